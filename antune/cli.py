@@ -1,0 +1,74 @@
+"""The command line: which commands there are, and what becomes of errors.
+
+Exit codes: 0 ok, 2 bad input, 3 nothing valid found, 130 interrupted (saved). Commands import what they need when
+they run, so that `antune --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from antune.command_explain import explain
+from antune.command_machine import devices, doctor
+from antune.command_results import list_runs, report
+from antune.command_run import INTERRUPTED, resume, tune
+from antune.errors import AntuneError
+
+BAD_INPUT = 2
+
+app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+                  add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("list", list_runs),
+                        ("explain", explain), ("devices", devices), ("doctor", doctor)):
+    app.command(_name)(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"antune {version('antune')}")
+        except PackageNotFoundError:
+            print("antune (not installed: run from its sources)")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True,
+                                       help="Print the version and exit.")]
+
+
+@app.callback()
+def antune(version: Version = False) -> None:
+    """Find fast OpenCL code for C loops by search.
+
+    Mark the loops with `#pragma scop` and `#pragma endscop`, then:
+
+    \b
+      antune tune FILE.c      search; everything is saved as it goes
+      antune report DIR       what was found and why, as a page
+      antune doctor           is everything installed?
+    """
+
+
+def main() -> None:
+    """The entry point of the `antune` command: an error the user can mend is one message, never a traceback."""
+    try:
+        app()
+    except AntuneError as error:
+        print(f"antune: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print("antune: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # `antune list | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

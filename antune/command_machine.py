@@ -1,0 +1,44 @@
+"""`antune devices` and `antune doctor`: what this machine offers."""
+
+from __future__ import annotations
+
+import typer
+
+from antune.options import Json
+
+
+def devices(json_file: Json = None) -> None:
+    """List the devices that antune can tune for, the default one first.
+
+    \b
+    Example:
+      antune devices --json devices.json
+    """
+    from antune.files import write_json
+    from antune.tables import print_devices
+    from runners.opencl_platforms import list_devices
+
+    found = list_devices()
+    if found:
+        print_devices(found)
+    else:
+        print("No OpenCL device was found; `pip install pyopencl[pocl]` installs one that runs on any CPU.")
+    if json_file:
+        write_json(json_file, found)
+
+
+def doctor() -> None:
+    """Check what is installed, what is missing and what to do about it.
+
+    Exit code 2 when something is missing that antune cannot work without.
+
+    \b
+    Example:
+      antune doctor
+    """
+    from antune.doctor import examine, print_findings
+
+    findings = examine()
+    print_findings(findings)
+    if any(finding.state == "missing" for finding in findings):
+        raise typer.Exit(2)

@@ -1,0 +1,53 @@
+"""`antune report` and `antune list`: the commands that only read stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from antune.options import Json, RunDirectory
+
+Places = Annotated[list[Path] | None, typer.Argument(metavar="[DIR]...", show_default=False,
+                                                     help="Runs, or directories of runs. Default: antune-runs.")]
+
+
+def report(directory: RunDirectory) -> None:
+    """Write report.html: one self-contained page that explains a run.
+
+    It shows how the best time fell, what failed and why, which option of each decision paid off, the default code
+    beside the best, and how to reproduce the run. It works without a network, also while the run goes on.
+
+    \b
+    Example:
+      antune report antune-runs/gemm-1
+    """
+    from experiments.report import write_report
+    from experiments.store import read_store
+
+    with read_store(directory) as store:
+        path = write_report(store, directory)
+    print(f"{path} is written; open it in a browser")
+
+
+def list_runs(places: Places = None, json_file: Json = None) -> None:
+    """List runs: how far they are and what they found.
+
+    \b
+    Examples:
+      antune list
+      antune list results/ --json runs.json
+    """
+    from antune.files import write_json
+    from antune.tables import print_runs
+    from experiments.run_dirs import RUNS_ROOT, find_runs, list_run
+
+    roots = places or ([RUNS_ROOT] if RUNS_ROOT.is_dir() else [])
+    runs = [list_run(directory) for directory in find_runs(roots)]
+    if runs:
+        print_runs(runs)
+    else:
+        print("There are no runs here; `antune tune FILE.c` makes one.")
+    if json_file:
+        write_json(json_file, runs)

@@ -1,0 +1,113 @@
+"""`antune tune` and `antune resume`: the commands that search."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from antune.options import (
+    Cflags,
+    Defines,
+    Device,
+    Evaluations,
+    Function,
+    IncludeDirs,
+    Iterations,
+    Minutes,
+    Parameters,
+    RunDirectory,
+    Scop,
+    Seed,
+    SourceFile,
+    Sources,
+    parse_scoped,
+)
+
+if TYPE_CHECKING:
+    from experiments.run import Finish
+
+NOTHING_VALID = 3
+INTERRUPTED = 130
+
+
+class SpaceChoice(StrEnum):
+    """The spaces that can be searched."""
+
+    wide = "wide"
+    paper = "paper"
+
+
+Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
+                                       "pheromone) or `random`.")]
+Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
+SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, or those of "
+                                                  "the Coding Ants `paper`.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to keep the run. Default: "
+                                          "antune-runs/NAME-N.", show_default=False)]
+
+
+def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
+         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None,
+         explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
+         evaluations: Evaluations = None, minutes: Minutes = None, seed: Seed = 0, device: Device = None,
+         space: SpaceOption = SpaceChoice.wide, out: Out = None) -> None:
+    """Search for fast code for the loops of a C file.
+
+    The file is compiled and run once as it is: that gives the real inputs, the expected results and the
+    sequential time. Then plans are generated as OpenCL code, compiled, checked against the expected results and
+    timed. Everything is saved as it arrives: after Ctrl-C or a crash, `antune resume` goes on.
+
+    \b
+    Examples:
+      antune tune gemm.c -D MEDIUM_DATASET --evaluations 20
+      antune tune stencil.c --param n=1024 --minutes 10 --device pocl
+    """
+    from antune.progress import make_reporter
+    from experiments.options import RunOptions, make_budget
+    from experiments.run import tune as run
+    from experiments.run_dirs import RUNS_ROOT, next_directory
+
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
+    options = RunOptions(str(scoped.file), scoped.compilation, make_budget(evaluations, iterations, minutes),
+                         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, device, space.value)
+    directory = out or next_directory(RUNS_ROOT, file.stem)
+    with make_reporter() as reporter:
+        finish = run(options, directory, reporter)
+    _end(finish)
+
+
+def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,
+           minutes: Minutes = None) -> None:
+    """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
+
+    Needs nothing but the directory. With a new budget, a finished run is extended; the budget counts what the
+    run has done already.
+
+    \b
+    Examples:
+      antune resume antune-runs/gemm-1
+      antune resume antune-runs/gemm-1 --evaluations 200
+    """
+    from antune.progress import make_reporter
+    from experiments.options import Budget
+    from experiments.run import resume as run
+
+    limits = (evaluations, iterations, minutes)
+    extension = None if limits == (None, None, None) else Budget(*limits)
+    with make_reporter() as reporter:
+        finish = run(directory, extension, reporter)
+    _end(finish)
+
+
+def _end(finish: Finish) -> None:
+    """Print the result and exit with the code that says how it went."""
+    from antune.tables import print_finish
+
+    print_finish(finish)
+    if finish.ending == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    if finish.best is None:
+        raise typer.Exit(NOTHING_VALID)

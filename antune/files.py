@@ -1,0 +1,30 @@
+"""Files that the user names on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.errors import InputError
+
+
+def write_json(path: Path, rows: Sequence[Any]) -> None:
+    """Write dataclasses as a JSON list of objects. Raises InputError when the file cannot be written."""
+    from experiments.files import write_atomically
+
+    data = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in rows]
+    try:
+        write_atomically(path, json.dumps(data, indent=2, default=str) + "\n")
+    except OSError as error:
+        raise InputError(f"--json {path} cannot be written: {error.strerror}; choose another file") from None
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text of a file that the user named. Raises InputError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{what} {path} cannot be read: {error}; give an existing text file") from None

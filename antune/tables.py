@@ -1,0 +1,103 @@
+"""Tables for people: what a run came to, which runs and devices there are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.run import Finish
+from experiments.run_dirs import Listed
+from experiments.words import describe_ms, describe_plan, describe_ratio, describe_seconds
+from runners.base import DeviceInfo
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WIDE = 160
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; columns after the first are aligned right when all their cells are numbers."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else WIDE  # a file or a pipe has no edge to wrap at
+    Console(width=width).print(_table(title, header, rows))
+
+
+def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, box=SIMPLE, title_justify="left")
+    for number, name in enumerate(header):
+        numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def print_finish(finish: Finish) -> None:
+    """The result of a run: times, ratios, the decisions that won, the files, how the time was spent."""
+    summary = finish.summary
+    rows = [_row("sequential C", summary.sequential_ms, finish), _row("default plan", summary.default_ms, finish),
+            _row("best plan", summary.best_ms, finish)]
+    title = f"{summary.name} on {summary.device}: {_ended(finish)}"
+    print_table(title, ("", "time", "vs sequential", "vs default"), rows)
+    if finish.best is not None:
+        print(f"The winning decisions (evaluation {finish.best.evaluation.number}):")
+        for line in describe_plan(finish.best.evaluation.plan):
+            print(f"  {line}")
+    else:
+        print("Nothing valid was found: results.csv says what failed, `antune report` shows the messages.")
+    failed = {kind: n for kind, n in summary.outcomes.items() if kind != "timed"}
+    if failed:
+        print("Failed: " + ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in failed.items()))
+    shares = summary.shares
+    print(f"Time: {describe_seconds(summary.elapsed_s)}; of the work: generate {shares.generate:.0%}, "
+          f"compile {shares.compile:.0%}, check {shares.check:.0%}, time {shares.time:.0%}")
+    print(f"Files: {finish.directory}/  (summary.json, results.csv, convergence.png"
+          + (", best.json, best.cl)" if finish.best is not None else ")"))
+    print(_next_step(finish))
+
+
+def _row(name: str, ms: float | None, finish: Finish) -> tuple[str, ...]:
+    def over(base_ms: float | None) -> str:
+        return describe_ratio(base_ms / ms if base_ms and ms else None)
+
+    return name, describe_ms(ms), over(finish.summary.sequential_ms), over(finish.summary.default_ms)
+
+
+def _ended(finish: Finish) -> str:
+    words = {"finished": "finished", "exhausted": "every plan was tried", "interrupted": "interrupted, saved"}
+    return f"{words[finish.ending]} after {finish.summary.evaluations} evaluations"
+
+
+def _next_step(finish: Finish) -> str:
+    verb = "resume" if finish.ending == "interrupted" else "report"
+    return f"Next: antune {verb} {finish.directory}"
+
+
+def print_runs(runs: Sequence[Listed]) -> None:
+    """One line per run."""
+    rows = []
+    for run in runs:
+        found = run.summary
+        if found is None:
+            rows.append((str(run.directory), run.status, "-", "-", "-", "-", "-", "-"))
+            continue
+        rows.append((str(run.directory), run.status, str(found.evaluations), describe_ms(found.sequential_ms),
+                     describe_ms(found.default_ms), describe_ms(found.best_ms),
+                     describe_ratio(found.speedup_over_sequential), found.device))
+    header = ("run", "status", "plans", "sequential", "default", "best", "speed-up", "device")
+    print_table("", header, rows)
+
+
+def print_devices(devices: Sequence[DeviceInfo]) -> None:
+    """One line per device, with the limits that shape the search."""
+    rows = [(str(number), d.name, d.platform, str(d.target.compute_units), str(d.target.max_threads),
+             f"{d.target.local_bytes // 1024} KiB", "yes" if d.target.fp64 else "no")
+            for number, d in enumerate(devices)]
+    print_table("", ("#", "device", "platform", "units", "threads/block", "shared", "fp64"), rows)

@@ -1,0 +1,60 @@
+"""How long it takes to generate one variant: `python -m experiments.benchmarks.generation_speed [PROGRAM...]`.
+
+Prints the median process CPU time of lowering a Plan to a Variant, schedule cached, kernels not (every plan has
+other tile sizes), and again when the kernels come from the cache.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.default import default_plan
+from generator.plan import Plan
+from generator.program import Program
+from generator.reading import read_problem
+from generator.target import Target
+
+SUITE = Path(__file__).parents[1] / "suites" / "polybench"
+TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True, False)
+
+
+def plans(program: Program) -> Iterator[Plan]:
+    """Variations of the default plan, all different in every kernel."""
+    base = default_plan(program, TARGET)
+    for tile in (16, 32, 64, 128):
+        for shared in (False, True):
+            for unroll in (1, 4):
+                yield Plan(base.schedule, tuple(
+                    replace(k, tile=(tile,) * len(k.tile), block=(16,) * len(k.block), shared=shared,
+                            inner_tile=32 if shared else 1, unroll=unroll) for k in base.kernels))
+
+
+def measure(program: Program) -> tuple[float, float]:
+    """Median CPU milliseconds per variant: kernels generated, kernels cached."""
+    fresh, cached = [], []
+    for plan in plans(program):
+        for times in (fresh, cached):
+            start = time.process_time()
+            lower(program, plan, TARGET)
+            times.append(1e3 * (time.process_time() - start))
+    return statistics.median(fresh), statistics.median(cached)
+
+
+def main(names: list[str]) -> None:
+    """Print one line per program."""
+    print(f"{'program':12} {'ms/variant':>11} {'kernels cached':>15}")
+    for name in names or sorted(path.stem for path in SUITE.glob("*.c") if path.stem != "polybench"):
+        problem = read_problem(SUITE / f"{name}.c", Compilation(defines=("MEDIUM_DATASET",)), None, None, {}, 0)
+        fresh, cached = measure(problem.program)
+        print(f"{name:12} {fresh:11.1f} {cached:15.2f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

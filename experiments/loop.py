@@ -1,0 +1,172 @@
+"""The one loop of every run: ask, evaluate, store, tell - and, on resume, the same with stored answers.
+
+    evaluation 0        the default plan, outside the budget
+    iteration 1, 2, ... walks = explorer.ask(n)
+                        the missing outcomes are measured, each is stored as it arrives
+                        explorer.tell(walk, outcome) for all walks, in ask order
+
+The explorer's state is a function of (options, seed, ordered history). A resumed run therefore goes through the
+same loop from the start: what is stored is told without measuring, an iteration that was cut short is completed
+with the missing jobs only, and the trajectory is that of a run that was never stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Protocol
+
+from experiments.interrupt import Interrupt
+from experiments.options import Budget, Spent
+from experiments.records import Ending, Evaluation, Result
+from experiments.store import Store, utc_now
+from explorer.base import Explorer
+from generator.errors import InputError
+from generator.plan import Plan
+from graph.walk import Walk, walk_to_json
+from metrics.outcome import Durations, Outcome, cost_ms
+from runners.base import Job, Runner
+
+
+class Observer(Protocol):
+    """Is told what happens; a progress bar, a log, a test."""
+
+    def result(self, result: Result) -> None:
+        """An evaluation was finished and stored."""
+
+
+@dataclass(slots=True)
+class Search:
+    """The state of the loop; everything in it can be rebuilt from the store.
+
+    `best_ms` is the best time of all *complete* iterations, so that the early stop of a measurement does not
+    depend on the order in which results arrived.
+    """
+
+    store: Store
+    explorer: Explorer
+    runner: Runner
+    ants: int
+    budget: Budget
+    observer: Observer
+    interrupt: Interrupt
+    asked: int = 0
+    best_ms: float | None = None
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    by_plan: dict[str, Outcome] = field(default_factory=dict)
+    elapsed_before_s: float = 0.0
+    started_s: float = field(default_factory=time.monotonic)
+
+    def run(self, default: Plan) -> Ending:
+        """Search until the budget is used up; `default` is the plan of evaluation 0.
+
+        Raises:
+            InputError: the stored history is not what these parts would have done.
+            KeyboardInterrupt: asked to stop at once; everything measured so far is stored.
+        """
+        self.elapsed_before_s = self.store.elapsed_s()
+        for result in self.store.results():
+            self._remember(result.evaluation, result.outcome)
+        if not self._complete(0, [Walk((), default)], 1):
+            return self._ending()
+        for iteration in count(1):
+            stored = self.store.asked(iteration)
+            asked = self._affordable(iteration) if stored is None else stored
+            if asked == 0:
+                return "finished"
+            if stored is None and self.interrupt.requested:
+                return "interrupted"
+            walks = self.explorer.ask(asked)
+            if not walks:
+                return "exhausted"
+            batch = self._complete(iteration, walks, asked)
+            if not batch:
+                return self._ending()
+            for walk, evaluation in zip(walks, batch, strict=True):
+                self.explorer.tell(walk, self.outcomes[evaluation.number])
+        raise AssertionError("count() has no end")
+
+    def _affordable(self, iteration: int) -> int:
+        return self.budget.batch(self.ants, Spent(self.asked, iteration - 1, self._elapsed_s()))
+
+    def _ending(self) -> Ending:
+        return "interrupted" if self.interrupt.requested else "finished"
+
+    def _complete(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
+        """Evaluate what is missing of an iteration; empty when the run has to stop before that is done."""
+        batch = self._batch(iteration, walks, asked)
+        missing = [e for e in batch if e.number not in self.outcomes]
+        if missing and self._must_stop():
+            return ()
+        self._evaluate(self._reuse(missing))
+        if any(e.number not in self.outcomes for e in batch):
+            return ()
+        costs = [cost_ms(self.outcomes[e.number]) for e in batch]
+        self.best_ms = min((ms for ms in [self.best_ms, *costs] if ms is not None), default=None)
+        return batch
+
+    def _batch(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
+        first = 0 if iteration == 0 else self.asked + 1
+        batch = tuple(Evaluation(first + ant, iteration, ant, walk_to_json(walk), walk.plan)
+                      for ant, walk in enumerate(walks))
+        self.asked += len(batch) if iteration else 0
+        if self.store.asked(iteration) is None:
+            self.store.add_batch(iteration, asked, batch)
+        elif batch != (stored := self.store.batch(iteration)):
+            raise InputError(_divergence(batch, stored))
+        return batch
+
+    def _reuse(self, batch: Sequence[Evaluation]) -> Sequence[Evaluation]:
+        """Store known outcomes of equal plans (the default met again); return what is really new."""
+        new = []
+        for evaluation in batch:
+            known = self.by_plan.get(evaluation.plan.digest)
+            if known is None:
+                new.append(evaluation)
+            else:
+                self._keep(evaluation, replace(known, durations=Durations()))
+        return new
+
+    def _evaluate(self, batch: Sequence[Evaluation]) -> None:
+        if not batch:
+            return
+        by_number = {e.number: e for e in batch}
+        results = self.runner.evaluate([Job(e.number, e.plan) for e in batch], self.best_ms)
+        try:
+            for number, outcome in results:
+                self._keep(by_number[number], outcome)
+                if self._must_stop():
+                    return
+        finally:
+            _cancel(results)
+
+    def _keep(self, evaluation: Evaluation, outcome: Outcome) -> None:
+        elapsed_s = self._elapsed_s()
+        self.store.add_result(evaluation.number, outcome, elapsed_s)
+        self._remember(evaluation, outcome)
+        self.observer.result(Result(evaluation, outcome, utc_now(), elapsed_s))
+
+    def _remember(self, evaluation: Evaluation, outcome: Outcome) -> None:
+        self.outcomes[evaluation.number] = outcome
+        self.by_plan.setdefault(evaluation.plan.digest, outcome)
+
+    def _must_stop(self) -> bool:
+        return self.interrupt.requested or self.budget.out_of_time(self._elapsed_s())
+
+    def _elapsed_s(self) -> float:
+        return self.elapsed_before_s + time.monotonic() - self.started_s
+
+
+def _cancel(results: Iterator[tuple[int, Outcome]]) -> None:
+    """Cancel what was not fetched now, not when the garbage collector comes by."""
+    if isinstance(results, Generator):
+        results.close()
+
+
+def _divergence(batch: Sequence[Evaluation], stored: Sequence[Evaluation]) -> str:
+    pairs = zip(batch, stored, strict=False)
+    number = next((old.number for new, old in pairs if new != old), stored[0].number if stored else 0)
+    return (f"the stored history cannot be continued: evaluation {number} would now be another plan, because "
+            "antune or the device changed since; use the version that made the run, or start a new run")

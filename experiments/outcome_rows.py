@@ -1,0 +1,98 @@
+"""Outcomes as rows of the store and back; the match is exhaustive, so a new kind of outcome cannot be lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, assert_never
+
+from metrics.outcome import (
+    CompileFailed,
+    Crashed,
+    Durations,
+    Illegal,
+    KernelTime,
+    LaunchFailed,
+    Outcome,
+    Timed,
+    TimedOut,
+    WrongResult,
+)
+
+Kind: TypeAlias = Literal["timed", "illegal", "compile_failed", "launch_failed", "timed_out", "crashed",
+                          "wrong_result"]
+Row: TypeAlias = Mapping[str, Any]
+
+
+def kind_of(outcome: Outcome) -> Kind:
+    """The word for an outcome in tables, files and the store."""
+    match outcome:
+        case Timed():
+            return "timed"
+        case Illegal():
+            return "illegal"
+        case CompileFailed():
+            return "compile_failed"
+        case LaunchFailed():
+            return "launch_failed"
+        case TimedOut():
+            return "timed_out"
+        case Crashed():
+            return "crashed"
+        case WrongResult():
+            return "wrong_result"
+        case _:
+            assert_never(outcome)
+
+
+def outcome_to_row(outcome: Outcome) -> dict[str, Any]:
+    """The columns of table `outcome` that describe `outcome` (absent columns are NULL)."""
+    spent = outcome.durations
+    row = {"kind": kind_of(outcome), "generate_s": spent.generate_s, "compile_s": spent.compile_s,
+           "check_s": spent.check_s, "time_s": spent.time_s}
+    match outcome:
+        case Timed():
+            return row | _timed_columns(outcome)
+        case TimedOut(phase, limit_s, _):
+            return row | {"message": outcome.message, "phase": phase, "limit_s": limit_s}
+        case Crashed(phase, message, _):
+            return row | {"message": message, "phase": phase}
+        case Illegal() | CompileFailed() | LaunchFailed() | WrongResult():
+            return row | {"message": outcome.message}
+        case _:
+            assert_never(outcome)
+
+
+def _timed_columns(timed: Timed) -> dict[str, Any]:
+    kernels = [[list(kernel.statements), kernel.median_ms] for kernel in timed.kernels]
+    return {"median_ms": timed.median_ms, "low_ms": timed.low_ms, "high_ms": timed.high_ms,
+            "host_ms": timed.host_ms, "samples_ms": json.dumps(timed.samples_ms), "kernels": json.dumps(kernels),
+            "code_hash": timed.code_hash, "stopped_early": int(timed.stopped_early)}
+
+
+def row_to_outcome(row: Row) -> Outcome:
+    """The outcome that `outcome_to_row` described. Raises ValueError for an unknown kind."""
+    spent = Durations(row["generate_s"], row["compile_s"], row["check_s"], row["time_s"])
+    match row["kind"]:
+        case "timed":
+            return _timed(row, spent)
+        case "illegal":
+            return Illegal(row["message"], spent)
+        case "compile_failed":
+            return CompileFailed(row["message"], spent)
+        case "launch_failed":
+            return LaunchFailed(row["message"], spent)
+        case "timed_out":
+            return TimedOut(row["phase"], row["limit_s"], spent)
+        case "crashed":
+            return Crashed(row["phase"], row["message"], spent)
+        case "wrong_result":
+            return WrongResult(row["message"], spent)
+        case kind:
+            raise ValueError(f"unknown kind of outcome: {kind!r}")
+
+
+def _timed(row: Row, spent: Durations) -> Timed:
+    kernels = tuple(KernelTime(tuple(names), median_ms) for names, median_ms in json.loads(row["kernels"]))
+    return Timed(row["median_ms"], row["low_ms"], row["high_ms"], tuple(json.loads(row["samples_ms"])),
+                 row["host_ms"], kernels, row["code_hash"], bool(row["stopped_early"]), spent)

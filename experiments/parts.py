@@ -1,0 +1,102 @@
+"""What a run is put together from: the one place where experiments meets the other rooms.
+
+The imports are inside the functions: they pull isl, numpy's friends and the OpenCL library, which no command
+that only reads a store should pay for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from experiments.options import RunOptions, SpaceName
+from experiments.records import RunInfo
+from explorer.base import Explorer
+from generator.errors import InputError
+from generator.plan import Plan
+from generator.problem import Problem
+from generator.program import Program
+from generator.target import Target
+from graph.space import Space
+from runners.base import DeviceInfo, Limits, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Makers of the parts of a run; tests and other front ends may replace one.
+
+    The two checks answer within a second, before the program is compiled and run.
+    """
+
+    read_problem: Callable[[RunOptions], Problem]
+    check_explorer: Callable[[str], None]
+    check_device: Callable[[str], None]
+    make_space: Callable[[Program, Target, SpaceName], Space]
+    make_explorer: Callable[[str, Space, int], Explorer]
+    default_plan: Callable[[Program, Target], Plan]
+    open_runner: Callable[[Problem, str | None, Limits, Path], Runner]
+
+
+def _read_problem(options: RunOptions) -> Problem:
+    from generator.reading import read_problem
+
+    return read_problem(Path(options.file), options.compilation, options.function, options.scop,
+                        dict(options.parameters), options.seed)
+
+
+def _check_explorer(name: str) -> None:
+    from explorer.registry import EXPLORERS
+
+    if name not in EXPLORERS:
+        raise InputError(f"unknown explorer {name!r}; use one of {', '.join(EXPLORERS)}")
+
+
+def _make_space(program: Program, target: Target, name: SpaceName) -> Space:
+    from generator.lowering.shapes import kernel_shapes
+    from graph.o1 import make_o1_space
+
+    return make_o1_space(lru_cache(lambda choice: kernel_shapes(program, choice)), target, name == "wide")
+
+
+def _make_explorer(name: str, space: Space, seed: int) -> Explorer:
+    from explorer.registry import make_explorer
+
+    return make_explorer(name, space, seed)
+
+
+def _default_plan(program: Program, target: Target) -> Plan:
+    from generator.lowering.default import default_plan
+
+    return default_plan(program, target)
+
+
+def _open_runner(problem: Problem, device: str | None, limits: Limits, workdir: Path) -> Runner:
+    from runners.registry import open_runner
+
+    return open_runner(problem, device, limits, workdir)
+
+
+def selector(info: RunInfo) -> str:
+    """The device selector that finds the device of a stored run again, whatever other devices appeared since."""
+    given, key = info.options.device, info.device.key
+    return given if given and given.startswith(key) else key
+
+
+def find_device(name: str | None) -> DeviceInfo:
+    """The device that the option --device names (None: the best one found). Raises InputError for no device."""
+    if name is not None and name.split(":")[0] == "deterministic":
+        from runners.deterministic import DEVICE
+
+        return DEVICE
+    from runners.opencl_platforms import find_device
+
+    return find_device(name)
+
+
+def _check_device(name: str) -> None:
+    find_device(name)
+
+
+PARTS = Parts(_read_problem, _check_explorer, _check_device, _make_space, _make_explorer, _default_plan, _open_runner)

@@ -1,0 +1,68 @@
+"""Frozen dataclasses as JSON and back, without pickle: Program, device and options in the store.
+
+Every dataclass becomes an object whose `is` names its type; tuples become lists. Only the types listed here
+are ever built, so a store is data, never code.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import TypeVar
+
+from experiments.environment import Environment
+from experiments.options import Budget, RunOptions
+from generator import expr, program
+from generator.errors import InputError
+from generator.frontend_c.source import Compilation
+from generator.target import Target
+from runners.base import DeviceInfo
+
+T = TypeVar("T")
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (expr.Int, expr.Real, expr.Name, expr.Load, expr.Unary, expr.Binary, expr.Call, expr.Cast,
+                 expr.Select, program.Array, program.Access, program.Assignment, program.Statement, program.Box,
+                 program.Program, Target, DeviceInfo, Compilation, Budget, RunOptions, Environment)
+}
+
+
+def to_json(value: object) -> str:
+    """`value` as JSON text: equal values have equal text. Raises TypeError for a type that is not listed."""
+    return json.dumps(_encode(value), sort_keys=True, separators=(",", ":"))
+
+
+def from_json(text: str, kind: type[T]) -> T:
+    """The value that `to_json` wrote.
+
+    Raises:
+        InputError: the text is damaged, or made by a version that knows other types or fields.
+    """
+    try:
+        value = _decode(json.loads(text))
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"a stored {kind.__name__} cannot be read: {error}; the run was made by another "
+                         "version of antune, start a new run") from None
+    if not isinstance(value, kind):
+        raise InputError(f"a stored {kind.__name__} cannot be read: found {type(value).__name__}")
+    return value
+
+
+def _encode(value: object) -> object:
+    if is_dataclass(value) and type(value) in _TYPES.values():
+        return {"is": type(value).__name__} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"cannot be stored: {type(value).__name__}")
+
+
+def _decode(data: object) -> object:
+    if isinstance(data, list):
+        return tuple(_decode(item) for item in data)
+    if isinstance(data, dict):
+        kind = _TYPES[data["is"]]
+        return kind(**{name: _decode(value) for name, value in data.items() if name != "is"})
+    return data

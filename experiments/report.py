@@ -1,0 +1,122 @@
+"""report.html: one self-contained page that explains a run to somebody who was not there."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+from experiments.code import code_of
+from experiments.effects import decision_effects
+from experiments.environment import Environment
+from experiments.files import write_atomically
+from experiments.outcome_rows import kind_of
+from experiments.records import Result, RunInfo, best_of
+from experiments.report_figures import MAX_EFFECTS, convergence, effect, failures, library
+from experiments.store import Store
+from experiments.summary import Summary, reproduce_command, summarize
+from experiments.words import describe_ms, describe_plan, describe_ratio, describe_seconds
+from metrics.outcome import Timed
+
+REPORT_FILE = "report.html"
+_MESSAGES = 5
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222 }
+table { border-collapse: collapse } td, th { padding: .2em 1em .2em 0; text-align: left; vertical-align: top }
+pre { background: #f6f6f6; padding: 1em; overflow: auto; font-size: 12px } .num { text-align: right }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(440px, 1fr)); gap: 1em }
+.note { color: #666 }
+"""
+
+
+def write_report(store: Store, directory: Path) -> Path:
+    """Write the page from what is in the store now; returns its path. Works for a run that found nothing, too."""
+    info, results, summary = store.info(), store.results(), summarize(store)
+    sections = [
+        _overview(summary), _section("How the best time fell", convergence(summary, results)),
+        _section("Outcomes", failures(results) + _messages(results)), _effects(results), _code(info, results),
+        _section("Environment", _environment(info, store.environment())),
+        _section("Make this run again", f"<pre>{escape(reproduce_command(info))}</pre>")]
+    title = escape(f"{summary.name} on {summary.device}")
+    page = (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f"<style>{_STYLE}</style>{library()}</head><body><h1>{title}</h1>{''.join(sections)}</body></html>\n")
+    path = directory / REPORT_FILE
+    write_atomically(path, page)
+    return path
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{body}</section>"
+
+
+def _table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table>{f'<tr>{head}</tr>' if head else ''}{body}</table>"
+
+
+def _overview(summary: Summary) -> str:
+    rows = []
+    for name, ms in (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms),
+                     ("best plan", summary.best_ms)):
+        over = [describe_ratio(base / ms if base and ms else None)
+                for base in (summary.sequential_ms, summary.default_ms)]
+        rows.append((name, describe_ms(ms), *over))
+    shares = summary.shares
+    spent = (f"{summary.evaluations} evaluations in {summary.iterations} iterations by the explorer "
+             f"{summary.explorer} (space {summary.space}, seed {summary.seed}) in "
+             f"{describe_seconds(summary.elapsed_s)}. Work: generate {shares.generate:.0%}, compile "
+             f"{shares.compile:.0%}, check {shares.check:.0%}, time {shares.time:.0%}.")
+    interval = ("" if summary.best_low_ms is None else
+                f" The best median lies between {describe_ms(summary.best_low_ms)} and "
+                f"{describe_ms(summary.best_high_ms)} with 95 % confidence.")
+    return _table(rows, ("", "time", "vs sequential", "vs default")) + f"<p>{escape(spent + interval)}</p>"
+
+
+def _messages(results: Sequence[Result]) -> str:
+    """The most frequent messages of every kind of failure."""
+    by_kind: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        if not isinstance(result.outcome, Timed):
+            by_kind[kind_of(result.outcome).replace("_", " ")][result.outcome.message[:400]] += 1
+    rows = [(kind, str(count), message) for kind, counts in sorted(by_kind.items())
+            for message, count in counts.most_common(_MESSAGES)]
+    return _table(rows, ("failure", "times", "message")) if rows else "<p>Nothing failed.</p>"
+
+
+def _effects(results: Sequence[Result]) -> str:
+    effects = decision_effects(results)
+    shown = [entry for entry in effects if len(entry.options) > 1][:MAX_EFFECTS]
+    if not shown:
+        return ""
+    note = (f"The {len(shown)} decisions with the strongest effect of {len(effects)}; in brackets the slowest "
+            "option's median over the fastest's. Good options are taken together more and more often, so a "
+            "decision may only go along with another that matters.")
+    figures = "".join(f"<div>{effect(entry)}</div>" for entry in shown)
+    return _section("What each decision did", f'<p class="note">{note}</p><div class="columns">{figures}</div>')
+
+
+def _code(info: RunInfo, results: Sequence[Result]) -> str:
+    default = next((r.evaluation.plan for r in results if r.evaluation.number == 0), None)
+    best = best_of(results)
+    columns = []
+    for title, plan in (("default", default), ("best", best.evaluation.plan if best else None)):
+        if plan is not None:
+            words = "<br>".join(escape(line) for line in describe_plan(plan))
+            columns.append(f"<div><h3>{title}</h3><p>{words}</p><pre>{escape(code_of(info, plan))}</pre></div>")
+    return _section("The default plan beside the best", f'<div class="columns">{"".join(columns)}</div>')
+
+
+def _environment(info: RunInfo, environment: Environment) -> str:
+    target = info.device.target
+    rows = [("device", f"{info.device.name}, {info.device.platform}, driver {info.device.driver}"),
+            ("limits", f"{target.compute_units} compute units, {target.max_threads} threads per block, "
+                       f"{target.local_bytes} bytes of shared memory"),
+            ("sequential compiler", info.compiler),
+            ("machine", f"{environment.machine}, {environment.cpus} cores, {environment.system}"),
+            ("python", environment.python),
+            ("packages", ", ".join(f"{name} {version}" for name, version in environment.packages)),
+            ("file", f"{info.options.file} (SHA-256 {info.source_hash[:16]})"),
+            ("program", info.program.digest), ("started", info.created_at)]
+    return _table(rows)

@@ -1,0 +1,327 @@
+"""The durable store of one run: one SQLite file in the run's directory, one writer, a commit per result.
+
+`run.sqlite` appears by a rename when it is complete, so a directory with that file is a run and any other is
+not. Whoever writes holds a lock that the operating system drops when the process dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+from experiments.environment import Environment, current_environment
+from experiments.options import Budget, RunOptions
+from experiments.outcome_rows import outcome_to_row, row_to_outcome
+from experiments.program_json import from_json, to_json
+from experiments.records import Ending, Evaluation, Result, RunInfo
+from generator.errors import InputError
+from generator.plan import plan_from_json
+from generator.problem import Reference, load_reference, save_reference
+from generator.program import Program
+from metrics.outcome import Outcome
+from runners.base import DeviceInfo
+
+SCHEMA_VERSION = 1
+STORE_FILE = "run.sqlite"
+REFERENCE_FILE = "reference.npz"
+LOCK_FILE = "run.lock"
+_INSERT_SESSION = "INSERT INTO session (started_at, budget, environment, driver) VALUES (?, ?, ?, ?)"
+
+
+def utc_now() -> str:
+    """The time as ISO 8601 text in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def is_run(directory: Path) -> bool:
+    """True when `directory` holds a run."""
+    return (directory / STORE_FILE).is_file()
+
+
+def is_busy(directory: Path) -> bool:
+    """True when some process is working on the run in `directory`."""
+    lock = directory / LOCK_FILE
+    if not lock.exists():
+        return False
+    with lock.open() as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+class Store:
+    """The results of one run. Made by `create_store`, `open_store` or `read_store`; close it after use."""
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection, lock: TextIO | None) -> None:
+        """Internal: use the functions of this module."""
+        self.directory = directory
+        self._db = connection
+        self._db.row_factory = sqlite3.Row
+        self._lock = lock
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the file and the lock back."""
+        self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def info(self) -> RunInfo:
+        """The fixed facts of the run."""
+        row = self._db.execute("SELECT * FROM run").fetchone()
+        program = from_json(row["program"], Program)
+        if program.digest != row["program_digest"]:
+            raise InputError(f"{self.directory / STORE_FILE} is damaged: the program does not have its digest; "
+                             "start a new run")
+        return RunInfo(row["created_at"], from_json(row["options"], RunOptions), row["source_hash"],
+                       row["source_text"], program, from_json(row["device"], DeviceInfo), row["compiler"],
+                       tuple(json.loads(row["sequential_ms"])))
+
+    def reference(self) -> Reference:
+        """The inputs, the expected outputs and the sequential baseline. Raises InputError when they are lost."""
+        path = self.directory / REFERENCE_FILE
+        try:
+            return load_reference(path)
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{path} cannot be read: {error}; start a new run") from None
+
+    def begin_session(self, budget: Budget, driver: str) -> None:
+        """Record that this process works on the run from now on, within `budget`."""
+        with self._db:
+            self._db.execute(_INSERT_SESSION, _session_row(budget, driver))
+
+    def end_session(self, ending: Ending) -> None:
+        """Record how the latest session ended."""
+        with self._db:
+            self._db.execute("UPDATE session SET ending = ? WHERE number = (SELECT max(number) FROM session)",
+                             (ending,))
+
+    def budget(self) -> Budget:
+        """The budget of the latest session."""
+        row = self._db.execute("SELECT budget FROM session ORDER BY number DESC").fetchone()
+        return from_json(row["budget"], Budget)
+
+    def environment(self) -> Environment:
+        """The environment of the latest session."""
+        row = self._db.execute("SELECT environment FROM session ORDER BY number DESC").fetchone()
+        return from_json(row["environment"], Environment)
+
+    def ending(self) -> Ending | None:
+        """How the latest session ended; None when it was killed or is still at work."""
+        row = self._db.execute("SELECT ending FROM session ORDER BY number DESC").fetchone()
+        ending: Ending | None = row["ending"]
+        return ending
+
+    def asked(self, iteration: int) -> int | None:
+        """How many walks the explorer was asked for in `iteration`, None when it has not begun."""
+        row = self._db.execute("SELECT asked FROM iteration WHERE number = ?", (iteration,)).fetchone()
+        return None if row is None else int(row["asked"])
+
+    def iterations(self) -> int:
+        """The number of iterations that were begun, without that of the default plan."""
+        return int(self._db.execute("SELECT count(*) FROM iteration WHERE number > 0").fetchone()[0])
+
+    def add_batch(self, iteration: int, asked: int, batch: Sequence[Evaluation]) -> None:
+        """Record what an iteration will evaluate, before it does."""
+        rows = [(e.number, e.iteration, e.ant, e.walk, e.plan.to_json(), e.plan.digest) for e in batch]
+        with self._db:
+            self._db.execute("INSERT INTO iteration VALUES (?, ?)", (iteration, asked))
+            self._db.executemany("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def batch(self, iteration: int) -> tuple[Evaluation, ...]:
+        """What `iteration` asked for, in ask order."""
+        rows = self._db.execute("SELECT * FROM evaluation WHERE iteration = ? ORDER BY number", (iteration,))
+        return tuple(_evaluation(row) for row in rows)
+
+    def add_result(self, number: int, outcome: Outcome, elapsed_s: float) -> None:
+        """Record the outcome of evaluation `number`; it survives whatever happens next."""
+        row = outcome_to_row(outcome) | {"evaluation": number, "finished_at": utc_now(), "elapsed_s": elapsed_s}
+        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        with self._db:
+            self._db.execute(f"INSERT INTO outcome ({names}) VALUES ({marks})", tuple(row.values()))
+
+    def results(self) -> tuple[Result, ...]:
+        """Every finished evaluation, by number."""
+        rows = self._db.execute("SELECT * FROM evaluation JOIN outcome ON outcome.evaluation = evaluation.number "
+                                "ORDER BY number")
+        return tuple(Result(_evaluation(row), row_to_outcome(row), row["finished_at"], row["elapsed_s"])
+                     for row in rows)
+
+    def elapsed_s(self) -> float:
+        """Active seconds of the run so far, over all sessions."""
+        return float(self._db.execute("SELECT coalesce(max(elapsed_s), 0) FROM outcome").fetchone()[0])
+
+
+def _evaluation(row: sqlite3.Row) -> Evaluation:
+    return Evaluation(row["number"], row["iteration"], row["ant"], row["walk"], plan_from_json(row["plan"]))
+
+
+def reserve(directory: Path, source_hash: str) -> TextIO:
+    """Make `directory` where needed and lock it for a new run; `create_store` takes the lock over.
+
+    Raises:
+        InputError: the directory holds a run already, is in use, or cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = _take_lock(directory)
+    except OSError as error:
+        raise InputError(_unwritable(error)) from None
+    if is_run(directory):
+        lock.close()
+        raise InputError(_taken(directory, source_hash))
+    return lock
+
+
+def abandon(directory: Path, lock: TextIO) -> None:
+    """Undo `reserve` when no run came of it: a directory that holds nothing else disappears."""
+    lock.close()
+    if is_run(directory):
+        return
+    for name in (LOCK_FILE, REFERENCE_FILE):
+        (directory / name).unlink(missing_ok=True)
+    if not any(directory.iterdir()):
+        directory.rmdir()
+
+
+def create_store(directory: Path, lock: TextIO, info: RunInfo, reference: Reference, driver: str) -> Store:
+    """A new run in `directory`, which `reserve` locked. Raises InputError when it cannot be written."""
+    try:
+        _save_reference(reference, directory / REFERENCE_FILE)
+        _write_store(directory, info, driver)
+    except OSError as error:
+        raise InputError(_unwritable(error)) from None
+    return Store(directory, _connect(directory), lock)
+
+
+def _session_row(budget: Budget, driver: str) -> tuple[str, str, str, str]:
+    return utc_now(), to_json(budget), to_json(current_environment()), driver
+
+
+def _unwritable(error: OSError) -> str:
+    return f"the run directory cannot be written: {error}; choose another with --out"
+
+
+def _taken(directory: Path, source_hash: str) -> str:
+    with closing(sqlite3.connect(f"file:{_quoted(directory)}?mode=ro", uri=True)) as db:
+        stored = db.execute("SELECT source_hash FROM run").fetchone()[0]
+    what = "a run" if stored == source_hash else "a run made with another version of the file"
+    return f"{directory} already holds {what}: go on with `antune resume {directory}`, or choose another --out"
+
+
+def open_store(directory: Path) -> Store:
+    """The run in `directory`, for writing.
+
+    Raises:
+        InputError: there is no run, another version made it, or another process works on it.
+    """
+    read_store(directory).close()  # nothing is written to what is no store of ours
+    return Store(directory, _connect(directory), _take_lock(directory))
+
+
+def read_store(directory: Path) -> Store:
+    """The run in `directory`, for reading only: possible at any time. Raises InputError like `open_store`."""
+    _check_run(directory)
+    connection = sqlite3.connect(f"file:{_quoted(directory)}?mode=ro", uri=True, timeout=10)
+    return _checked(Store(directory, connection, None))
+
+
+def _quoted(directory: Path) -> str:
+    return (directory / STORE_FILE).resolve().as_uri().removeprefix("file://")
+
+
+def _check_run(directory: Path) -> None:
+    if not is_run(directory):
+        raise InputError(f"{directory} is not a run directory: it has no {STORE_FILE}; "
+                         "`antune list` shows the runs, `antune tune FILE.c` makes one")
+
+
+def _checked(store: Store) -> Store:
+    path = store.directory / STORE_FILE
+    try:
+        version = store._db.execute("PRAGMA user_version").fetchone()[0]
+        rows = store._db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'session'").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        store.close()
+        raise InputError(f"{path} is damaged: {error}; start a new run") from None
+    if version != SCHEMA_VERSION or not rows:
+        store.close()
+        raise InputError(f"{path} was made by another version of antune (store version {version}, this one "
+                         f"reads {SCHEMA_VERSION}); use that version or start a new run")
+    return store
+
+
+def _take_lock(directory: Path) -> TextIO:
+    """An exclusive lock that ends with this process; workers do not inherit it."""
+    handle = (directory / LOCK_FILE).open("a+")
+    if not _locked(handle):
+        handle.seek(0)
+        owner = handle.read().strip() or "unknown"
+        handle.close()
+        raise InputError(f"{directory} is in use by another antune (process {owner}): "
+                         "wait until it ends, or stop it") from None
+    handle.truncate(0)
+    handle.write(f"{os.getpid()}\n")
+    handle.flush()
+    return handle
+
+
+def _locked(handle: TextIO) -> bool:
+    for _ in range(10):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(0.05)  # a reader asking `is_busy`, or a killed process that is not quite gone
+        else:
+            return True
+    return False
+
+
+def _save_reference(reference: Reference, path: Path) -> None:
+    new = path.with_name("new-" + path.name)  # np.savez wants the suffix .npz
+    save_reference(reference, new)
+    new.replace(path)
+
+
+def _connect(directory: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(directory / STORE_FILE, timeout=10)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # a result survives a power cut too: it cost a second to get
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _write_store(directory: Path, info: RunInfo, driver: str) -> None:
+    new = directory / ("new-" + STORE_FILE)
+    new.unlink(missing_ok=True)
+    schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+    row: dict[str, Any] = {
+        "id": 1, "created_at": info.created_at, "options": to_json(info.options), "seed": info.options.seed,
+        "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.program),
+        "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
+        "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms)}
+    with closing(sqlite3.connect(new)) as connection:
+        connection.executescript(schema)
+        connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                           tuple(row.values()))
+        connection.execute(_INSERT_SESSION, _session_row(info.options.budget, driver))
+        connection.commit()
+    new.replace(directory / STORE_FILE)

@@ -1,0 +1,67 @@
+"""Plans, options and numbers in words, for people."""
+
+from __future__ import annotations
+
+from generator.plan import KernelPlan, Plan, ScheduleChoice
+
+
+def describe_plan(plan: Plan) -> tuple[str, ...]:
+    """One line for the schedule and one per kernel."""
+    return (describe_schedule(plan.schedule), *(describe_kernel(kernel) for kernel in plan.kernels))
+
+
+def describe_schedule(choice: ScheduleChoice) -> str:
+    """`schedule: pluto, strongly connected components together, ...`."""
+    sccs = "each strongly connected component on its own" if choice.serialize_sccs else "components fused"
+    depth = "" if choice.serialize_sccs else (
+        ", deepest bands" if choice.maximize_band_depth else ", bands as they come")
+    outer = "outer parallelism forced" if choice.outer_coincidence else "outer parallelism not forced"
+    return f"schedule: {choice.algorithm}, {sccs}{depth}, {outer}"
+
+
+def describe_kernel(kernel: KernelPlan) -> str:
+    """`kernel S0 S1: tiles 32x64, blocks of 8x32 threads (4x2 points each), shared memory, unrolled by 4`."""
+    parts = [_mapping(kernel)]
+    if kernel.shared:
+        parts.append(f"shared memory in steps of {kernel.inner_tile}" if kernel.inner_tile > 1 else "shared memory")
+    elif kernel.inner_tile > 1:
+        parts.append(f"inner tiles of {kernel.inner_tile}")
+    if kernel.unroll > 1:
+        parts.append(f"unrolled by {kernel.unroll}")
+    return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
+
+
+def _mapping(kernel: KernelPlan) -> str:
+    if not kernel.tile:
+        return "a single thread"
+    points = [tile // block for tile, block in zip(kernel.tile, kernel.block, strict=True)]
+    each = "" if all(n == 1 for n in points) else f" ({_by(points)} points each)"
+    return f"tiles {_by(kernel.tile)}, blocks of {_by(kernel.block)} threads{each}"
+
+
+def _by(numbers: list[int] | tuple[int, ...]) -> str:
+    return "x".join(str(number) for number in numbers)
+
+
+def describe_ms(ms: float | None) -> str:
+    """Milliseconds with three significant digits, `-` when unknown."""
+    if ms is None:
+        return "-"
+    return f"{ms:.0f} ms" if ms >= 1000 else f"{ms:.3g} ms"
+
+
+def describe_ratio(ratio: float | None) -> str:
+    """`12.3x`, `-` when unknown."""
+    if ratio is None:
+        return "-"
+    return f"{ratio:.0f}x" if ratio >= 1000 else f"{ratio:.3g}x"
+
+
+def describe_seconds(seconds: float) -> str:
+    """`45 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,86 @@
+"""Walks that were not asked before, down to the last one of a space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graph.optimization_graph import OptimizationGraph, Policy
+from graph.policies import first, prefer, preferences
+from graph.prefixes import PrefixTree
+from graph.space import Space
+from graph.walk import Walk
+from metrics.outcome import Outcome, Timed, cost_ms
+
+
+class UnseenWalks:
+    """Draws walks by a policy and refuses repeats; owns the graph of the space.
+
+    A repeat is drawn anew, `retries` times: that keeps the policy's distribution over the unseen walks. After
+    that the used-up beginnings are closed (graph.prefixes), so that the next draws end in an unseen walk or in
+    the proof that none is left.
+    """
+
+    def __init__(self, space: Space, retries: int = 10) -> None:
+        """An empty memory of `space`."""
+        self.graph = OptimizationGraph()
+        self._space = space
+        self._retries = retries
+        self._asked: dict[str, Walk] = {}
+        self._used_up: PrefixTree | None = None
+
+    def draw(self, policy: Policy) -> Walk | None:
+        """An unseen walk, or None when the space is exhausted."""
+        if self._used_up is not None and self._used_up.exhausted:
+            return None
+        for _ in range(self._retries):
+            walk = self.draw_once(policy)
+            if walk is not None:
+                return walk
+        return self._draw_systematically(policy)
+
+    def draw_once(self, policy: Policy) -> Walk | None:
+        """The walk that `policy` draws, or None when that was asked before (or nothing is legal)."""
+        walk = self.graph.walk(self._space, policy)
+        return walk if walk is not None and self._take(walk) else None
+
+    def record(self, walk: Walk, outcome: Outcome) -> Walk:
+        """Enter the outcome into the graph. A walk that was never asked (a seed) counts as asked from here on.
+
+        Returns the walk as this graph knows it. Raises ValueError for a walk that the space does not allow.
+        """
+        known = self._asked.get(walk.identity) or self._adopt(walk)
+        self.graph.record(known, cost_ms(outcome), kernel_times(outcome))
+        return known
+
+    def _adopt(self, walk: Walk) -> Walk:
+        replayed = self.graph.walk(self._space, prefer(preferences(walk.choices), first))
+        if replayed is None or replayed.identity != walk.identity:
+            raise ValueError(f"walk {walk.identity} does not belong to this space")
+        self._take(replayed)
+        return replayed
+
+    def _take(self, walk: Walk) -> bool:
+        """Close the walk; whether its Plan is new."""
+        if self._used_up is not None:
+            self._used_up.close(self.graph.path(walk))
+        if walk.identity in self._asked:
+            return False
+        self._asked[walk.identity] = walk
+        return True
+
+    def _draw_systematically(self, policy: Policy) -> Walk | None:
+        if self._used_up is None:  # most runs never need it
+            self._used_up = PrefixTree()
+            for asked in self._asked.values():
+                self._used_up.close(self.graph.path(asked))
+        while (walk := self.graph.walk(self._space, policy, self._used_up)) is not None:
+            if self._take(walk):
+                return walk
+        return None
+
+
+def kernel_times(outcome: Outcome) -> Mapping[tuple[str, ...], float]:
+    """Milliseconds by the kernel's statements; empty for a failure."""
+    if not isinstance(outcome, Timed):
+        return {}
+    return {kernel.statements: kernel.median_ms for kernel in outcome.kernels}

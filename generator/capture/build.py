@@ -1,0 +1,103 @@
+"""Compiling and linking with the system's C compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.frontend_c.preprocess import find_compiler
+from generator.frontend_c.source import Compilation, ScopSource
+
+_LINKING = ("-l", "-L", "-Wl,")
+
+
+class RunFailed(Exception):
+    """The program could not be compiled, linked or run; the message is the tool's first lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C compiler and the first line of its `--version`."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A translation unit to compile; `flags` are added to the user's."""
+
+    file: Path
+    flags: tuple[str, ...] = ()
+
+
+def system_compiler() -> Compiler:
+    """The compiler that will be used. Raises InputError when there is none."""
+    path = find_compiler()
+    shown = _run([path, "--version"], 60).stdout.splitlines()
+    return Compiler(path, shown[0].strip() if shown else Path(path).name)
+
+
+def user_flags(compilation: Compilation) -> tuple[str, ...]:
+    """`-O3` and the user's own options: what sequential times are measured with."""
+    return ("-O3", *(f"-I{d}" for d in compilation.include_dirs), *(f"-D{d}" for d in compilation.defines),
+            *(f for f in compilation.cflags if not f.startswith(_LINKING)))
+
+
+def link_flags(compilation: Compilation) -> tuple[str, ...]:
+    """The user's options that belong after the objects, and the mathematical library."""
+    return (*(f for f in compilation.cflags if f.startswith(_LINKING)), "-lm")
+
+
+def other_units(source: ScopSource) -> list[Path]:
+    """The files to link beside the tuned one: those the user names, and NAME.c beside an included NAME.h.
+
+    A NAME.c that is itself included as text is not linked again.
+    """
+    own = Path(source.file).resolve()
+    included = {Path(i).resolve() for i in source.includes}
+    named = [Path(s).resolve() for s in source.compilation.sources]
+    beside = [i.with_suffix(".c") for i in sorted(included) if i.suffix == ".h"]
+    files = [*named, *(b for b in beside if b.is_file() and b not in included)]
+    return [f for f in dict.fromkeys(files) if f != own]
+
+
+def compile_unit(compiler: Compiler, unit: Unit, flags: Sequence[str], target: Path, limit_s: float) -> Path:
+    """Compile one translation unit to the object file `target`. Raises RunFailed."""
+    _must([compiler.path, "-w", *unit.flags, *flags, "-c", str(unit.file), "-o", str(target)], limit_s)
+    return target
+
+
+def link(compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], target: Path, limit_s: float) -> Path:
+    """Link `objects` into the executable `target`. Raises RunFailed."""
+    _must([compiler.path, *map(str, objects), *flags, "-o", str(target)], limit_s)
+    return target
+
+
+def diagnostics(compiler: Compiler, unit: Unit, flags: Sequence[str], limit_s: float) -> str:
+    """What the compiler says about a unit, without making anything."""
+    return _run([compiler.path, "-w", *unit.flags, *flags, "-fsyntax-only", str(unit.file)], limit_s).stderr
+
+
+def first_errors(text: str, count: int = 3) -> str:
+    """The first lines of a tool's output that name an error, on one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line or "undefined reference" in line or "duplicate" in line]
+    return " | ".join((errors or lines)[:count])[:600]
+
+
+def _must(command: Sequence[str], limit_s: float) -> None:
+    result = _run(command, limit_s)
+    if result.returncode:
+        raise RunFailed(first_errors(result.stderr) or f"{command[0]} ended with status {result.returncode}")
+
+
+def _run(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                              stdin=subprocess.DEVNULL, timeout=limit_s, env={**os.environ, "LC_ALL": "C"})
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"{command[0]} took more than {limit_s:g} s") from None

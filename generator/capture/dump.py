@@ -1,0 +1,104 @@
+"""Reading what an instrumented run left behind: its log and the raw data files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.errors import InputError, Location
+from generator.frontend_c.source import ScopSource, Variable
+from generator.program import ELEMENT_BYTES, NUMPY_TYPES
+
+
+@dataclass
+class Log:
+    """The log of a run, which may have ended early.
+
+    `parameters` and `defaults` (values that the harness chose) by name; `addresses`, `elements` (bytes) and
+    `extents` by the variable's number; `open` is the variable whose data was being read when the log ends.
+    """
+
+    parameters: dict[str, int] = field(default_factory=dict)
+    defaults: dict[str, int] = field(default_factory=dict)
+    addresses: dict[int, int] = field(default_factory=dict)
+    elements: dict[int, int] = field(default_factory=dict)
+    extents: dict[int, list[int]] = field(default_factory=dict)
+    times_ms: list[float] = field(default_factory=list)
+    open: int | None = None
+    error: str = ""
+    done: bool = False
+
+
+def read_log(directory: Path) -> Log | None:
+    """The log in `directory`; None when the run never arrived at the SCoP."""
+    file = directory / "capture.log"
+    if not file.is_file():
+        return None
+    log = Log()
+    for line in file.read_text(encoding="utf-8").splitlines():
+        _read_line(log, line)
+    return log
+
+
+def _read_line(log: Log, line: str) -> None:
+    match line.split():
+        case ["parameter", name, value]:
+            log.parameters[name] = int(value)
+        case ["default", name, value]:
+            log.defaults[name] = int(value)
+        case ["variable", k, element, address, _]:
+            log.elements[int(k)], log.addresses[int(k)], log.extents[int(k)] = int(element), int(address), []
+            log.open = int(k)
+        case ["extent", k, value]:
+            log.extents[int(k)].append(int(value))
+        case ["saved", _]:
+            log.open = None
+        case ["time", value]:
+            log.times_ms.append(float(value))
+        case ["error", *words]:
+            log.error = " ".join(words)
+        case ["done"]:
+            log.done = True
+        case _:  # a mark that only shows how far the run came, or a line that was cut off
+            pass
+
+
+def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> dict[str, NDArray[Any]]:
+    """The captured values: `direction` is "in" (all variables) or "out" (those written).
+
+    Raises:
+        InputError: a variable's element size is not the one that the front end understood.
+    """
+    values = {}
+    for k, variable in enumerate(source.variables):
+        if direction == "in" or variable.written:
+            _check_size(source, variable, log.elements[k])
+            raw = np.fromfile(directory / f"{direction}_{k}.bin", dtype=NUMPY_TYPES[variable.type])
+            values[variable.name] = raw.reshape(tuple(log.extents[k]))
+    return values
+
+
+def _check_size(source: ScopSource, variable: Variable, found: int) -> None:
+    if found != ELEMENT_BYTES[variable.type]:
+        raise InputError(f"`{variable.name}` has elements of {found} bytes but its type was understood as "
+                         f"`{variable.type}`; declare it with a standard arithmetic type",
+                         Location(source.file, source.first_line))
+
+
+def check_aliasing(source: ScopSource, log: Log) -> None:
+    """Refuse two names for the same memory: dependences between them would be missed.
+
+    Raises:
+        InputError: arrays of which at least one is written overlap; names both.
+    """
+    ranges = [(log.addresses[k], log.addresses[k] + log.elements[k] * int(np.prod(log.extents[k], dtype=np.int64)), v)
+              for k, v in enumerate(source.variables) if log.addresses.get(k)]
+    for i, (low, high, one) in enumerate(ranges):
+        for other_low, other_high, other in ranges[i + 1:]:
+            if low < other_high and other_low < high and (one.written or other.written):
+                raise InputError(f"the arrays `{one.name}` and `{other.name}` overlap in memory at the SCoP's entry "
+                                 "and are written; give each its own memory", Location(source.file, source.first_line))

@@ -1,0 +1,132 @@
+"""The instrumented copy: C text put in the place of `#pragma scop` and `#pragma endscop`.
+
+    #pragma scop                 antune_capture_begin ... (dump the inputs)
+    for (i ...) A[i] = ...   ->  again: restore; start clock; for (i ...) A[i] = ...
+    #pragma endscop              stop clock; (dump the results once); if (more) goto again;
+
+The region is repeated by a backward `goto`, so that what it declares stays in scope. All inserted text stands on the
+pragma's own line: every other line keeps its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from generator.errors import InputError, Location
+from generator.frontend_c.source import ScopSource, Variable
+
+# On one line each, and without headers: they stand before the user's own feature-test macros.
+PROTOTYPES = """\
+extern int antune_capture_begin(void);
+extern void antune_capture_parameter(const char *, long long);
+extern void antune_capture_leave(void);
+extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int);
+extern void antune_capture_scalar(int, const void *, unsigned long, unsigned long, int);
+extern int antune_capture_repeating(void);
+extern void antune_capture_value(int, void *);
+extern void antune_capture_start(void);
+extern void antune_capture_stop(void);
+extern int antune_capture_first(void);
+extern void antune_capture_result(int, const void *);
+extern void antune_capture_results(void);
+extern int antune_capture_more(void);
+extern double antune_harness_real(const char *);
+extern long long antune_harness_integer(const char *);
+extern void antune_harness_fill(const char *, void *, unsigned long, int, int, const long long *);
+extern void *antune_harness_space(void);
+extern void *antune_harness_array(const char *, unsigned long, int, int, const long long *);
+extern long long antune_harness_parameter(const char *, long long, int);
+"""
+
+
+def instrumented(source: ScopSource, text: str, firsts: Mapping[str, int] | None) -> str:
+    """`text` of the file with the SCoP instrumented.
+
+    `firsts` gives the first extent of the arrays whose size is unknown; None makes a probe, which ends at the
+    SCoP's entry with the parameters.
+
+    Raises:
+        InputError: the pragmas are not on the lines that the front end saw (a SCoP inside a header or macro).
+    """
+    entry, leave = _probe(source) if firsts is None else (_entry(source, firsts), _exit(source))
+    lines = text.split("\n")
+    _replace(lines, source, source.first_line, "scop", entry)
+    _replace(lines, source, source.last_line, "endscop", leave)
+    return PROTOTYPES + f"#line 1 {c_string(source.file)}\n" + "\n".join(lines)
+
+
+def read_text(file: Path) -> str:
+    """The file's text; bytes that are no UTF-8 survive a round trip through `write_text`."""
+    return file.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def write_text(file: Path, text: str) -> None:
+    """The inverse of `read_text`."""
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def c_string(text: str) -> str:
+    """A C string literal."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def element_of(variable: Variable) -> str:
+    """An lvalue of the variable's element type: `(A)[0][0]`, `alpha`, `(*p)`."""
+    base = f"(*{variable.name})" if variable.indirect else f"({variable.name})"
+    return base + "[0]" * len(variable.extents)
+
+
+def extent_list(variable: Variable, first: int | None) -> str:
+    """A C expression of type `const long long *` holding the extents; `first` replaces an unknown one."""
+    texts = [str(first or 0) if text is None else f"(long long)({text})" for text in variable.extents]
+    return f"(const long long[]){{{', '.join(texts or ['1'])}}}"
+
+
+def _replace(lines: list[str], source: ScopSource, line: int, word: str, code: str) -> None:
+    pattern = re.compile(rf'^[ \t]*#[ \t]*pragma[ \t]+{word}\b[^\r\n]*|_Pragma\s*\(\s*"\s*{word}\s*"\s*\)')
+    found = pattern.search(lines[line - 1]) if line <= len(lines) else None
+    if not found:
+        raise InputError(f"`#pragma {word}` is not written on this line (it comes from a header or a macro), so the "
+                         "program cannot be run around it; write the SCoP into the file itself",
+                         Location(source.file, line))
+    lines[line - 1] = lines[line - 1][:found.start()] + code + lines[line - 1][found.end():]
+
+
+def _parameters(source: ScopSource) -> str:
+    return "".join(f'antune_capture_parameter("{name}", (long long)({name})); ' for name in source.parameters)
+
+
+def _probe(source: ScopSource) -> tuple[str, str]:
+    return f"if (antune_capture_begin()) {{ {_parameters(source)}antune_capture_leave(); }}", ";"
+
+
+def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:
+    dumps = "".join(_dump(k, v, firsts.get(v.name)) for k, v in enumerate(source.variables))
+    values = "".join(
+        f"{{ {v.type} antune_copy; antune_capture_value({k}, &antune_copy); {element_of(v)} = antune_copy; }} "
+        for k, v in _written_scalars(source))
+    return (f"if (antune_capture_begin()) {{ {_parameters(source)}{dumps}}} antune_capture_again: ; "
+            f"if (antune_capture_repeating()) {{ {values}}} antune_capture_start();")
+
+
+def _exit(source: ScopSource) -> str:
+    results = "".join(f"{{ {v.type} antune_copy = {element_of(v)}; antune_capture_result({k}, &antune_copy); }} "
+                      for k, v in _written_scalars(source))
+    return (f"antune_capture_stop(); if (antune_capture_first()) {{ {results}antune_capture_results(); }} "
+            "if (antune_capture_more()) goto antune_capture_again;")
+
+
+def _written_scalars(source: ScopSource) -> list[tuple[int, Variable]]:
+    return [(k, v) for k, v in enumerate(source.variables) if v.written and not v.extents]
+
+
+def _dump(k: int, variable: Variable, first: int | None) -> str:
+    element, written = element_of(variable), int(variable.written)
+    if not variable.extents:
+        return (f"{{ {variable.type} antune_copy = {element}; antune_capture_scalar({k}, &antune_copy, "
+                f"sizeof antune_copy, sizeof({element}), {written}); }} ")
+    address = f"(const void *)(*{variable.name})" if variable.indirect else f"(const void *)({variable.name})"
+    return (f"antune_capture_array({k}, {address}, sizeof({element}), {len(variable.extents)}, "
+            f"{extent_list(variable, first)}, {written}); ")

@@ -1,0 +1,249 @@
+"""`capture`: run the sequential program once and keep its inputs, its results and its time.
+
+1. The file has a `main` (or another source does): an instrumented copy of it is compiled, linked and run.
+2. Otherwise, or when that fails (a warning says why), a generated `main` calls the function with seeded data.
+3. When the size behind a pointer is unknown, a probing run first reports the parameters; `resolve` turns them into
+   the extents that the accesses need.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.capture.build import (
+    Compiler,
+    RunFailed,
+    Unit,
+    compile_unit,
+    link,
+    link_flags,
+    other_units,
+    system_compiler,
+    user_flags,
+)
+from generator.capture.dump import Log, check_aliasing, read_data, read_log
+from generator.capture.execute import Ended, execute
+from generator.capture.harness import Harness, harness_main, plan_harness
+from generator.capture.instrument import c_string, instrumented, read_text, write_text
+from generator.errors import InputError, Location
+from generator.frontend_c.source import ScopSource
+from generator.problem import Origin, Reference
+
+Resolve: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, tuple[int, ...]]]
+
+_RUNTIME = Path(__file__).with_name("runtime.c")
+_TIMING_BUDGET_S = 60.0
+_FEWEST_SAMPLES = 5
+# Functions that only an unused `main` needs are dropped by the linker, and with them what they call.
+_DROP_UNUSED = ("-ffunction-sections", "-fdata-sections")
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """Parameter values and array extents at the SCoP's entry, and the data and times of the run."""
+
+    parameters: Mapping[str, int]
+    extents: Mapping[str, tuple[int, ...]]
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A complete instrumented run: its log and data."""
+
+    log: Log
+    inputs: Mapping[str, NDArray[Any]]
+    outputs: Mapping[str, NDArray[Any]]
+
+
+@dataclass
+class _Job:
+    """What all runs of one capture share; `directory` is temporary."""
+
+    source: ScopSource
+    compiler: Compiler
+    directory: Path
+    text: str
+    resolve: Resolve
+    seed: int
+    limit_s: float
+    runs: int = 0
+    objects: dict[str, list[Path]] = field(default_factory=dict)
+
+
+def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, seed: int,
+            limit_s: float = 600.0) -> Captured:
+    """Run the sequential program (at most `limit_s` seconds per run) and keep what it did.
+
+    `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve`
+    gives, from the parameters, the extents of arrays whose size is unknown. `seed` determines generated data.
+
+    Raises:
+        InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
+    """
+    compiler = system_compiler()
+    with tempfile.TemporaryDirectory(prefix="antune-capture-", ignore_cleanup_errors=True) as directory:
+        job = _Job(source, compiler, Path(directory).resolve(), read_text(Path(source.file)), resolve, seed, limit_s)
+        warnings: tuple[str, ...] = ()
+        if source.has_main or source.compilation.sources:
+            try:
+                return _captured(job, _complete_run(job, None, False), "capture", _ignored(overrides))
+            except RunFailed as error:
+                if source.function == "main":
+                    raise InputError(f"the program cannot be run: {error}",
+                                     Location(source.file, source.first_line)) from None
+                warnings = _why_harness(source, str(error))
+        try:
+            return _with_harness(job, overrides, warnings)
+        except RunFailed as error:
+            raise InputError(f"`{source.function}` cannot be run by itself: {error}{_hints(warnings)}",
+                             Location(source.file, source.first_line)) from None
+
+
+def _ignored(overrides: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(f"--param {name}={value} has no effect: the program's own main sets its sizes; change them with -D "
+                 "where it uses macros" for name, value in overrides.items())
+
+
+def _why_harness(source: ScopSource, failure: str) -> tuple[str, ...]:
+    if not source.has_main and "undefined reference to `main'" in failure:
+        return ()  # the sources are only helpers of a function that has no program
+    return (f"the program could not be run, so its inputs are seeded random data instead: {failure}",)
+
+
+def _hints(warnings: tuple[str, ...]) -> str:
+    return "".join(f"; {warning}" for warning in warnings) or "; give it a `main`, or sizes with --param NAME=VALUE"
+
+
+def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, ...]) -> Captured:
+    unit = Unit(job.directory / "trial.c", _quoted_includes(job.source))
+    flags = (*user_flags(job.source.compilation), "-Dmain=antune_other_main")
+    harness = plan_harness(job.source, overrides, job.text, job.compiler, unit, flags, job.limit_s)
+    run = _complete_run(job, harness, False)
+    if not _finite(run.outputs):  # a factorisation, perhaps: they need a dominant diagonal
+        again = _complete_run(job, harness, True)
+        run = again if _finite(again.outputs) else run
+    chosen = tuple(f"nothing says how large `{name}` is: {name} = {value} was taken; choose with --param "
+                   f"{name}=VALUE" for name, value in run.log.defaults.items())
+    return _captured(job, run, "harness", (*warnings, *chosen))
+
+
+def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
+    """The full run, after a probing one where it is needed. Raises RunFailed or InputError."""
+    firsts: dict[str, int] = {}
+    unknown = [v.name for v in job.source.variables if None in v.extents]
+    if unknown:
+        _, probe = _run(job, harness, None, dominant)
+        resolved = job.resolve(probe.parameters)
+        firsts = {name: resolved[name][0] for name in unknown if name in resolved}
+    directory, log = _run(job, harness, firsts, dominant)
+    check_aliasing(job.source, log)
+    return _Run(log, read_data(job.source, log, directory, "in"), read_data(job.source, log, directory, "out"))
+
+
+def _run(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, dominant: bool) -> tuple[Path, Log]:
+    job.runs += 1
+    directory = job.directory / f"run{job.runs}"
+    directory.mkdir()
+    program = _build(job, harness, firsts, directory, dominant)
+    ended = execute(program, directory, job.limit_s)
+    log = read_log(directory)
+    if log is None or not log.done or not ended.ok:
+        raise RunFailed(_explain(job.source, log, ended))
+    return directory, log
+
+
+def _explain(source: ScopSource, log: Log | None, ended: Ended) -> str:
+    printed = f" ({ended.output})" if ended.output else ""
+    if log is not None and log.error:
+        return log.error
+    if log is None or not (log.parameters or log.addresses):
+        return f"it never reached the SCoP: {ended.reason}{printed}"
+    if log.open is not None:
+        variable = source.variables[log.open]
+        extents = "".join(f"[{e}]" for e in log.extents[log.open])
+        return (f"`{variable.name}{extents}` cannot be read at the SCoP's entry ({ended.reason}): its memory is "
+                "smaller than its declaration says")
+    return f"the SCoP did not end: {ended.reason}{printed}"
+
+
+def _build(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, directory: Path,
+           dominant: bool) -> Path:
+    text = instrumented(job.source, job.text, firsts) + (harness_main(harness, firsts) if harness else "")
+    file = directory / "scop.c"
+    write_text(file, text)
+    own = Unit(file, _quoted_includes(job.source))
+    flags = user_flags(job.source.compilation)
+    if harness:
+        flags = (*flags, *_DROP_UNUSED, "-Dmain=antune_other_main")
+    objects = [compile_unit(job.compiler, own, flags, directory / "scop.o", job.limit_s),
+               _runtime(job, directory, dominant)]
+    closing = link_flags(job.source.compilation)
+    if not harness:
+        return link(job.compiler, [*objects, *_others(job, "program")], (*flags, *closing), directory / "program",
+                    job.limit_s)
+    closing = ("-Wl,--gc-sections", *closing)
+    try:
+        more = _others(job, "harness")
+        return link(job.compiler, [*objects, *more], (*flags, *closing), directory / "program", job.limit_s)
+    except RunFailed:  # the function itself may need none of them
+        return link(job.compiler, objects, (*flags, *closing), directory / "program", job.limit_s)
+
+
+def _others(job: _Job, kind: str) -> list[Path]:
+    """The objects of the other translation units, compiled once per kind; in a harness their `main` is renamed."""
+    if kind not in job.objects:
+        flags = user_flags(job.source.compilation)
+        built = []
+        for k, file in enumerate(other_units(job.source)):
+            rename = (*_DROP_UNUSED, f"-Dmain=antune_other_main_{k}") if kind == "harness" else ()
+            target = job.directory / f"{kind}_{k}.o"
+            built.append(compile_unit(job.compiler, Unit(file), (*flags, *rename), target, job.limit_s))
+        job.objects[kind] = built
+    return job.objects[kind]
+
+
+def _runtime(job: _Job, directory: Path, dominant: bool) -> Path:
+    budget_s = min(_TIMING_BUDGET_S, job.limit_s / 4)
+    defines = (f"-DCAPTURE_DIRECTORY={c_string(str(directory))}", f"-DCAPTURE_BUDGET_MS={budget_s * 1e3:.1f}",
+               f"-DCAPTURE_LIMIT_MS={job.limit_s * 900:.1f}", f"-DCAPTURE_SEED={job.seed % 2**64}ULL",
+               f"-DCAPTURE_DOMINANT={int(dominant)}")
+    return compile_unit(job.compiler, Unit(_RUNTIME, defines), ("-O2",), directory / "runtime.o", job.limit_s)
+
+
+def _quoted_includes(source: ScopSource) -> tuple[str, ...]:
+    """The copy lies elsewhere: `#include "x.h"` must still look beside the original."""
+    return ("-iquote", str(Path(source.file).resolve().parent))
+
+
+def _finite(values: Mapping[str, NDArray[Any]]) -> bool:
+    return all(bool(np.isfinite(v).all()) for v in values.values() if v.dtype.kind == "f")
+
+
+def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -> Captured:
+    extents = {v.name: tuple(run.log.extents[k]) for k, v in enumerate(job.source.variables)}
+    times = tuple(run.log.times_ms)
+    warnings = (*warnings, *_doubts(run.outputs, times))
+    compiler = f"{job.compiler.version} {' '.join(user_flags(job.source.compilation))}"
+    return Captured(dict(run.log.parameters), extents,
+                    Reference(run.inputs, run.outputs, times, origin, compiler, warnings))
+
+
+def _doubts(outputs: Mapping[str, NDArray[Any]], times: tuple[float, ...]) -> list[str]:
+    """Warnings about results and times that can be used but say less than they should."""
+    doubts = []
+    broken = [name for name, value in outputs.items() if not _finite({name: value})]
+    if broken:
+        doubts.append(f"the sequential result is not finite in {', '.join(broken)}: comparing results with it says "
+                      "little; check the program's input data")
+    if len(times) < _FEWEST_SAMPLES:
+        doubts.append(f"the sequential time rests on {len(times)} run(s) of {max(times):.0f} ms only; a smaller "
+                      "problem is measured better")
+    return doubts

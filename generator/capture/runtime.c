@@ -1,0 +1,273 @@
+/* Capture runtime: linked into an instrumented copy of the tuned program.
+
+   The copy calls antune_capture_* around its SCoP. On the first arrival the runtime writes, into the directory
+   CAPTURE_DIRECTORY, a line-oriented log ("capture.log"), the data of every variable at the entry ("in_K.bin")
+   and of the written ones at the exit ("out_K.bin"), times the SCoP over several repeats that all start from the
+   same data, and ends the process. The antune_harness_* half makes seeded data for a function without a caller.
+
+   Set by the command line: CAPTURE_DIRECTORY, CAPTURE_BUDGET_MS (what timing may take beyond the second sample),
+   CAPTURE_LIMIT_MS (when the process will be killed), CAPTURE_SEED, CAPTURE_DOMINANT. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_SAMPLES = 20, FEWEST_SAMPLES = 5, FEWEST_WHEN_SLOW = 2 };
+static const double ENOUGH_MS = 1000.0;
+static const size_t UNKNOWN_BYTES = (size_t)1 << 26;
+
+/* What is kept of one variable: an array that is written has its address and a copy of its data at the entry. */
+struct variable {
+  void *address;
+  void *copy;
+  size_t bytes;
+};
+
+static struct variable *variables;
+static int variable_count;
+static FILE *log_stream;
+static int arrived, active, runs, samples;
+static double entered_ms, started_ms, elapsed_ms, total_ms, sample_ms[MOST_SAMPLES];
+
+static double clock_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* One line of the log, flushed: it tells how far a program came that does not survive. */
+static void note(const char *format, ...) {
+  va_list arguments;
+  if (!log_stream) log_stream = fopen(CAPTURE_DIRECTORY "/capture.log", "w");
+  if (!log_stream) {
+    fprintf(stderr, "cannot write to %s\n", CAPTURE_DIRECTORY);
+    _exit(97);
+  }
+  va_start(arguments, format);
+  vfprintf(log_stream, format, arguments);
+  va_end(arguments);
+  fputc('\n', log_stream);
+  fflush(log_stream);
+}
+
+static void fail(const char *what, int k) {
+  note("error %s (variable %d)", what, k);
+  _exit(97);
+}
+
+static void dump(const char *direction, int k, const void *data, size_t bytes) {
+  char path[sizeof CAPTURE_DIRECTORY + 64];
+  FILE *file;
+  snprintf(path, sizeof path, "%s/%s_%d.bin", CAPTURE_DIRECTORY, direction, k);
+  file = fopen(path, "wb");
+  if (!file) fail("cannot create a file for the captured data", k);
+  if (fwrite(data, 1, bytes, file) != bytes || fclose(file)) fail("no space left for the captured data", k);
+}
+
+static void keep(int k, void *address, const void *data, size_t bytes) {
+  if (k >= variable_count) {
+    variables = realloc(variables, (size_t)(k + 1) * sizeof *variables);
+    if (!variables) fail("out of memory", k);
+    memset(variables + variable_count, 0, (size_t)(k + 1 - variable_count) * sizeof *variables);
+    variable_count = k + 1;
+  }
+  variables[k].address = address;
+  variables[k].bytes = bytes;
+  variables[k].copy = malloc(bytes ? bytes : 1);
+  if (!variables[k].copy) fail("out of memory for a copy of the data", k);
+  memcpy(variables[k].copy, data, bytes);
+}
+
+/* The number of elements; an extent below zero is an error. */
+static size_t element_count(int k, int dims, const long long *extents) {
+  size_t count = 1;
+  int d;
+  for (d = 0; d < dims; d++) {
+    if (extents[d] < 0) fail("an extent below zero", k);
+    count *= (size_t)extents[d];
+  }
+  return count;
+}
+
+/* True on the first arrival at the SCoP only. */
+int antune_capture_begin(void) {
+  if (arrived) return 0;
+  arrived = active = 1;
+  return 1;
+}
+
+void antune_capture_parameter(const char *name, long long value) { note("parameter %s %lld", name, value); }
+
+/* The end of a probing run, which only asks for the parameters. */
+void antune_capture_leave(void) {
+  note("done");
+  _exit(0);
+}
+
+void antune_capture_array(int k, const void *address, unsigned long element, int dims, const long long *extents,
+                          int written) {
+  size_t bytes = element_count(k, dims, extents) * element;
+  int d;
+  note("variable %d %lu %llu %d", k, element, (unsigned long long)(size_t)address, dims);
+  for (d = 0; d < dims; d++) note("extent %d %lld", k, extents[d]);
+  dump("in", k, address, bytes);
+  if (written) keep(k, (void *)address, address, bytes);
+  note("saved %d", k);
+}
+
+/* A scalar comes as a copy: taking its own address would keep the compiler from holding it in a register. */
+void antune_capture_scalar(int k, const void *copy, unsigned long bytes, unsigned long declared, int written) {
+  note("variable %d %lu 0 0", k, declared);
+  dump("in", k, copy, bytes);
+  if (written) keep(k, NULL, copy, bytes);
+  note("saved %d", k);
+}
+
+/* Before every run but the first: puts the arrays back and says that the scalars need it too. */
+int antune_capture_repeating(void) {
+  int k;
+  if (!active || runs == 0) return 0;
+  for (k = 0; k < variable_count; k++)
+    if (variables[k].address) memcpy(variables[k].address, variables[k].copy, variables[k].bytes);
+  return 1;
+}
+
+void antune_capture_value(int k, void *target) { memcpy(target, variables[k].copy, variables[k].bytes); }
+
+void antune_capture_start(void) {
+  if (!active) return;
+  started_ms = clock_ms();
+  if (runs == 0) entered_ms = started_ms;
+}
+
+void antune_capture_stop(void) {
+  elapsed_ms = clock_ms() - started_ms;
+  runs++;
+}
+
+/* True after the first run: its results are the reference. */
+int antune_capture_first(void) { return active && runs == 1; }
+
+void antune_capture_result(int k, const void *copy) { dump("out", k, copy, variables[k].bytes); }
+
+void antune_capture_results(void) {
+  int k;
+  for (k = 0; k < variable_count; k++)
+    if (variables[k].address) dump("out", k, variables[k].address, variables[k].bytes);
+  note("results");
+}
+
+static void take_sample(void) {
+  sample_ms[samples++] = elapsed_ms;
+  total_ms += elapsed_ms;
+}
+
+static int another_run(void) {
+  double spent = clock_ms() - entered_ms;
+  if (samples == MOST_SAMPLES) return 0;
+  if (samples < FEWEST_WHEN_SLOW) return spent + 1.2 * elapsed_ms < CAPTURE_LIMIT_MS || samples == 0;
+  if (samples < FEWEST_SAMPLES) return spent + elapsed_ms < CAPTURE_BUDGET_MS;
+  return total_ms < ENOUGH_MS;
+}
+
+/* True while another repeat is wanted; ends the process when enough is known. */
+int antune_capture_more(void) {
+  int i;
+  if (!active) return 0;
+  if (runs > 1 || elapsed_ms > CAPTURE_BUDGET_MS) take_sample(); /* a very long first run needs no warm-up */
+  if (another_run()) return 1;
+  for (i = 0; i < samples; i++) note("time %.9g", sample_ms[i]);
+  note("done");
+  _exit(0);
+}
+
+/* ---- data for a function that is called without its program ---- */
+
+/* A counter-based generator (splitmix64): the value depends on seed, name and position alone. */
+static unsigned long long mixed(unsigned long long stream, unsigned long long position) {
+  unsigned long long z = stream + (position + 1) * 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+static unsigned long long stream_of(const char *name) {
+  unsigned long long hash = 0xCBF29CE484222325ULL ^ mixed(CAPTURE_SEED, 0);
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3ULL;
+  return hash;
+}
+
+/* In [0.5, 1.5), exact in a float: products of thousands of factors and sums of them stay finite. */
+static double real_at(unsigned long long stream, unsigned long long position) {
+  return 0.5 + (double)(mixed(stream, position) >> 41) / 8388608.0;
+}
+
+double antune_harness_real(const char *name) { return real_at(stream_of(name), 0); }
+
+/* In 1..7: fits every integer type and may divide. */
+long long antune_harness_integer(const char *name) { return 1 + (long long)(mixed(stream_of(name), 0) % 7); }
+
+static int all_zero(const unsigned char *data, size_t bytes) {
+  size_t i;
+  for (i = 0; i < bytes; i++)
+    if (data[i]) return 0;
+  return 1;
+}
+
+static void fill_integers(unsigned long long stream, void *data, unsigned long element, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    long long value = 1 + (long long)(mixed(stream, i) % 7);
+    switch (element) {
+      case 1: ((signed char *)data)[i] = (signed char)value; break;
+      case 2: ((short *)data)[i] = (short)value; break;
+      case 4: ((int *)data)[i] = (int)value; break;
+      default: ((long long *)data)[i] = value; break;
+    }
+  }
+}
+
+static void fill_reals(unsigned long long stream, void *data, unsigned long element, size_t count, size_t dominant) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    double value = real_at(stream, i);
+    if (dominant && i % (dominant + 1) == 0) value += 2.0 * (double)dominant;
+    if (element == sizeof(float)) ((float *)data)[i] = (float)value;
+    else ((double *)data)[i] = value;
+  }
+}
+
+/* Fills an array unless the program gave it values. With CAPTURE_DOMINANT a square matrix gets a dominant diagonal:
+   factorisations need one to stay finite. */
+void antune_harness_fill(const char *name, void *data, unsigned long element, int real, int dims,
+                         const long long *extents) {
+  size_t count = element_count(0, dims, extents);
+  int square = dims == 2 && extents[0] == extents[1];
+  if (!all_zero(data, count * element)) return;
+  if (real) fill_reals(stream_of(name), data, element, count, CAPTURE_DOMINANT && square ? (size_t)extents[0] : 0);
+  else fill_integers(stream_of(name), data, element, count);
+}
+
+/* Zeroed memory for something whose size is not known (yet). */
+void *antune_harness_space(void) {
+  void *memory = calloc(UNKNOWN_BYTES, 1);
+  if (!memory) fail("out of memory", 0);
+  return memory;
+}
+
+void *antune_harness_array(const char *name, unsigned long element, int real, int dims, const long long *extents) {
+  size_t count = element_count(0, dims, extents);
+  void *memory = calloc(count ? count : 1, element);
+  if (!memory) fail("out of memory for the arrays", 0);
+  antune_harness_fill(name, memory, element, real, dims, extents);
+  return memory;
+}
+
+/* A size chosen for the caller (`chosen`: nobody asked for it, say so); opaque, so that no loop is specialised on it. */
+long long antune_harness_parameter(const char *name, long long value, int chosen) {
+  if (chosen) note("default %s %lld", name, value);
+  return value;
+}

@@ -1,0 +1,71 @@
+"""Printing expressions and loops in C syntax; a dialect supplies names of functions and literals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+
+_PRECEDENCE = {"*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, "<": 10, "<=": 10, ">": 10,
+               ">=": 10, "==": 9, "!=": 9, "&": 8, "^": 7, "|": 6, "&&": 5, "||": 4}
+_UNARY, _ATOM, _TERNARY = 14, 20, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Prints expressions. `shapes` gives the extents of arrays that are indexed linearly (row-major).
+
+    Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call;
+    `scalars` maps names of scalars to their text (`alpha`, `sum[0]`).
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    scalars: Mapping[str, str]
+    call: Callable[[str, list[str]], str]
+
+    def text(self, expr: Expr, outer: int = 0) -> str:
+        """The C text of `expr`, in parentheses if it binds less tightly than `outer`."""
+        text, strength = self._print(expr)
+        return f"({text})" if strength < outer else text
+
+    def _print(self, expr: Expr) -> tuple[str, int]:
+        match expr:
+            case Int(value):
+                return str(value), _ATOM if value >= 0 else _UNARY
+            case Real(text):
+                return text, _ATOM
+            case Name(name):
+                return name, _ATOM
+            case Load(array, index, _):
+                return self.element(array, index), _ATOM
+            case Unary(op, operand):
+                inner = self.text(operand, _UNARY)
+                return f"{op} {inner}" if inner[0] == op else op + inner, _UNARY
+            case Binary("min" | "max" as op, left, right):
+                return f"{op}({self.text(left)}, {self.text(right)})", _ATOM
+            case Binary(op, left, right):
+                strength = _PRECEDENCE[op]
+                return f"{self.text(left, strength)} {op} {self.text(right, strength + 1)}", strength
+            case Call(function, arguments):
+                return self.call(function, [self.text(a) for a in arguments]), _ATOM
+            case Cast(kind, operand):
+                return f"({kind}){self.text(operand, _UNARY)}", _UNARY
+            case Select(condition, then, otherwise):
+                return (f"{self.text(condition, _TERNARY + 1)} ? {self.text(then)} : "
+                        f"{self.text(otherwise, _TERNARY)}"), _TERNARY
+            case _:
+                assert_never(expr)
+
+    def element(self, array: str, index: tuple[Expr, ...]) -> str:
+        """An array element or scalar."""
+        if not index:
+            return self.scalars.get(array, array)
+        if array not in self.shapes:
+            return array + "".join(f"[{self.text(i)}]" for i in index)
+        linear = self.text(index[0], 13 if len(index) > 1 else 0)
+        for number, (extent, part) in enumerate(zip(self.shapes[array][1:], index[1:], strict=True), 2):
+            inner = f"{linear} * {extent} + {self.text(part, 12)}"
+            linear = f"({inner})" if number < len(index) else inner
+        return f"{array}[{linear}]"

@@ -1,0 +1,181 @@
+"""Expressions: one closed union for statement bodies, subscripts, loop bounds and host code.
+
+Operators keep their C meaning (`/` and `%` truncate on integers), so that an expression prints as it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """An integer literal."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A floating literal, kept as the source wrote it (`0.2f`)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable of the generated code: an iterator, a block or thread index, a scalar argument."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An array element, or a scalar when `index` is empty.
+
+    `access` numbers the access within its statement (-1: none), so that a lowering can replace the subscripts.
+    """
+
+    array: str
+    index: tuple[Expr, ...] = ()
+    access: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`op operand` with op one of - + ! ~."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`left op right` with a C binary operator; `min` and `max` are operators too."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a pure mathematical function."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`(type) operand`."""
+
+    type: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`condition ? then : otherwise`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+Expr: TypeAlias = Int | Real | Name | Load | Unary | Binary | Call | Cast | Select
+
+
+def evaluate(expr: Expr, names: Mapping[str, int]) -> int:
+    """The integer value of `expr` under `names`; used for host loops and grids.
+
+    Raises:
+        KeyError: a name has no value.
+        TypeError: the expression is not an integer expression.
+    """
+    match expr:
+        case Int(value):
+            return value
+        case Name(name):
+            return names[name]
+        case Unary(op, operand):
+            value = evaluate(operand, names)
+            return {"-": -value, "+": value, "!": int(not value), "~": ~value}[op]
+        case Binary(op, left, right):
+            return _binary(op, evaluate(left, names), evaluate(right, names))
+        case Select(condition, then, otherwise):
+            return evaluate(then if evaluate(condition, names) else otherwise, names)
+        case Real() | Load() | Call() | Cast():
+            raise TypeError(f"not an integer expression: {expr}")
+        case _:
+            assert_never(expr)
+
+
+def _binary(op: str, left: int, right: int) -> int:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            quotient = abs(left) // abs(right)
+            return quotient if (left < 0) == (right < 0) else -quotient
+        case "%":
+            return left - right * _binary("/", left, right)
+        case "min":
+            return min(left, right)
+        case "max":
+            return max(left, right)
+        case "&&":
+            return int(bool(left) and bool(right))
+        case "||":
+            return int(bool(left) or bool(right))
+        case "<" | "<=" | ">" | ">=" | "==" | "!=":
+            return int({"<": left < right, "<=": left <= right, ">": left > right,
+                        ">=": left >= right, "==": left == right, "!=": left != right}[op])
+        case _:
+            raise TypeError(f"not an integer operator: {op}")
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct operands of `expr`, in source order."""
+    match expr:
+        case Int() | Real() | Name():
+            return ()
+        case Load(_, index, _):
+            return index
+        case Unary(_, operand) | Cast(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Call(_, arguments):
+            return arguments
+        case Select(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case _:
+            assert_never(expr)
+
+
+def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
+    """`expr` with `function` applied to its direct operands."""
+    match expr:
+        case Int() | Real() | Name():
+            return expr
+        case Load(array, index, access):
+            return Load(array, tuple(function(i) for i in index), access)
+        case Unary(op, operand):
+            return Unary(op, function(operand))
+        case Binary(op, left, right):
+            return Binary(op, function(left), function(right))
+        case Call(name, arguments):
+            return Call(name, tuple(function(a) for a in arguments))
+        case Cast(kind, operand):
+            return Cast(kind, function(operand))
+        case Select(condition, then, otherwise):
+            return Select(function(condition), function(then), function(otherwise))
+        case _:
+            assert_never(expr)

@@ -1,0 +1,74 @@
+"""C declarations: element types and extents of variables, typedefs resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pycparser import c_ast, c_generator
+
+from generator.program import NUMPY_TYPES, ElementType
+
+_WORDS = {("char",): "char", ("signed", "char"): "char", ("unsigned", "char"): "unsigned char",
+          ("short",): "short", ("unsigned", "short"): "unsigned short", ("int",): "int", ("signed",): "int",
+          ("unsigned",): "unsigned int", ("unsigned", "int"): "unsigned int", ("long",): "long",
+          ("unsigned", "long"): "unsigned long", ("float",): "float", ("double",): "double", ("_Bool",): "char"}
+INTEGER_TYPES = frozenset(NUMPY_TYPES) - {"float", "double"}
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A variable's type: `extents` as C text (None: behind a pointer), `pointers` of which lead to arrays."""
+
+    element: ElementType
+    extents: tuple[str | None, ...]
+    pointer_to_array: bool
+
+
+def to_c(node: Any) -> str:
+    """The C text of a syntax tree on one line."""
+    return " ".join(c_generator.CGenerator().visit(node).split())
+
+
+def element_type(words: list[str], typedefs: Mapping[str, Any]) -> ElementType | None:
+    """The element type that declaration words name; None when it is no arithmetic type of ours."""
+    if len(words) == 1 and words[0] in typedefs:
+        target = typedefs[words[0]]
+        if isinstance(target, c_ast.TypeDecl) and isinstance(target.type, c_ast.IdentifierType):
+            return element_type(target.type.names, typedefs)
+        return None
+    plain = [w for w in words if w not in ("const", "volatile", "signed")] or ["int"]
+    if "int" in plain and len(plain) > 1:
+        plain.remove("int")
+    if plain == ["long", "long"]:
+        plain = ["long"]
+    if plain == ["unsigned", "long", "long"]:
+        plain = ["unsigned", "long"]
+    return cast("ElementType | None", _WORDS.get(tuple(sorted(plain, key=lambda w: w != "unsigned"))))
+
+
+def declared(node: Any, typedefs: Mapping[str, Any]) -> Declared | None:
+    """Element type and extents of a declarator; None when it is not an array or scalar of numbers."""
+    extents: list[str | None] = []
+    pointers = 0
+    while isinstance(node, (c_ast.ArrayDecl, c_ast.PtrDecl)):
+        if isinstance(node, c_ast.PtrDecl):
+            pointers += 1
+            if extents:
+                return None  # an array of pointers
+            extents.append(None)
+        else:
+            extents.append(to_c(node.dim) if node.dim is not None else None)
+        node = node.type
+    if not isinstance(node, c_ast.TypeDecl):
+        return None
+    if isinstance(node.type, c_ast.IdentifierType) and len(node.type.names) == 1:
+        alias = typedefs.get(node.type.names[0])
+        if isinstance(alias, (c_ast.ArrayDecl, c_ast.PtrDecl)):
+            inner = declared(alias, typedefs)
+            return inner and Declared(inner.element, (*extents, *inner.extents), pointers > 0)
+    if not isinstance(node.type, c_ast.IdentifierType) or pointers > 1 or None in extents[1:]:
+        return None
+    element = element_type(node.type.names, typedefs)
+    return Declared(element, tuple(extents), pointers > 0 and len(extents) > 1) if element else None

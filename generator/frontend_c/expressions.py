@@ -1,0 +1,122 @@
+"""C expressions to ours: names become iterators, parameter values or loads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.errors import InputError
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+from generator.frontend_c.ctypes import element_type, to_c
+from generator.frontend_c.parse import where
+from generator.frontend_c.source import Variable
+
+# Pure functions of math.h and stdlib.h; the ones ending in f work on float, abs and labs on integers.
+_DOUBLE = frozenset(["sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot", "erf", "erfc", "fma", "copysign"])
+FUNCTIONS = _DOUBLE | {f"{name}f" for name in _DOUBLE} | {"abs", "labs"}
+_OPERATORS = frozenset(["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a name means at some place of the SCoP."""
+
+    iterators: tuple[str, ...]
+    all_iterators: frozenset[str]
+    parameters: Mapping[str, int]
+    variables: Mapping[str, Variable]
+
+
+def read_expression(node: Any, names: Names) -> Expr:
+    """The expression of a syntax tree; loads are not numbered yet (`access == -1`).
+
+    Raises:
+        InputError: a construct, call or name that a SCoP cannot hold, with its place.
+    """
+    match node:
+        case c_ast.Constant():
+            return _constant(node)
+        case c_ast.ID():
+            return _name(node, names)
+        case c_ast.ArrayRef():
+            return read_access(node, names)
+        case c_ast.UnaryOp(op="+" | "-" | "!" | "~"):
+            return Unary(node.op, read_expression(node.expr, names))
+        case c_ast.UnaryOp(op="*"):
+            return read_access(node, names)
+        case c_ast.BinaryOp() if node.op in _OPERATORS:
+            return Binary(node.op, read_expression(node.left, names), read_expression(node.right, names))
+        case c_ast.TernaryOp():
+            return Select(read_expression(node.cond, names), read_expression(node.iftrue, names),
+                          read_expression(node.iffalse, names))
+        case c_ast.Cast():
+            return _cast(node, names)
+        case c_ast.FuncCall():
+            return _call(node, names)
+        case _:
+            raise InputError(f"`{to_c(node)}` cannot stand in a SCoP's expression", where(node))
+
+
+def read_access(node: Any, names: Names) -> Load:
+    """The array element or scalar that an lvalue names. Raises InputError."""
+    whole, subscripts = node, []
+    while isinstance(node, c_ast.ArrayRef):
+        subscripts.append(node.subscript)
+        node = node.name
+    indirect = isinstance(node, c_ast.UnaryOp) and node.op == "*"
+    if indirect:
+        node = node.expr
+    if not isinstance(node, c_ast.ID) or node.name not in names.variables:
+        raise InputError(f"`{to_c(whole)}` is not an element of an array or a scalar variable", where(whole))
+    variable = names.variables[node.name]
+    if indirect and not variable.indirect:  # *x is x[0]
+        subscripts.append(c_ast.Constant("int", "0", node.coord))
+    if len(subscripts) != len(variable.extents):
+        raise InputError(f"`{to_c(whole)}` has {len(subscripts)} subscripts but `{node.name}` has "
+                         f"{len(variable.extents)} dimensions", where(whole))
+    return Load(node.name, tuple(read_expression(s, names) for s in reversed(subscripts)))
+
+
+def _constant(node: Any) -> Expr:
+    if node.type == "char":
+        return Int(ord(node.value[1:-1].encode().decode("unicode_escape")))
+    if "int" in node.type:
+        text = node.value.rstrip("uUlL")
+        octal = len(text) > 1 and text[0] == "0" and text[1].isdigit()
+        return Int(int(text, 8 if octal else 0))
+    if node.type in ("float", "double"):
+        return Real(node.value)
+    raise InputError(f"the constant {node.value} ({node.type}) is not supported in a SCoP", where(node))
+
+
+def _name(node: Any, names: Names) -> Expr:
+    if node.name in names.iterators:
+        return Name(node.name)
+    if node.name in names.all_iterators:
+        raise InputError(f"the iterator `{node.name}` is used outside its loop", where(node))
+    if node.name in names.parameters:
+        value = names.parameters[node.name]
+        return Int(value) if value >= 0 else Unary("-", Int(-value))
+    return read_access(node, names)
+
+
+def _cast(node: Any, names: Names) -> Expr:
+    declarator = node.to_type.type
+    kind = (element_type(declarator.type.names, {}) if isinstance(declarator, c_ast.TypeDecl)
+            and isinstance(declarator.type, c_ast.IdentifierType) else None)
+    if kind is None:
+        raise InputError(f"`{to_c(node)}`: only casts to arithmetic types are supported in a SCoP", where(node))
+    return Cast(kind, read_expression(node.expr, names))
+
+
+def _call(node: Any, names: Names) -> Expr:
+    function = node.name.name if isinstance(node.name, c_ast.ID) else to_c(node.name)
+    if function not in FUNCTIONS:
+        raise InputError(f"call of `{function}` in a SCoP: its effects are unknown; only functions of math.h "
+                         "(sqrt, exp, pow, fabs, fmin, ...) and abs can be called, so write its body inline",
+                         where(node))
+    arguments = node.args.exprs if node.args else []
+    return Call(function, tuple(read_expression(a, names) for a in arguments))

@@ -1,0 +1,213 @@
+"""From syntax to a Program: statements with exact domains and accesses, and the original schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pycparser import c_ast, c_parser
+
+from generator.errors import InputError, Location
+from generator.expr import Expr, Load, evaluate, map_children
+from generator.frontend_c.ctypes import to_c
+from generator.frontend_c.expressions import Names, read_access, read_expression
+from generator.frontend_c.loops import read_header
+from generator.frontend_c.parse import where
+from generator.frontend_c.source import ScopSource, Variable
+from generator.polyhedral.affine import (
+    Iteration,
+    NotAffine,
+    condition,
+    domain_text,
+    loop_domain,
+    relation,
+    subtract,
+    top,
+)
+from generator.polyhedral.original import Block, Loop, Once, Order, Usage, array_usage, original_schedule
+from generator.program import Access, AccessKind, Array, Assignment, Program, Statement
+
+
+def extract(source: ScopSource, parameters: Mapping[str, int],
+            extents: Mapping[str, tuple[int, ...]]) -> Program:
+    """The Program of a SCoP whose parameters and array extents are known.
+
+    Raises:
+        InputError: something that is not static control (file:line, the text, the reason), or a subscript that
+            leaves its array.
+    """
+    builder = _build(source, parameters)
+    usage = builder.usage()
+    arrays = []
+    for variable in (*source.variables, *source.locals):
+        if variable.name in usage:
+            shape = extents.get(variable.name) or builder.local_extents(variable)
+            _check_range(variable, shape, usage[variable.name], source)
+            arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role))
+    poison = tuple(box for name in sorted(usage) for box in usage[name].poison)
+    return Program(source.function, source.file, tuple(sorted(arrays, key=lambda a: a.name)),
+                   tuple(builder.statements), builder.schedule, tuple(sorted(parameters.items())), poison)
+
+
+def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """For arrays behind a pointer of unknown size: the smallest extents that hold every access.
+
+    Raises:
+        InputError: as `extract`.
+    """
+    usage = _build(source, parameters).usage()
+    return {v.name: tuple(h + 1 for h in usage[v.name].high)
+            for v in source.variables if None in v.extents and v.name in usage}
+
+
+def _build(source: ScopSource, parameters: Mapping[str, int]) -> _Builder:
+    iterators = frozenset(read_header(f).iterator for item in source.items for f in _loops(item))
+    variables = {v.name: v for v in (*source.variables, *source.locals)}
+    builder = _Builder(parameters, variables, iterators, frozenset(v.name for v in source.locals))
+    order = builder.block(source.items, top())
+    if order is None:
+        place = Location(source.file, source.first_line)
+        raise InputError("the SCoP holds no statement that is ever executed", place)
+    builder.schedule = original_schedule(order, {s.name: s for s in builder.statements})
+    return builder
+
+
+def _loops(node: Any) -> list[Any]:
+    inner = [loop for _, child in node.children() for loop in _loops(child)]
+    return [node, *inner] if isinstance(node, c_ast.For) else inner
+
+
+def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, source: ScopSource) -> None:
+    for dim, (low, high, extent) in enumerate(zip(usage.low, usage.high, shape, strict=True)):
+        if low < 0 or high >= extent:
+            raise InputError(f"subscript {dim + 1} of `{variable.name}` goes from {low} to {high} but the array has "
+                             f"{extent} elements in this dimension", Location(source.file, source.first_line))
+
+
+@dataclass
+class _Builder:
+    """Collects statements while walking the syntax tree; the walk returns the order of execution."""
+
+    parameters: Mapping[str, int]
+    variables: Mapping[str, Variable]
+    iterators: frozenset[str]
+    locals: frozenset[str]
+    statements: list[Statement] = field(default_factory=list)
+    schedule: str = ""
+
+    def usage(self) -> dict[str, Usage]:
+        """Roles and ranges of all arrays."""
+        return array_usage(self.statements, self.schedule, self.locals)
+
+    def local_extents(self, variable: Variable) -> tuple[int, ...]:
+        """Extents of an array declared inside the SCoP, which nobody could capture."""
+        parser = c_parser.CParser()
+        values = []
+        for text in variable.extents:
+            tree = parser.parse(f"int x = {text};").ext[0].init
+            values.append(evaluate(read_expression(tree, self.names(top())), {}))
+        return tuple(values)
+
+    def names(self, at: Iteration) -> Names:
+        """What names mean inside the loops of `at`."""
+        return Names(at.iterators, self.iterators, self.parameters, self.variables)
+
+    def block(self, items: Sequence[Any], at: Iteration) -> Order | None:
+        """Statements in text order."""
+        parts = [part for item in items if (part := self.node(item, at)) is not None]
+        return None if not parts else parts[0] if len(parts) == 1 else Block(tuple(parts))
+
+    def node(self, node: Any, at: Iteration) -> Order | None:
+        """One statement, loop, branch or block. Raises InputError for anything else."""
+        match node:
+            case c_ast.Compound():
+                return self.block(node.block_items or [], at)
+            case c_ast.For():
+                return self.loop(node, at)
+            case c_ast.If():
+                return self.branch(node, at)
+            case c_ast.Assignment():
+                return self.assign(node, node.lvalue, node.op[:-1], node.rvalue, at)
+            case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+                return self.assign(node, node.expr, node.op[-1], c_ast.Constant("int", "1"), at)
+            case c_ast.Decl() if node.name in self.variables:
+                if node.init is None:
+                    return None
+                return self.assign(node, c_ast.ID(node.name, node.coord), "", node.init, at)
+            case None | c_ast.EmptyStatement() | c_ast.Pragma():
+                return None
+            case c_ast.FuncCall():
+                raise InputError(f"call of `{to_c(node.name)}` as a statement: its effects are unknown; move it out "
+                                 "of the SCoP or write its body inline", where(node))
+            case _:
+                raise InputError(f"`{to_c(node).split(' {')[0][:60]}` is not static control: a SCoP holds `for` "
+                                 "loops, `if`/`else` and assignments", where(node))
+
+    def loop(self, node: Any, at: Iteration) -> Order | None:
+        """A `for` loop."""
+        header = read_header(node)
+        inner = at.enter(header.iterator)
+        if header.iterator in at.iterators:
+            raise InputError(f"the iterator `{header.iterator}` is already used by an outer loop", where(node))
+        start = read_expression(header.start, self.names(at))
+        test = read_expression(header.test, self.names(inner))
+        try:
+            inside = loop_domain(inner, start, test, header.step)
+        except NotAffine as error:
+            text = f"for ({header.iterator} = {to_c(header.start)}; {to_c(header.test)}; ...)"
+            raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
+        body = self.node(node.stmt, inside) if not inside.domain.is_empty() else None
+        return Loop(len(at.iterators), header.step, body) if body else None
+
+    def branch(self, node: Any, at: Iteration) -> Order | None:
+        """An `if` with an affine condition."""
+        test = read_expression(node.cond, self.names(at))
+        try:
+            holds = condition(test, at)
+        except NotAffine as error:
+            raise InputError(f"the condition `{to_c(node.cond)}` is not affine: {error}", where(node)) from None
+        parts = []
+        for child, region in ((node.iftrue, at.restrict(holds)), (node.iffalse, subtract(at, holds))):
+            part = self.node(child, region) if child is not None and not region.domain.is_empty() else None
+            parts += [part] if part else []
+        return None if not parts else parts[0] if len(parts) == 1 else Block(tuple(parts))
+
+    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, at: Iteration) -> Order:
+        """One statement `lvalue op= rvalue`."""
+        if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
+            raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
+        accesses = _Accesses(f"S{len(self.statements)}", at, node)
+        value = accesses.number(read_expression(rvalue, self.names(at)))
+        target = read_access(lvalue, self.names(at))
+        if op:
+            accesses.add(target, "read")
+        target = accesses.add(target, "write")
+        name = accesses.statement
+        self.statements.append(Statement(name, at.iterators, domain_text(at, name), Assignment(target, op, value),
+                                         tuple(accesses.found), to_c(node) + ";", int(node.coord.line)))
+        return Once(name)
+
+
+class _Accesses:
+    """Numbers the loads of one statement and records their access relations."""
+
+    def __init__(self, statement: str, at: Iteration, node: Any) -> None:
+        self.statement, self.at, self.node = statement, at, node
+        self.found: list[Access] = []
+
+    def add(self, load: Load, kind: AccessKind) -> Load:
+        """Record one access. Raises InputError when a subscript is not affine."""
+        try:
+            text = relation(self.at, self.statement, load.array, load.index)
+        except NotAffine as error:
+            raise InputError(f"a subscript of `{load.array}` in `{to_c(self.node)}` is not affine: {error}",
+                             where(self.node)) from None
+        self.found.append(Access(load.array, text, kind))
+        return replace(load, access=len(self.found) - 1)
+
+    def number(self, expr: Expr) -> Expr:
+        """`expr` with every load recorded as a read."""
+        return self.add(expr, "read") if isinstance(expr, Load) else map_children(expr, self.number)
+
+

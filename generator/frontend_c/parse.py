@@ -1,0 +1,216 @@
+"""Syntax: find the SCoP in a C file and the variables it mentions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pycparser import c_ast, c_parser
+
+from generator.errors import InputError, Location
+from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, to_c
+from generator.frontend_c.preprocess import Preprocessed, preprocess
+from generator.frontend_c.source import Compilation, ScopSource, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A SCoP in the syntax tree; `scope` maps the names visible at its entry to their declarations."""
+
+    function: Any
+    first: Any
+    last: Any
+    items: tuple[Any, ...]
+    scope: dict[str, Any]
+
+
+def read_scop(file: Path, compilation: Compilation, function: str | None = None,
+              scop: int | None = None) -> ScopSource:
+    """The SCoP of `file`; `function` and `scop` (counted from 1) choose among several.
+
+    Raises:
+        InputError: no such file, a preprocessor or syntax error, no SCoP, or several and no choice.
+    """
+    expanded = preprocess(file, compilation)
+    tree = _parse(expanded.text)
+    typedefs = {d.name: d.type for d in tree.ext if isinstance(d, c_ast.Typedef)}
+    found = _choose(list(_scops(tree)), file, function, scop)
+    return _source(file, compilation, expanded, tree, typedefs, found)
+
+
+def where(node: Any) -> Location | None:
+    """The place of a syntax tree node."""
+    coord = getattr(node, "coord", None)
+    return Location(str(coord.file), int(coord.line)) if coord else None
+
+
+def _parse(text: str) -> Any:
+    try:
+        return c_parser.CParser().parse(text)
+    except c_parser.ParseError as error:
+        place, _, message = str(error).partition(": ")
+        file, _, line = place.partition(":")
+        location = Location(file, int(line.split(":")[0])) if line.split(":")[0].isdigit() else None
+        raise InputError(f"cannot parse this as C: {message or error}", location) from None
+
+
+def _scops(tree: Any) -> Iterator[_Found]:
+    scope: dict[str, Any] = {}
+    for node in tree.ext:
+        if isinstance(node, c_ast.Decl):
+            _declare(node, scope)
+        elif isinstance(node, c_ast.FuncDef):
+            inner = dict(scope)
+            for parameter in _parameters(node):
+                inner[parameter.name] = parameter
+            yield from _in_block(node, node.body, inner)
+
+
+def _parameters(function: Any) -> list[Any]:
+    listed = function.decl.type.args
+    return [p for p in listed.params if isinstance(p, c_ast.Decl) and p.name] if listed else []
+
+
+def _declare(node: Any, scope: dict[str, Any]) -> None:
+    if node.name and not isinstance(node.type, c_ast.FuncDecl):
+        scope[node.name] = node
+    for enum in [node.type] if isinstance(node.type, c_ast.Enum) else []:
+        for value in enum.values.enumerators if enum.values else []:
+            scope[value.name] = value
+
+
+def _in_block(function: Any, block: Any, scope: dict[str, Any]) -> Iterator[_Found]:
+    """SCoPs in a compound statement and in what it contains, in text order."""
+    start: int | None = None
+    items = block.block_items or []
+    for index, node in enumerate(items):
+        word = node.string.strip() if isinstance(node, c_ast.Pragma) else ""
+        if word == "scop":
+            start = index
+        elif word == "endscop":
+            if start is None:
+                raise InputError("`#pragma endscop` without a `#pragma scop` before it in this block", where(node))
+            yield _Found(function, items[start], node, tuple(items[start + 1:index]), dict(scope))
+            start = None
+        elif start is None:
+            if isinstance(node, c_ast.Decl):
+                _declare(node, scope)
+            for child in _blocks(node):
+                yield from _in_block(function, child, dict(scope))
+    if start is not None:
+        raise InputError("`#pragma scop` without a `#pragma endscop` in the same block", where(items[start]))
+
+
+def _blocks(node: Any) -> Iterator[Any]:
+    if isinstance(node, c_ast.Compound):
+        yield node
+        return
+    for _, child in node.children():
+        yield from _blocks(child)
+
+
+def _choose(found: list[_Found], file: Path, function: str | None, number: int | None) -> _Found:
+    if not found:
+        raise InputError(f"{file}: no SCoP found; put `#pragma scop` and `#pragma endscop` around the loops to tune")
+    chosen = [f for f in found if function in (None, f.function.decl.name)]
+    if not chosen:
+        names = ", ".join(sorted({f.function.decl.name for f in found}))
+        raise InputError(f"{file}: no SCoP in a function called {function!r}; there are SCoPs in: {names}")
+    listing = "; ".join(f"{i}: {f.function.decl.name}, line {f.first.coord.line}" for i, f in enumerate(chosen, 1))
+    if number is None and len(chosen) > 1:
+        raise InputError(f"{file}: {len(chosen)} SCoPs ({listing}); choose one with --scop N")
+    if number is not None and not 1 <= number <= len(chosen):
+        raise InputError(f"{file}: there is no SCoP {number}; there are {len(chosen)} ({listing})")
+    return chosen[(number or 1) - 1]
+
+
+class _Names(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
+    """Names used, written and declared in a SCoP, and its loop iterators."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, Any] = {}
+        self.written: set[str] = set()
+        self.declared: dict[str, Any] = {}
+        self.iterators: set[str] = set()
+        self.dereferenced: set[str] = set()
+
+    def visit_ID(self, node: Any) -> None:
+        self.used.setdefault(node.name, node)
+
+    def visit_FuncCall(self, node: Any) -> None:
+        if node.args:
+            self.visit(node.args)
+
+    def visit_For(self, node: Any) -> None:
+        init = node.init
+        if isinstance(init, c_ast.Assignment) and isinstance(init.lvalue, c_ast.ID):
+            self.iterators.add(init.lvalue.name)
+        elif isinstance(init, c_ast.DeclList):
+            self.iterators.update(d.name for d in init.decls)
+        self.generic_visit(node)
+
+    def visit_Decl(self, node: Any) -> None:
+        self.declared[node.name] = node
+        self.generic_visit(node)
+
+    def visit_Assignment(self, node: Any) -> None:
+        self.written.add(_base(node.lvalue))
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: Any) -> None:
+        if node.op in ("++", "--", "p++", "p--"):
+            self.written.add(_base(node.expr))
+        if node.op == "*" and isinstance(node.expr, c_ast.ID):
+            self.dereferenced.add(node.expr.name)
+        self.generic_visit(node)
+
+
+def _base(node: Any) -> str:
+    while not isinstance(node, c_ast.ID):
+        if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
+            node = node.name
+        elif isinstance(node, (c_ast.UnaryOp, c_ast.Cast)):
+            node = node.expr
+        else:
+            return ""
+    return str(node.name)
+
+
+def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: Any, typedefs: dict[str, Any],
+            found: _Found) -> ScopSource:
+    names = _Names()
+    for item in found.items:
+        names.visit(item)
+    arguments = _parameters(found.function)
+    own = {p.name for p in arguments}
+    local = {n: d for n, d in names.declared.items() if n not in names.iterators}
+    variables = [_variable(name, found.scope[name], typedefs, names, own) for name, node in sorted(names.used.items())
+                 if name not in names.iterators and name not in local and _known(name, node, found.scope)]
+    parameters = tuple(v.name for v in variables if not v.extents and not v.written and v.type in INTEGER_TYPES)
+    return ScopSource(
+        str(file), found.function.decl.name, found.first.coord.line, found.last.coord.line, tuple(variables),
+        parameters, tuple(p.name for p in arguments), tuple(to_c(p) for p in arguments),
+        any(isinstance(n, c_ast.FuncDef) and n.decl.name == "main" for n in tree.ext), expanded.includes,
+        compilation, found.items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())))
+
+
+def _known(name: str, node: Any, scope: dict[str, Any]) -> bool:
+    if name not in scope:
+        raise InputError(f"`{name}` is not declared (or it is a function or type): a SCoP may use variables, "
+                         "parameters and loop iterators", where(node))
+    return True
+
+
+def _variable(name: str, node: Any, typedefs: dict[str, Any], names: _Names, arguments: set[str]) -> Variable:
+    if isinstance(node, c_ast.Enumerator):
+        return Variable(name, "int", (), False, False)
+    kind: Declared | None = declared(node.type, typedefs)
+    if kind is None:
+        raise InputError(f"`{to_c(node)}` is not supported in a SCoP: use scalars and arrays of integers, float or "
+                         "double (arrays as a[N][M], pointers to such arrays, or one-dimensional pointers)",
+                         where(node))
+    indirect = kind.pointer_to_array and name in names.dereferenced
+    extents = kind.extents[1:] if indirect else kind.extents
+    return Variable(name, kind.element, extents, name in names.written, name in arguments, indirect)

@@ -1,0 +1,142 @@
+"""Preprocessing with the system's C compiler, so that macros and includes mean what they mean to the user.
+
+Text of system headers is dropped (it is full of extensions that a plain C parser cannot read); only the typedef
+names that the user's text mentions are kept, as stand-ins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.errors import InputError, Location
+from generator.frontend_c.source import Compilation
+
+# Words that compilers accept beside standard C and that carry no meaning for the model.
+_EXTENSIONS = ("-D__attribute__(x)=", "-D__extension__=", "-D__restrict=", "-D__restrict__=", "-Drestrict=",
+               "-D__inline=inline", "-D__inline__=inline", "-D__const=const", "-D__volatile__=volatile",
+               "-D_Noreturn=", "-D__signed__=signed")
+_STANDARD_TYPEDEFS = {"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t": "long", "int8_t": "signed char",
+                      "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
+                      "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
+                      "bool": "_Bool"}
+_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
+_TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\}\s*(\w+)\s*;", re.DOTALL)
+_DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessed:
+    """`text` has line markers of the user's files; `includes` are those files beside the main one (absolute)."""
+
+    text: str
+    includes: tuple[str, ...]
+
+
+def find_compiler() -> str:
+    """The system's C compiler: `$CC`, else cc, gcc or clang. Raises InputError when there is none."""
+    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        if name and (path := shutil.which(name)):
+            return path
+    raise InputError("no C compiler found (tried $CC, cc, gcc, clang); install gcc or set CC")
+
+
+def preprocess(file: Path, compilation: Compilation) -> Preprocessed:
+    """Expand macros and includes of `file`.
+
+    Raises:
+        InputError: the file cannot be read or the preprocessor fails (a missing include: file:line).
+    """
+    if not file.is_file():
+        raise InputError(f"no such file: {file}")
+    command = [find_compiler(), "-E", *(f"-I{d}" for d in compilation.include_dirs),
+               *(f"-D{d}" for d in compilation.defines), *compilation.cflags, *_EXTENSIONS, str(file)]
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if result.returncode:
+        raise _failure(result.stderr)
+    return _user_text(result.stdout, file)
+
+
+def _failure(stderr: str) -> InputError:
+    found = _DIAGNOSTIC.search(stderr)
+    if not found:
+        return InputError(f"the preprocessor failed: {stderr.strip()[:500]}")
+    file, line, message = found.groups()
+    hint = "; add its directory with -I" if "No such file" in message else ""
+    return InputError(f"the preprocessor says: {message}{hint}", Location(file, int(line)))
+
+
+def _user_text(expanded: str, file: Path) -> Preprocessed:
+    kept: list[str] = []
+    dropped: list[str] = []
+    includes: dict[str, None] = {}
+    system = False
+    system_files: set[str] = set()
+    for line in expanded.splitlines():
+        marker = _MARKER.match(line)
+        if not marker:
+            (dropped if system else kept).append(line)
+            continue
+        name, flags = marker.group(2), marker.group(3).split()
+        if "3" in flags and "1" in flags:  # entered; elsewhere 3 can mean "expanded from a system macro"
+            system_files.add(name)
+        system = name in system_files or name.startswith("<")
+        if not system:
+            kept.append(f'# {marker.group(1)} "{name}"')
+            if Path(name).is_file() and Path(name).resolve() != file.resolve():
+                includes[str(Path(name).resolve())] = None
+    text = blank_other_bodies("\n".join(kept) + "\n")
+    return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes))
+
+
+def _stand_ins(system: str, text: str) -> str:
+    """Typedefs for the system's type names that `text` uses (the exact type matters only for integers)."""
+    used = set(re.findall(r"\b[A-Za-z_]\w*\b", text))
+    names = {first or second for first, second in _TYPEDEF.findall(system)} & used
+    return "".join(f"typedef {_STANDARD_TYPEDEFS.get(name, 'int')} {name};\n" for name in sorted(names))
+
+
+def blank_other_bodies(text: str) -> str:
+    """Empty the bodies of functions that hold no SCoP: whatever C they use need not be understood.
+
+    `int main(void) { asm("nop"); }` -> `int main(void) { }`; lines keep their numbers.
+    """
+    result: list[str] = []
+    position = 0
+    for start, end in _function_bodies(text):
+        body = text[start:end]
+        result.append(text[position:start])
+        result.append(body if re.search(r"#\s*pragma\s+scop\b", body) else _blank(body))
+        position = end
+    result.append(text[position:])
+    return "".join(result)
+
+
+def _blank(body: str) -> str:
+    lines = body.split("\n")
+    return "{" + "\n".join(line if line.startswith("# ") else "" for line in lines) + "}"
+
+
+def _function_bodies(text: str) -> list[tuple[int, int]]:
+    """Half-open ranges of `{...}` at file level that follow a `)`."""
+    token = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
+    bodies: list[tuple[int, int]] = []
+    depth, start, previous = 0, -1, ""
+    for found in token.finditer(text):
+        word = found.group()
+        if word == "{":
+            if depth == 0 and previous == ")":
+                start = found.start()
+            depth += 1
+        elif word == "}":
+            depth -= 1
+            if depth == 0 and start >= 0:
+                bodies.append((start, found.end()))
+                start = -1
+        if not word.startswith("#"):
+            previous = word
+    return bodies

@@ -1,0 +1,72 @@
+"""What the syntactic stage of the C front end knows of a SCoP, before any polyhedral model exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from generator.program import ElementType
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """How the user compiles the file: like a C compiler's command line.
+
+    `sources` are further translation units that the program needs to link.
+    """
+
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    cflags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable that the SCoP mentions and that exists at its entry.
+
+    `extents` are C expressions, valid in the scope of the SCoP (`"1000 + 0"`, `"n"`); () for a scalar; the
+    first may be None: the size behind a pointer is unknown. `indirect`: a scalar's or an array's name is a
+    pointer to the whole array (`double (*A)[N][M]`, used as `(*A)[i][j]`).
+    `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
+    """
+
+    name: str
+    type: ElementType
+    extents: tuple[str | None, ...]
+    written: bool
+    is_argument: bool
+    indirect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScopSource:
+    """A SCoP found in a C file.
+
+    Lines count from 1 in `file`: `first_line` is that of `#pragma scop`, `last_line` that of `#pragma endscop`.
+    `parameters` are the integer scalars that the SCoP reads and never writes (loop bounds and the like).
+    `argument_names` are all parameters of `function`, in order, with their C declarations in `argument_decls`.
+    `includes` are the non-system files that were included, as absolute paths. `items` are the syntax trees
+    (pycparser) between the pragmas.
+    """
+
+    file: str
+    function: str
+    first_line: int
+    last_line: int
+    variables: tuple[Variable, ...]
+    parameters: tuple[str, ...]
+    argument_names: tuple[str, ...]
+    argument_decls: tuple[str, ...]
+    has_main: bool
+    includes: tuple[str, ...]
+    compilation: Compilation
+    items: tuple[Any, ...] = field(repr=False, default=())
+    locals: tuple[Variable, ...] = ()
+
+    def variable(self, name: str) -> Variable:
+        """The variable called `name`. Raises KeyError when the SCoP does not mention it."""
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise KeyError(name)

@@ -1,0 +1,92 @@
+"""Integer expressions in a normal form: sums of products, so that `32*b + t - 32*b` is `t`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from generator.expr import Binary, Expr, Int, Name, Unary, map_children
+
+# What is multiplied by an integer: a name or anything that is not linear (None: the constant term).
+Terms: TypeAlias = dict[Expr | None, int]
+
+
+def simplify(expr: Expr) -> Expr:
+    """`expr` with its linear parts in normal form.
+
+    `(i + 1) - i` -> `1`; `2 * (i + j)` -> `2 * i + 2 * j`; `n < 3 + i + 1` -> `n < i + 4`.
+    """
+    match expr:
+        case Binary("+" | "-" | "*", _, _) | Unary("-" | "+", _):
+            return _from_terms(_terms(expr))
+        case _:
+            return map_children(expr, simplify)
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """`expr` with names replaced by expressions."""
+    if isinstance(expr, Name):
+        return values.get(expr.name, expr)
+    return map_children(expr, lambda child: substitute(child, values))
+
+
+def combination(terms: Mapping[Expr, int], constant: int) -> Expr:
+    """The expression `sum(coefficient * term) + constant`, simplified."""
+    return _from_terms(_scaled_sum([(_terms(t), c) for t, c in terms.items()], constant))
+
+
+def _scaled_sum(parts: list[tuple[Terms, int]], constant: int) -> Terms:
+    total: Terms = {None: constant}
+    for terms, factor in parts:
+        for atom, coefficient in terms.items():
+            total[atom] = total.get(atom, 0) + factor * coefficient
+    return total
+
+
+def _terms(expr: Expr) -> Terms:
+    match expr:
+        case Int(value):
+            return {None: value}
+        case Unary("-", operand):
+            return _scaled_sum([(_terms(operand), -1)], 0)
+        case Unary("+", operand):
+            return _terms(operand)
+        case Binary("+", left, right):
+            return _scaled_sum([(_terms(left), 1), (_terms(right), 1)], 0)
+        case Binary("-", left, right):
+            return _scaled_sum([(_terms(left), 1), (_terms(right), -1)], 0)
+        case Binary("*", left, right):
+            return _product(_terms(left), _terms(right))
+        case _:
+            return {simplify(expr): 1}
+
+
+def _product(left: Terms, right: Terms) -> Terms:
+    if set(right) <= {None}:
+        return _scaled_sum([(left, right.get(None, 0))], 0)
+    if set(left) <= {None}:
+        return _scaled_sum([(right, left.get(None, 0))], 0)
+    return {Binary("*", _from_terms(left), _from_terms(right)): 1}
+
+
+def _from_terms(terms: Terms) -> Expr:
+    result: Expr | None = None
+    negative: list[tuple[Expr, int]] = []
+    for atom, coefficient in terms.items():
+        if atom is None or coefficient == 0:
+            continue
+        if coefficient < 0:
+            negative.append((atom, -coefficient))
+            continue
+        scaled = atom if coefficient == 1 else Binary("*", Int(coefficient), atom)
+        result = scaled if result is None else Binary("+", result, scaled)
+    constant = terms.get(None, 0)
+    if result is None and (constant > 0 or not negative):
+        result, constant = Int(constant), 0
+    for atom, coefficient in negative:
+        scaled = atom if coefficient == 1 else Binary("*", Int(coefficient), atom)
+        result = Unary("-", scaled) if result is None else Binary("-", result, scaled)
+    assert result is not None
+    if constant:
+        return Binary("+" if constant > 0 else "-", result, Int(abs(constant)))
+    return result

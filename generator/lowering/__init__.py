@@ -1,0 +1,14 @@
+"""From Program + Plan + Target to a Variant.
+
+Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, fill in the
+statements), `host.py` (launches and host loops), `naming.py` (readable loop names), `barriers.py` (the rules of
+barriers), `shapes.py` (what a kernel offers to decide), `default.py` (the default plan).
+
+May import `generator.polyhedral`, `generator.emit` and the value types of `generator`.
+"""
+
+from __future__ import annotations
+
+from generator.lowering.assemble import lower
+
+__all__ = ["lower"]

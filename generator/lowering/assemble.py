@@ -1,0 +1,63 @@
+"""`lower`: the door from Program + Plan + Target to a Variant."""
+
+from __future__ import annotations
+
+from generator.emit.opencl import preamble
+from generator.errors import IllegalPlan
+from generator.lowering.host import host_nest, host_program
+from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.kernels import KernelPart, schedule_kernels
+from generator.program import Program
+from generator.target import Target
+from generator.variant import Variant
+
+
+def lower(program: Program, plan: Plan, target: Target) -> Variant:
+    """The Variant of `program` that `plan` describes, legal by the exact check and within the target's limits.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
+    """
+    scheduled = schedule_kernels(program, plan.schedule)
+    chosen = match_kernels(scheduled.kernels, plan)
+    lowered = []
+    for number, kernel_plan in enumerate(chosen):
+        check_block(kernel_plan, target)
+        kernel = lower_kernel(program, plan.schedule, number, kernel_plan, target.dialect)
+        if kernel.kernel.local_bytes > target.local_bytes:
+            raise IllegalPlan(f"the shared copies of {_called(kernel)} need {kernel.kernel.local_bytes} bytes of local "
+                              f"memory; {target.name} has {target.local_bytes}")
+        lowered.append(kernel)
+    host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
+    return Variant(plan, target.dialect, preamble(program), tuple(k.kernel for k in lowered), host)
+
+
+def match_kernels(parts: tuple[KernelPart, ...], plan: Plan) -> tuple[KernelPlan, ...]:
+    """The plan of each kernel in launch order. Raises IllegalPlan when plan and schedule name other kernels."""
+    have = sorted(part.statements for part in parts)
+    given = sorted(kernel.statements for kernel in plan.kernels)
+    if have != given:
+        raise IllegalPlan(f"this schedule has the kernels {_names(have)} but the plan describes {_names(given)}")
+    return tuple(plan.kernel(part.statements) for part in parts)
+
+
+def check_block(plan: KernelPlan, target: Target) -> None:
+    """Raise IllegalPlan when a thread block is larger than the device allows."""
+    threads = 1
+    for size, limit in zip(reversed(plan.block), target.max_block, strict=False):
+        threads *= size
+        if size > limit:
+            raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)}: {size} threads in one dimension, "
+                              f"{target.name} allows {limit}")
+    if threads > target.max_threads:
+        raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)} has {threads} threads; "
+                          f"{target.name} allows {target.max_threads}")
+
+
+def _called(kernel: LoweredKernel) -> str:
+    return f"{kernel.kernel.name} ({', '.join(kernel.kernel.statements)})"
+
+
+def _names(kernels: list[tuple[str, ...]]) -> str:
+    return ", ".join("{" + ", ".join(statements) + "}" for statements in kernels)

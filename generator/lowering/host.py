@@ -1,0 +1,91 @@
+"""The host program: loops around launches, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from functools import lru_cache
+from typing import Any
+
+from generator.expr import Expr, Int
+from generator.lowering.naming import loop_names
+from generator.nest import For, If, Instance, Node
+from generator.plan import ScheduleChoice
+from generator.polyhedral.ast import LoopName, box_context, generate
+from generator.polyhedral.kernels import KernelPart, schedule_kernels
+from generator.polyhedral.members import coordinate, images, union_of
+from generator.polyhedral.tree import Band, Launch, Sequence, Tree
+from generator.program import Program
+from generator.variant import HostBranch, HostLoop, HostOp
+from generator.variant import Launch as LaunchOp
+
+
+@lru_cache(maxsize=64)
+def host_nest(program: Program, choice: ScheduleChoice) -> tuple[Node, ...]:
+    """Loops whose instances are `K<number>` with the values of the kernel's prefix.
+
+    Raises:
+        IllegalPlan: isl's operation limit was reached.
+    """
+    scheduled = schedule_kernels(program, choice)
+    launches = [images(k.prefix, k.domain, f"K{n}") for n, k in enumerate(scheduled.kernels)]
+    tree = _over_launches(scheduled.host, scheduled.kernels, launches, 0)
+    return generate(tree, union_of(launches), box_context([]), host_names(program, choice))
+
+
+def host_names(program: Program, choice: ScheduleChoice) -> tuple[LoopName, ...]:
+    """Names of the host loops, by depth; a kernel's prefix member k is called `host_names[k]`."""
+    return loop_names(schedule_kernels(program, choice).host, program, ())
+
+
+def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[Any], depth: int) -> Tree:
+    """The host tree with every kernel's instances collapsed into one launch per prefix value."""
+    match tree:
+        case Launch():
+            return tree
+        case Band():
+            below = _kernels(tree)
+            members = []
+            for offset in range(len(tree.members)):
+                parts = [coordinate(f"K{n}", len(kernels[n].prefix), depth + offset) for n in below]
+                total = parts[0]
+                for part in parts[1:]:
+                    total = total.union_add(part)
+                members.append(total)
+            child = _over_launches(tree.child, kernels, launches, depth + len(members))
+            return Band(tuple(members), tree.coincident, tree.permutable, child, tree.notes)
+        case Sequence(children=children):
+            filters = tuple(union_of([launches[n] for n in _kernels(c)]) for c in children)
+            return Sequence(filters, tuple(_over_launches(c, kernels, launches, depth) for c in children))
+        case _:
+            raise AssertionError("a host tree holds bands, sequences and launches")
+
+
+def _kernels(tree: Tree) -> list[int]:
+    match tree:
+        case Launch(number):
+            return [number]
+        case Band(child=child):
+            return _kernels(child)
+        case Sequence(children=children):
+            return [n for c in children for n in _kernels(c)]
+        case _:
+            raise AssertionError("a host tree holds bands, sequences and launches")
+
+
+def host_program(nodes: tuple[Node, ...], grids: SequenceOf[tuple[int, ...]]) -> tuple[HostOp, ...]:
+    """The host nest with `K<n>` replaced by a launch of `kernel<n>` on `grids[n]` (x first)."""
+    return tuple(_operation(node, grids) for node in nodes)
+
+
+def _operation(node: Node, grids: SequenceOf[tuple[int, ...]]) -> HostOp:
+    match node:
+        case For():
+            return HostLoop(node.iterator, node.start, node.condition, node.step, host_program(node.body, grids))
+        case If(condition, then, otherwise):
+            return HostBranch(condition, host_program(then, grids), host_program(otherwise, grids))
+        case Instance(name, arguments):
+            number = int(name.removeprefix("K"))
+            grid: tuple[Expr, ...] = tuple(Int(n) for n in grids[number])
+            return LaunchOp(f"kernel{number}", grid, arguments)
+        case _:
+            raise AssertionError("a host program holds loops, branches and launches")

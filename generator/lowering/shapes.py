@@ -1,0 +1,67 @@
+"""What there is to decide about the kernels of a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generator.plan import ScheduleChoice
+from generator.polyhedral.footprint import StagedArray, stage_points
+from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.tree import Band, Sequence, Tree
+from generator.program import ELEMENT_BYTES, Program
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShape:
+    """A kernel as a search sees it.
+
+    `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `shareable` arrays may be
+    put in shared memory. `sequential`: a loop runs inside each thread. `staged` holds, per shareable array and
+    stage, its footprint, element size and the extents of the tiled members.
+    """
+
+    statements: tuple[str, ...]
+    extents: tuple[int, ...]
+    shareable: tuple[str, ...]
+    sequential: bool
+    staged: tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int) -> int:
+        """Bytes of local memory that the shared copies need with these tile sizes."""
+        outer = tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
+        total = 0
+        for footprint, element, tiled in self.staged:
+            inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
+            elements = 1
+            for size in footprint.sizes(outer, inner):
+                elements *= size
+            total += elements * element
+        return total
+
+
+@lru_cache(maxsize=64)
+def kernel_shapes(program: Program, choice: ScheduleChoice) -> tuple[KernelShape, ...]:
+    """The kernels of `program` under a schedule, sorted by statements.
+
+    Raises:
+        IllegalPlan: the scheduler gave up.
+    """
+    shapes = []
+    for number, part in enumerate(schedule_kernels(program, choice).kernels):
+        staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
+                       for point in stage_points(program, choice, number) for a in point.arrays)
+        shareable = tuple(sorted({a.array for a, _, _ in staged}))
+        shapes.append(KernelShape(part.statements, tuple(d.extent for d in part.parallel), shareable,
+                                  _has_loop(part.tree), staged))
+    return tuple(sorted(shapes, key=lambda s: s.statements))
+
+
+def _has_loop(tree: Tree) -> bool:
+    match tree:
+        case Band():
+            return True
+        case Sequence(children=children):
+            return any(_has_loop(c) for c in children)
+        case _:
+            return False

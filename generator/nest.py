@@ -1,0 +1,88 @@
+"""The kernel IR: a small closed union of frozen nodes between schedule trees and text.
+
+`polyhedral/ast.py` makes For, If and Instance; lowering replaces every Instance by Assign, Copy and Barrier nodes;
+`emit/` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from generator.expr import Expr, Load
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is."""
+
+    iterator: str
+    start: Expr
+    condition: Expr
+    step: int
+    body: tuple[Node, ...]
+    note: str = ""
+    unroll: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`if (condition) then else otherwise`."""
+
+    condition: Expr
+    then: tuple[Node, ...]
+    otherwise: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One execution of a statement (or of a stage or a launch) with these iterator values."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target op= value`."""
+
+    target: Load
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block wait here; local memory is consistent afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The block fills `local[0..sizes)` with `array[origin..origin+sizes)`, cooperatively.
+
+    Elements outside `extents` do not exist and are skipped: `below[d]` (`above[d]`) tells whether an index can be
+    negative (too large) in dimension d.
+    """
+
+    local: str
+    array: str
+    origin: tuple[Expr, ...]
+    sizes: tuple[int, ...]
+    extents: tuple[int, ...]
+    below: tuple[bool, ...]
+    above: tuple[bool, ...]
+
+
+Node: TypeAlias = For | If | Instance | Assign | Barrier | Copy
+
+
+def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """All nodes, in text order, parents first."""
+    for node in nodes:
+        yield node
+        if isinstance(node, For):
+            yield from walk(node.body)
+        elif isinstance(node, If):
+            yield from walk(node.then)
+            yield from walk(node.otherwise)

@@ -1,0 +1,155 @@
+"""Affine expressions and conditions over loop iterators, as isl objects.
+
+An `Iteration` is the set of iterations around a statement under construction: iterator names and the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary
+
+_COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+class NotAffine(Exception):
+    """The expression is no affine function of iterators; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """Iterator names, outermost first, and the iterations that exist (an isl Set of that dimension)."""
+
+    iterators: tuple[str, ...]
+    domain: Any
+
+    def enter(self, iterator: str) -> Iteration:
+        """One loop deeper, not yet bounded."""
+        domain = self.domain.add_dims(isl.dim_type.set, 1).set_dim_name(
+            isl.dim_type.set, len(self.iterators), iterator)
+        return Iteration((*self.iterators, iterator), domain)
+
+    def restrict(self, condition: Any) -> Iteration:
+        """Only the iterations in `condition` (an isl Set)."""
+        return Iteration(self.iterators, self.domain.intersect(condition))
+
+
+def top() -> Iteration:
+    """Outside all loops: one iteration."""
+    return Iteration((), isl.Set("{ [] }"))
+
+
+def affine(expr: Expr, at: Iteration) -> Any:
+    """The isl PwAff of `expr` over the iterators of `at`. Raises NotAffine."""
+    match expr:
+        case Int(value):
+            return _constant(value, at)
+        case Name(name):
+            zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(at.domain.space))
+            position = at.iterators.index(name)
+            return isl.PwAff.from_aff(zero.set_coefficient_val(isl.dim_type.in_, position, 1))
+        case Unary("-", operand):
+            return affine(operand, at).neg()
+        case Unary("+", operand):
+            return affine(operand, at)
+        case Cast(kind, operand) if kind not in ("float", "double"):
+            return affine(operand, at)
+        case Binary("+", left, right):
+            return affine(left, at).add(affine(right, at))
+        case Binary("-", left, right):
+            return affine(left, at).sub(affine(right, at))
+        case Binary("*" | "/" | "%" as op, left, right):
+            return _product(op, affine(left, at), affine(right, at))
+        case Binary("min", left, right):
+            return affine(left, at).min(affine(right, at))
+        case Binary("max", left, right):
+            return affine(left, at).max(affine(right, at))
+        case Select(test, then, otherwise):
+            yes = condition(test, at)
+            no = isl.Set.universe(at.domain.space).subtract(yes)
+            return affine(then, at).intersect_domain(yes).union_add(affine(otherwise, at).intersect_domain(no))
+        case Load(array):
+            raise NotAffine(f"it depends on the data in `{array}`")
+        case _:
+            raise NotAffine("only + - * / % by constants and ?: of iterators and parameters are affine")
+
+
+def _constant(value: int, at: Iteration) -> Any:
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(at.domain.space))
+    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value)))
+
+
+def _product(op: str, left: Any, right: Any) -> Any:
+    if op == "*":
+        if not (left.is_cst() or right.is_cst()):
+            raise NotAffine("it multiplies two iterators")
+        return left.mul(right)
+    if not right.is_cst():
+        raise NotAffine("it divides by something that is not constant")
+    return left.tdiv_q(right) if op == "/" else left.tdiv_r(right)
+
+
+def condition(expr: Expr, at: Iteration) -> Any:
+    """The isl Set of iterations in which `expr` holds. Raises NotAffine."""
+    match expr:
+        case Binary(op, left, right) if op in _COMPARE:
+            return getattr(affine(left, at), _COMPARE[op])(affine(right, at))
+        case Binary("&&", left, right):
+            return condition(left, at).intersect(condition(right, at))
+        case Binary("||", left, right):
+            return condition(left, at).union(condition(right, at))
+        case Unary("!", Binary(op, left, right)) if op in _NEGATED:
+            return condition(Binary(_NEGATED[op], left, right), at)
+        case Unary("!", operand):
+            return isl.Set.universe(at.domain.space).subtract(condition(operand, at))
+        case _:
+            return affine(expr, at).ne_set(_constant(0, at))
+
+
+def loop_domain(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
+    """The iterations of `for (i = start; test; i += step)`, where i is the last iterator of `at`.
+
+    Raises:
+        NotAffine: start or test is not affine, or the test can hold again after it failed once.
+    """
+    first = affine(start, at)
+    iterator = affine(Name(at.iterators[-1]), at)
+    begun = iterator.ge_set(first) if step > 0 else iterator.le_set(first)
+    reached = at.restrict(begun)
+    if abs(step) != 1:
+        reached = reached.restrict(iterator.sub(first).mod_val(isl.Val(abs(step))).eq_set(_constant(0, at)))
+    holds = condition(test, at)
+    inside = reached.domain.intersect(holds)
+    failed = reached.domain.subtract(holds)
+    order = isl.Map.lex_lt(at.domain.space) if step > 0 else isl.Map.lex_gt(at.domain.space)
+    for dim in range(len(at.iterators) - 1):
+        order = order.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim)
+    if not failed.apply(order).intersect(inside).is_empty():
+        raise NotAffine("the condition can become true again after it was false")
+    if not inside.is_bounded():
+        raise NotAffine("the loop has no end")
+    return Iteration(at.iterators, inside.coalesce())
+
+
+def subtract(at: Iteration, removed: Any) -> Iteration:
+    """The iterations of `at` that are not in the isl Set `removed`."""
+    return Iteration(at.iterators, at.domain.subtract(removed).coalesce())
+
+
+def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Expr]) -> str:
+    """`{ statement[iterators] -> array[subscripts] }` on the domain, as isl text. Raises NotAffine."""
+    result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(at.iterators), 0))
+    for subscript in subscripts:
+        result = result.flat_range_product(isl.Map.from_pw_aff(affine(subscript, at)))
+    result = result.intersect_domain(at.domain)
+    return str(result.set_tuple_name(isl.dim_type.in_, statement).set_tuple_name(isl.dim_type.out, array))
+
+
+def domain_text(at: Iteration, statement: str) -> str:
+    """The domain as isl text, with the statement's name."""
+    return str(at.domain.coalesce().set_tuple_name(statement))

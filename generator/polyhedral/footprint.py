@@ -1,0 +1,172 @@
+"""Which arrays are worth a shared copy, where the copies are filled, and the boxes they hold.
+
+A *stage point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none).
+There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q + rest`, so that one tile of a block touches a
+box whose corner is affine in block and tile indices and whose size is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import islpy as isl
+
+from generator.plan import ScheduleChoice
+from generator.polyhedral.kernels import Dimension, KernelPart, dimension, schedule_kernels
+from generator.polyhedral.tree import Band, Sequence, Tree, multi, statements_of
+from generator.program import Program, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """One array dimension of a footprint: coefficients of parallel and tiled members, range of the rest."""
+
+    parallel: tuple[int, ...]
+    tiled: tuple[int, ...]
+    low: int
+    high: int
+
+    def size(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> int:
+        """Elements that a tile of these sizes touches in this dimension."""
+        steps = zip((*self.parallel, *self.tiled), (*tile, *inner), strict=True)
+        return 1 + self.high - self.low + sum(abs(a) * (t - 1) for a, t in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedArray:
+    """An array that can be copied to shared memory at a stage point; one Extent per array dimension."""
+
+    array: str
+    extents: tuple[Extent, ...]
+
+    def sizes(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
+        """The box that holds everything one tile touches."""
+        return tuple(e.size(tile, inner) for e in self.extents)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StagePoint:
+    """A place for shared copies: what runs below it, the members tiled above it, the arrays that qualify."""
+
+    statements: tuple[str, ...]
+    domain: Any
+    tiled: tuple[Dimension, ...]
+    arrays: tuple[StagedArray, ...]
+
+
+@lru_cache(maxsize=256)
+def stage_points(program: Program, choice: ScheduleChoice, number: int) -> tuple[StagePoint, ...]:
+    """The stage points of kernel `number`, in tree order (one per path to its first sequential band)."""
+    part = schedule_kernels(program, choice).kernels[number]
+    return tuple(_points(program, part, part.tree, part.domain))
+
+
+def tiled_members(band: Band) -> int:
+    """How many leading members may be tiled together: all of a permutable band, else the first alone."""
+    return len(band.members) if band.permutable else 1
+
+
+def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iterator[StagePoint]:
+    if isinstance(tree, Sequence):
+        for filters, child in zip(tree.filters, tree.children, strict=True):
+            yield from _points(program, part, child, domain.intersect(filters))
+        return
+    tiled: tuple[Dimension, ...] = ()
+    if isinstance(tree, Band):
+        tiled = tuple(dimension(m, domain) for m in tree.members[:tiled_members(tree)])
+    arrays = tuple(_arrays(program, part, tree, domain, tiled)) if part.parallel else ()
+    yield StagePoint(statements_of(domain), domain, tiled, arrays)
+
+
+def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
+            tiled: tuple[Dimension, ...]) -> Iterator[StagedArray]:
+    statements = [program.statement(name) for name in statements_of(domain)]
+    written = {program.statement(name).body.target.array for name in part.statements}
+    names = sorted({a.array for s in statements for a in s.accesses} - written)
+    for name in names:
+        if not program.array(name).extents:
+            continue
+        rows = [_rows(s, access.relation, part, tree, domain, tiled)
+                for s in statements for access in s.accesses if access.array == name]
+        merged = _merge(rows)
+        if merged and _pays(merged, len({r for r in rows if r}), part, tiled):
+            yield StagedArray(name, merged)
+
+
+def _rows(statement: Statement, access: str, part: KernelPart, tree: Tree, domain: Any,
+          tiled: tuple[Dimension, ...]) -> tuple[Extent, ...] | None:
+    """The access as Extents; None when it is not affine in the loops."""
+    instances = isl.Set(statement.domain).intersect(domain.extract_set(isl.Set(statement.domain).get_space()))
+    space = isl.UnionSet.from_set(instances)
+    outer = [d.member for d in (*part.parallel, *tiled)]
+    path = outer + _deeper(tree, space, len(tiled))
+    order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in path]))
+    relation = isl.Map(access).intersect_domain(instances)
+    by_loops = isl.Map.from_union_map(order.reverse().apply_range(isl.UnionMap.from_map(relation)))
+    if not by_loops.is_single_valued():
+        return None
+    index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(by_loops))
+    result = []
+    for dim in range(relation.dim(isl.dim_type.out)):
+        row = index.get_pw_aff(dim).gist(by_loops.domain())
+        extent = _extent(row, by_loops.domain(), len(part.parallel), len(tiled))
+        if extent is None:
+            return None
+        result.append(extent)
+    return tuple(result)
+
+
+def _deeper(tree: Tree, space: Any, skip: int) -> list[Any]:
+    """Members below the tiled ones, on the path of one statement."""
+    if isinstance(tree, Band):
+        return [*tree.members[skip:], *_deeper(tree.child, space, 0)]
+    if isinstance(tree, Sequence):
+        for filters, child in zip(tree.filters, tree.children, strict=True):
+            if not filters.intersect(space).is_empty():
+                return _deeper(child, space, 0)
+    return []
+
+
+def _extent(row: Any, loops: Any, parallel: int, tiled: int) -> Extent | None:
+    if not row.isa_aff():
+        return None
+    affine = row.as_aff()
+    if affine.dim(isl.dim_type.div) or not affine.get_denominator_val().is_one():
+        return None
+    outer = parallel + tiled
+    coefficients = [int(affine.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(outer)]
+    for k in range(outer):
+        affine = affine.set_coefficient_val(isl.dim_type.in_, k, 0)
+    rest = isl.PwAff.from_aff(affine).intersect_domain(loops)
+    return Extent(tuple(coefficients[:parallel]), tuple(coefficients[parallel:]),
+                  int(rest.min_val().to_python()), int(rest.max_val().to_python()))
+
+
+def _merge(rows: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:
+    """One footprint for several accesses: only when they move alike with block and tile."""
+    first = rows[0]
+    if first is None:
+        return None
+    merged = list(first)
+    for row in rows[1:]:
+        if row is None:
+            return None
+        for dim, (have, more) in enumerate(zip(merged, row, strict=True)):
+            if (have.parallel, have.tiled) != (more.parallel, more.tiled):
+                return None
+            merged[dim] = Extent(have.parallel, have.tiled, min(have.low, more.low), max(have.high, more.high))
+    return tuple(merged)
+
+
+def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...]) -> bool:
+    """Reuse (several accesses, or a loop that the element does not depend on), or lanes that stride."""
+    moving = [any(e.parallel[p] for e in extents) for p in range(len(part.parallel))]
+    moving += [any(e.tiled[q] for e in extents) for q in range(len(tiled))]
+    wide = [d.extent > 1 for d in (*part.parallel, *tiled)]
+    reused = accesses > 1 or any(w and not m for w, m in zip(wide, moving, strict=True))
+    lane = [e.parallel[-1] for e in extents]
+    coalesced = not any(lane) or (not any(lane[:-1]) and abs(lane[-1]) == 1)
+    return reused or not coalesced

@@ -1,0 +1,109 @@
+"""The exact check: does a tree, with its blocks and threads, respect every dependence?
+
+The tree is descended with the set of dependences whose two ends are still unordered. A band or a sequence orders some
+of them; one ordered backwards is a violation. Inside a kernel nothing orders different threads: whatever crosses
+blocks or threads of one launch is a violation, and so is what is still unordered at a leaf.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generator.errors import IllegalPlan
+from generator.polyhedral.model import maps
+from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+
+
+def check_host(tree: Tree, dependences: Any) -> dict[int, Any]:
+    """The dependences that lie within one launch, per kernel number. Raises IllegalPlan."""
+    match tree:
+        case Launch(number):
+            return {number: dependences}
+        case Band(members=members, child=child):
+            return check_host(child, _after_band(members, dependences, "host loop"))
+        case Sequence(filters, children):
+            left: dict[int, Any] = {}
+            for child, inner in zip(children, _split(filters, dependences, "launch order"), strict=True):
+                left |= check_host(child, inner)
+            return left
+        case Leaf() | Mapping() | Stage():
+            raise AssertionError("a host tree ends in launches")
+
+
+def check_kernel(tree: Tree, dependences: Any) -> None:
+    """Raise IllegalPlan unless one launch of `tree` respects `dependences` (those within the launch)."""
+    if dependences.is_empty():
+        return
+    match tree:
+        case Leaf():
+            raise IllegalPlan(f"nothing orders two dependent instances: {_words(dependences)}")
+        case Band(members=members, child=child):
+            check_kernel(child, _after_band(members, dependences, "loop"))
+        case Mapping(level=level, members=members, child=child):
+            _require_same(members, dependences, level)
+            check_kernel(child, dependences)
+        case Sequence(filters, children):
+            for child, inner in zip(children, _split(filters, dependences, "order of statements"), strict=True):
+                check_kernel(child, inner)
+        case Stage(child=child):
+            check_kernel(child, dependences)
+        case Launch():
+            raise AssertionError("a kernel launches no kernel")
+
+
+def check_threads(tree: Tree, dependences: Any) -> None:
+    """Raise IllegalPlan if a dependence crosses blocks or threads anywhere below `tree`.
+
+    Needed beside `check_kernel`, because a loop that carries a dependence orders it within a thread only.
+    """
+    match tree:
+        case Leaf() | Launch():
+            return
+        case Mapping(level=level, members=members, child=child):
+            _require_same(members, dependences, level)
+            check_threads(child, dependences)
+        case Band(child=child) | Stage(child=child):
+            check_threads(child, dependences)
+        case Sequence(filters, children):
+            for part, child in zip(filters, children, strict=True):
+                check_threads(child, dependences.intersect_domain(part).intersect_range(part))
+
+
+def _require_same(members: tuple[Any, ...], dependences: Any, level: str) -> None:
+    crossing = dependences.subtract(dependences.eq_at_multi_union_pw_aff(multi(members)))
+    if not crossing.is_empty():
+        raise IllegalPlan(f"a dependence crosses {level}s of one launch: {_words(crossing)}")
+
+
+def _after_band(members: tuple[Any, ...], dependences: Any, what: str) -> Any:
+    """The dependences that the band leaves unordered."""
+    partial = multi(members)
+    backwards = dependences.lex_gt_at_multi_union_pw_aff(partial)
+    if not backwards.is_empty():
+        raise IllegalPlan(f"a {what} runs a dependence backwards: {_words(backwards)}")
+    return dependences.eq_at_multi_union_pw_aff(partial)
+
+
+def _split(filters: tuple[Any, ...], dependences: Any, what: str) -> list[Any]:
+    """The dependences inside each part of a sequence."""
+    inside = []
+    for later, sink in enumerate(filters):
+        arriving = dependences.intersect_range(sink)
+        for source in filters[later + 1:]:
+            backwards = arriving.intersect_domain(source)
+            if not backwards.is_empty():
+                raise IllegalPlan(f"the {what} runs a dependence backwards: {_words(backwards)}")
+        inside.append(arriving.intersect_domain(sink))
+    return inside
+
+
+def _words(dependences: Any) -> str:
+    """One example pair of instances, in words."""
+    example = next(maps(dependences))
+    pair = example.sample()
+    source, sink = str(pair.domain()), str(pair.range())
+    return f"{_instance(sink)} depends on {_instance(source)}"
+
+
+def _instance(text: str) -> str:
+    return text.strip("{} ").replace(" : ", " with ")

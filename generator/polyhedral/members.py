@@ -1,0 +1,48 @@
+"""Small facts about band members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+
+from generator.program import Program
+
+
+def iterator_of(member: Any, program: Program) -> str | None:
+    """The source iterator that `member` follows: for `i + 1` or `floor(i / 32)`, `i`; None for mixtures."""
+    parts = member.get_pw_aff_list()
+    names = set()
+    for index in range(parts.n_pw_aff()):
+        part = parts.get_at(index)
+        name = part.domain().get_tuple_name()
+        part = part.gist(part.domain())  # bounds of the domain would count as involved
+        involved = [d for d in range(part.dim(isl.dim_type.in_)) if part.involves_dims(isl.dim_type.in_, d, 1)]
+        if len(involved) > 1:
+            return None
+        names |= {program.statement(name).iterators[d] for d in involved}
+    return min(names) if names else None
+
+
+def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
+    """`{ name[v] : v = values of members on domain }` as an isl Set."""
+    if not members:
+        return isl.Set(f"{{ {name}[] }}")
+    parts = isl.UnionMap.from_union_pw_aff(members[0]).intersect_domain(domain)
+    for member in members[1:]:
+        parts = parts.flat_range_product(isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain))
+    return isl.Set.from_union_set(parts.range()).coalesce().set_tuple_name(name)
+
+
+def coordinate(space_name: str, count: int, position: int) -> Any:
+    """The isl UnionPwAff `{ name[v0, ..] -> v_position }`."""
+    names = ", ".join(f"v{k}" for k in range(count))
+    return isl.UnionPwAff(f"{{ {space_name}[{names}] -> [(v{position})] }}")
+
+
+def union_of(sets: list[Any]) -> Any:
+    """The isl UnionSet of some isl Sets."""
+    result = isl.UnionSet.from_set(sets[0])
+    for other in sets[1:]:
+        result = result.union(isl.UnionSet.from_set(other))
+    return result

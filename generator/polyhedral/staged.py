@@ -1,0 +1,67 @@
+"""The exact check of shared copies: everything a stage's statements read lies in the box that was copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.plan import KernelPlan
+from generator.polyhedral.footprint import Extent, StagedArray, StagePoint
+from generator.polyhedral.kernels import Dimension, KernelPart
+from generator.program import Program, Statement
+
+
+def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint, footprint: StagedArray,
+                sizes: tuple[int, ...]) -> None:
+    """Compare subscripts with the box, exactly, over all instances below the stage.
+
+    Independent of how the box was found: the tile indices are recomputed from the members.
+
+    Raises:
+        IllegalPlan: the array is written in the same launch, or an access leaves the box.
+    """
+    writers = [s for s in part.statements if program.statement(s).body.target.array == footprint.array]
+    if writers:
+        raise IllegalPlan(f"`{footprint.array}` has a shared copy but {writers[0]} writes it in the same launch")
+    for name in point.statements:
+        statement = program.statement(name)
+        instances = point.domain.extract_set(isl.Set(statement.domain).get_space())
+        for access in statement.accesses:
+            if access.array == footprint.array:
+                _check_access(access.relation, statement, instances, part, plan, point, footprint, sizes)
+
+
+def _check_access(access: str, statement: Statement, instances: Any, part: KernelPart, plan: KernelPlan,
+                  point: StagePoint, footprint: StagedArray, sizes: tuple[int, ...]) -> None:
+    relation = isl.Map(access).intersect_domain(instances)
+    index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation))
+    for dim, (extent, size) in enumerate(zip(footprint.extents, sizes, strict=True)):
+        local = index.get_pw_aff(dim).sub(_corner(extent, instances, part, plan, point)).intersect_domain(instances)
+        low, high = local.min_val().to_python(), local.max_val().to_python()
+        if low < 0 or high >= size:
+            raise IllegalPlan(f"{statement.name} reads `{footprint.array}` outside its shared copy: local subscript "
+                              f"{dim} goes from {low} to {high}, the copy has {size}")
+
+
+def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, point: StagePoint) -> Any:
+    """The box's first index as a function of the instance."""
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(instances.get_space()))
+    corner = isl.PwAff.from_aff(zero.set_constant_val(isl.Val(extent.low)))
+    inner = [plan.inner_tile if plan.inner_tile > 1 else d.extent for d in point.tiled]
+    steps = zip((*extent.parallel, *extent.tiled), (*part.parallel, *point.tiled), (*plan.tile, *inner), strict=True)
+    for coefficient, dim, size in steps:
+        first = _tile_start(dim, size, instances)
+        least = dim.low * coefficient + min(0, coefficient * (min(size, dim.extent) - 1))
+        corner = corner.add(first.scale_val(isl.Val(coefficient)))
+        corner = corner.add(isl.PwAff.from_aff(zero.set_constant_val(isl.Val(least))))
+    return corner
+
+
+def _tile_start(dim: Dimension, size: int, instances: Any) -> Any:
+    """`size * floor((member - low) / size)` as an isl PwAff over the instances."""
+    member = dim.member.extract_pw_aff(instances.get_space().from_domain().add_dims(isl.dim_type.out, 1))
+    low = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(instances.get_space())).set_constant_val(isl.Val(dim.low))
+    shifted = member.sub(isl.PwAff.from_aff(low))
+    return shifted.scale_down_val(isl.Val(size)).floor().scale_val(isl.Val(size))

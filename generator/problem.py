@@ -1,0 +1,61 @@
+"""The Problem: a Program together with real inputs, the reference result and the sequential baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.program import Program
+
+Origin: TypeAlias = Literal["capture", "harness"]
+Values: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What the sequential program did: data at the SCoP's entry and exit, and its time.
+
+    `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs`
+    those that are written. `sequential_ms` are warm repeats of the SCoP alone, compiled with -O3.
+    `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data.
+    """
+
+    inputs: Values
+    outputs: Values
+    sequential_ms: tuple[float, ...]
+    origin: Origin
+    compiler: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a tuning run works on."""
+
+    program: Program
+    reference: Reference
+
+
+def save_reference(reference: Reference, path: Path) -> None:
+    """Write `reference` to one .npz file."""
+    meta = {"sequential_ms": reference.sequential_ms, "origin": reference.origin, "compiler": reference.compiler,
+            "warnings": reference.warnings}
+    arrays = {f"in:{name}": value for name, value in reference.inputs.items()}
+    arrays |= {f"out:{name}": value for name, value in reference.outputs.items()}
+    np.savez(path, meta=np.array(json.dumps(meta)), **arrays)  # type: ignore[arg-type]  # keywords are arrays
+
+
+def load_reference(path: Path) -> Reference:
+    """Read what `save_reference` wrote. Raises OSError or ValueError when the file is absent or damaged."""
+    with np.load(path, allow_pickle=False) as data:
+        meta = json.loads(str(data["meta"]))
+        inputs = {key[3:]: data[key] for key in data.files if key.startswith("in:")}
+        outputs = {key[4:]: data[key] for key in data.files if key.startswith("out:")}
+    return Reference(inputs, outputs, tuple(meta["sequential_ms"]), meta["origin"], meta["compiler"],
+                     tuple(meta["warnings"]))

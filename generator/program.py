@@ -1,0 +1,142 @@
+"""The Program: what is optimized, as an immutable value.
+
+Sets, relations and schedules are isl text: a Program is hashable, can be pickled and stored, and only
+`generator.polyhedral` turns the text into isl objects. Sizes are bound: the text has no symbolic parameters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from generator.expr import Expr, Load
+
+ElementType: TypeAlias = Literal["float", "double", "int", "unsigned int", "long", "unsigned long", "char",
+                                 "unsigned char", "short", "unsigned short"]
+Role: TypeAlias = Literal["in", "out", "inout", "temp"]
+AccessKind: TypeAlias = Literal["read", "write", "may_write"]
+
+ELEMENT_BYTES: dict[str, int] = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8,
+                                 "unsigned long": 8, "char": 1, "unsigned char": 1, "short": 2,
+                                 "unsigned short": 2}
+NUMPY_TYPES: dict[str, str] = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32",
+                               "long": "int64", "unsigned long": "uint64", "char": "int8",
+                               "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array, or a scalar when `extents` is empty.
+
+    `role`: `in` is only read; `out` is written and none of its elements is live at the entry; `inout` is
+    written and some element is live at the entry; `temp` is local to the SCoP (neither live in nor out).
+    """
+
+    name: str
+    type: ElementType
+    extents: tuple[int, ...]
+    role: Role
+
+    @property
+    def by_value(self) -> bool:
+        """True for a scalar that is only read: it is passed to kernels by value."""
+        return not self.extents and self.role == "in"
+
+    @property
+    def elements(self) -> int:
+        """The number of elements (1 for a scalar)."""
+        total = 1
+        for extent in self.extents:
+            total *= extent
+        return total
+
+    @property
+    def bytes(self) -> int:
+        """The size in bytes."""
+        return self.elements * ELEMENT_BYTES[self.type]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One reference to an array: isl text `{ S0[i, j] -> A[i, j] }`."""
+
+    array: str
+    relation: str
+    kind: AccessKind
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`target op= value` (`op` is "" for a plain assignment, else + - * / ...)."""
+
+    target: Load
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of the SCoP.
+
+    `accesses[k]` belongs to the `Load` with `access == k`. A compound assignment has two accesses to its
+    target: the write is `target.access`, the read comes right before it.
+    """
+
+    name: str
+    iterators: tuple[str, ...]
+    domain: str
+    body: Assignment
+    accesses: tuple[Access, ...]
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangular part of an array: `low[d] <= index[d] <= high[d]`."""
+
+    array: str
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A static control part with all sizes bound.
+
+    `schedule` is the original execution order (isl schedule tree text). `poison` lists boxes of elements that
+    are surely written and not live at the entry: a runner fills them with garbage before a checked run.
+    """
+
+    name: str
+    file: str
+    arrays: tuple[Array, ...]
+    statements: tuple[Statement, ...]
+    schedule: str
+    parameters: tuple[tuple[str, int], ...]
+    poison: tuple[Box, ...]
+
+    def array(self, name: str) -> Array:
+        """The array called `name`. Raises KeyError when there is none."""
+        for array in self.arrays:
+            if array.name == name:
+                return array
+        raise KeyError(name)
+
+    def statement(self, name: str) -> Statement:
+        """The statement called `name`. Raises KeyError when there is none."""
+        for statement in self.statements:
+            if statement.name == name:
+                return statement
+        raise KeyError(name)
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        """The arrays whose values after the SCoP are compared with the reference."""
+        return tuple(a for a in self.arrays if a.role in ("out", "inout"))
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole content (hex): the program's identity in a store."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]

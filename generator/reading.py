@@ -1,0 +1,32 @@
+"""The door for C files: from a path to a Problem with real data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from generator.capture import capture
+from generator.frontend_c.extract import extract, needed_extents
+from generator.frontend_c.parse import read_scop
+from generator.frontend_c.source import Compilation
+from generator.problem import Problem, Reference
+
+
+def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
+                 overrides: Mapping[str, int], seed: int) -> Problem:
+    """Read the SCoP of `file`, run the original program once, and build the model with all sizes bound.
+
+    `overrides` gives values to parameters when there is no `main` to take them from.
+
+    Raises:
+        InputError: anything wrong with the file or the way it is compiled.
+    """
+    source = read_scop(file, compilation, function, scop)
+    captured = capture(source, overrides, lambda values: needed_extents(source, values), seed)
+    program = extract(source, captured.parameters, captured.extents)
+    names = {array.name for array in program.arrays}
+    inputs = {name: value for name, value in captured.reference.inputs.items() if name in names}
+    outputs = {a.name: captured.reference.outputs[a.name] for a in program.outputs}
+    reference = captured.reference
+    return Problem(program, Reference(inputs, outputs, reference.sequential_ms, reference.origin, reference.compiler,
+                                      reference.warnings))

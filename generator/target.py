@@ -1,0 +1,22 @@
+"""The Target: what a device can do, queried by a runner, never assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Dialect: TypeAlias = Literal["opencl"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z."""
+
+    name: str
+    dialect: Dialect
+    max_threads: int
+    max_block: tuple[int, int, int]
+    local_bytes: int
+    compute_units: int
+    fp64: bool
+    shares_host_cores: bool

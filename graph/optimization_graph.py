@@ -1,0 +1,199 @@
+"""The optimization graph: nodes shared by all walks through a space, built when they are first reached.
+
+A node's identity is its Decision (name, subject and the earlier choices that its options depend on). So the
+decisions of a kernel form one subgraph whatever order the kernels come in and whatever was chosen before, as
+long as that changes none of their options: what one walk learns there serves all others (the semantic edges of
+Papenhausen & Mueller's Coding Ants, section 5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.prefixes import Path, Prefix, PrefixTree
+from graph.space import DeadEnd, Decision, Option, Space
+from graph.walk import Choice, Walk
+
+Policy: TypeAlias = "Callable[[Node, NDArray[np.intp]], int]"
+"""Picks one of the allowed option indices (never empty) of a node."""
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Running count, mean and sum of squared distances of a quantity in milliseconds (Welford's method)."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, value: float) -> None:
+        """Take in one more value."""
+        self.count += 1
+        distance = value - self.mean
+        self.mean += distance / self.count
+        self.squares += distance * (value - self.mean)
+
+    @property
+    def deviation(self) -> float:
+        """The sample standard deviation, 0 below two values."""
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else 0.0
+
+
+@dataclass(slots=True)
+class Edge:
+    """What is known about an option that was taken: how often, failures, and what the walks over it cost.
+
+    `cost` is of the whole program; `kernel_cost` of the kernel that the node is about.
+    """
+
+    visits: int = 0
+    failures: int = 0
+    cost: Statistics = field(default_factory=Statistics)
+    kernel_cost: Statistics = field(default_factory=Statistics)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A decision that was reached, its options, and what is known of them.
+
+    `edges` holds the options that were taken (by index), `pruned` marks those that lead to a dead end.
+    `pheromone` starts at 1/n for n options and belongs to the explorer, as does `epoch`, its last update.
+    """
+
+    decision: Decision
+    options: tuple[Option, ...]
+    edges: dict[int, Edge] = field(default_factory=dict)
+    pruned: NDArray[np.bool_] = field(init=False)
+    allowed: NDArray[np.intp] = field(init=False)
+    pheromone: NDArray[np.float64] = field(init=False)
+    epoch: int = 0
+
+    def __post_init__(self) -> None:
+        """Size the arrays: one entry per option."""
+        self.pruned = np.zeros(len(self.options), dtype=np.bool_)
+        self.allowed = np.arange(len(self.options))
+        self.pheromone = np.full(len(self.options), 1.0 / len(self.options))
+
+    def prune(self, index: int) -> None:
+        """Never offer this option again."""
+        self.pruned[index] = True
+        self.allowed = np.flatnonzero(~self.pruned)
+
+    def edge(self, index: int) -> Edge:
+        """The statistics of an option, made when first asked for."""
+        return self.edges.setdefault(index, Edge())
+
+
+@dataclass(slots=True)
+class OptimizationGraph:
+    """All nodes reached so far, by Decision."""
+
+    nodes: dict[Decision, Node] = field(default_factory=dict)
+
+    def walk(self, space: Space, policy: Policy, known: PrefixTree | None = None) -> Walk | None:
+        """Walk through `space`, asking `policy` at every node; None when no walk is left.
+
+        A DeadEnd prunes its last edge for good, and the walk backs up to the last node with an open option.
+        That is right because what an option leads to is, like the options, settled by the node's identity: a
+        space whose dead end hangs on earlier choices names them in `Decision.depends`. Walks closed in `known`
+        are not taken again.
+        """
+        tree = known if known is not None else PrefixTree()
+        start: list[tuple[Node, int]] = []
+        while not tree.exhausted:
+            attempt = _Attempt(self, tree, policy, start)
+            try:
+                plan = space(attempt)
+            except DeadEnd as dead_end:
+                if attempt.path and not isinstance(dead_end, _NothingOpen):
+                    node, index = attempt.path[-1]
+                    node.prune(index)
+                tree.close(attempt.path)
+                start = tree.open_part(attempt.path)
+                continue
+            return Walk(tuple(Choice(node.decision, node.options[index]) for node, index in attempt.path), plan)
+        return None
+
+    def path(self, walk: Walk) -> list[tuple[Node, int]]:
+        """The nodes and option indices of a walk. Raises KeyError when the graph has not reached them."""
+        nodes = [(self.nodes[choice.decision], choice.option) for choice in walk.choices]
+        return [(node, node.options.index(option)) for node, option in nodes]
+
+    def record(self, walk: Walk, cost_ms: float | None, kernels_ms: Mapping[tuple[str, ...], float]) -> None:
+        """Add what `walk` cost (None: it failed) to its edges; `kernels_ms` is by subject."""
+        for node, index in self.path(walk):
+            edge = node.edge(index)
+            edge.visits += 1
+            if cost_ms is None:
+                edge.failures += 1
+                continue
+            edge.cost.add(cost_ms)
+            kernel_ms = kernels_ms.get(node.decision.subject)
+            if kernel_ms is not None:
+                edge.kernel_cost.add(kernel_ms)
+
+    def node(self, decision: Decision, options: Sequence[Option]) -> Node:
+        """The node of `decision`, made when first reached.
+
+        Raises:
+            ValueError: the decision was met before with other options (its `depends` lacks what they depend
+                on), or an option is offered twice.
+        """
+        offered = tuple(options)
+        node = self.nodes.get(decision)
+        if node is None:
+            if len(set(offered)) != len(offered):
+                raise ValueError(f"decision {decision.name!r} of {decision.subject} offers an option twice: {offered}")
+            node = self.nodes[decision] = Node(decision, offered)
+        elif node.options != offered:
+            raise ValueError(
+                f"decision {decision.name!r} of {decision.subject} was met with the options {node.options} and now "
+                f"with {offered}; name in `depends` what they depend on, beside {decision.depends}"
+            )
+        return node
+
+
+class _NothingOpen(DeadEnd):
+    """All options of a node are pruned or closed behind this prefix; no further edge is to blame."""
+
+
+class _Attempt:
+    """The Chooser of one run of a space: repeats the path `start`, then asks the policy."""
+
+    def __init__(self, graph: OptimizationGraph, tree: PrefixTree, policy: Policy, start: Path) -> None:
+        self.path: list[tuple[Node, int]] = []
+        self._graph = graph
+        self._policy = policy
+        self._start = start
+        self._prefix: Prefix | None = tree.root
+
+    def choose(self, decision: Decision, options: Sequence[Option]) -> Option:
+        """See graph.space.Chooser. Raises ValueError for a decision without options or asked twice."""
+        if not options:
+            raise ValueError(f"decision {decision.name!r} of {decision.subject} has no options; raise DeadEnd instead")
+        if len(options) == 1:
+            return options[0]
+        node = self._graph.node(decision, options)
+        index = self._index(node)
+        self.path.append((node, index))
+        self._prefix = self._prefix.children.get(index) if self._prefix is not None else None
+        return node.options[index]
+
+    def _index(self, node: Node) -> int:
+        if len(self.path) < len(self._start):
+            repeated, index = self._start[len(self.path)]
+            if repeated is not node:
+                raise ValueError(f"the space is not deterministic at decision {node.decision.name!r}")
+            return index
+        if any(node is earlier for earlier, _ in self.path):
+            raise ValueError(f"decision {node.decision.name!r} of {node.decision.subject} is asked twice in one walk")
+        allowed = self._prefix.open_options(node) if self._prefix is not None else node.allowed
+        if not allowed.size:
+            raise _NothingOpen
+        return self._policy(node, allowed)

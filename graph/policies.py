@@ -1,0 +1,53 @@
+"""Policies: functions that pick an option at a node. They compose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.optimization_graph import Node, Policy
+from graph.space import Option
+from graph.walk import Choice
+
+Preferences: TypeAlias = Mapping[tuple[str, tuple[str, ...]], Option]
+"""Preferred options by (decision name, subject). What the options depend on is left out on purpose, so that
+choices carry over to walks that came another way."""
+
+
+def preferences(choices: Iterable[Choice]) -> dict[tuple[str, tuple[str, ...]], Option]:
+    """The options of `choices` as Preferences."""
+    return {(choice.decision.name, choice.decision.subject): choice.option for choice in choices}
+
+
+def uniform(rng: np.random.Generator) -> Policy:
+    """Every allowed option with the same probability."""
+
+    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+        return int(allowed[rng.integers(allowed.size)])
+
+    return choose
+
+
+def first(node: Node, allowed: NDArray[np.intp]) -> int:
+    """The first allowed option."""
+    return int(allowed[0])
+
+
+def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
+    """Take the preferred option where it is on offer, else ask `otherwise`.
+
+    This one operation serves replay, crossover, mutation, the combine ant and seeding from somebody's best.
+    """
+
+    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+        option = preferred.get((node.decision.name, node.decision.subject))
+        if option is not None and option in node.options:
+            index = node.options.index(option)
+            if index in allowed:
+                return index
+        return otherwise(node, allowed)
+
+    return choose

@@ -1,0 +1,75 @@
+"""A walk through the optimization graph: the choices that were made and the Plan that they make."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from generator.errors import InputError
+from generator.plan import Plan
+from graph.space import Decision, Option
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer. A forced decision (one option) is no choice."""
+
+    decision: Decision
+    option: Option
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Choices in the order they were made, and the Plan at their end."""
+
+    choices: tuple[Choice, ...]
+    plan: Plan
+
+    @property
+    def identity(self) -> str:
+        """The Plan's digest: two walks with the same Plan are duplicates, whatever they chose."""
+        return self.plan.digest
+
+
+def walk_to_json(walk: Walk) -> str:
+    """The choices of `walk` as canonical JSON; its Plan follows from them by replay."""
+    return json.dumps([_choice_to_data(choice) for choice in walk.choices], sort_keys=True, separators=(",", ":"))
+
+
+def choices_from_json(text: str) -> tuple[Choice, ...]:
+    """The choices that `walk_to_json` wrote.
+
+    Raises:
+        InputError: the text is no JSON or not a list of choices.
+    """
+    try:
+        return tuple(_choice_from_data(entry) for entry in json.loads(text))
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the walk is not a JSON list of choices: {error!r}; write it with walk_to_json") from None
+
+
+def _choice_to_data(choice: Choice) -> dict[str, Any]:
+    decision = choice.decision
+    depends = [[name, option] for name, option in decision.depends]
+    return {"name": decision.name, "subject": decision.subject, "depends": depends, "option": choice.option}
+
+
+def _choice_from_data(data: dict[str, Any]) -> Choice:
+    depends = tuple((_text(name), _option(option)) for name, option in data["depends"])
+    subject = tuple(_text(name) for name in data["subject"])
+    return Choice(Decision(_text(data["name"]), subject, depends), _option(data["option"]))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{value!r} is no text")
+
+
+def _option(value: object) -> Option:
+    if isinstance(value, str | int):  # bool is an int
+        return value
+    if isinstance(value, list) and all(isinstance(part, int) for part in value):
+        return tuple(value)
+    raise TypeError(f"{value!r} is no option")

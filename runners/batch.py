@@ -1,0 +1,152 @@
+"""The road of a batch of Plans through the workers: generate, compile, measure; each code only once.
+
+Knows processes and answers but no driver. On a device that shares the host's cores nothing is measured until all
+of the batch is compiled, since a timing beside a compiler is worthless; elsewhere the two overlap.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from metrics.outcome import (
+    CompileFailed,
+    Crashed,
+    Durations,
+    Illegal,
+    LaunchFailed,
+    Outcome,
+    Phase,
+    Timed,
+    TimedOut,
+    WrongResult,
+)
+from runners.base import Job, Limits
+from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
+from runners.tasks import Compile, Compiled, Generate, Generated, Measure
+
+
+@dataclass(slots=True)
+class _Work:
+    """One code on its way. `jobs` are all jobs that came to it."""
+
+    jobs: list[Job]
+    spent: Durations = field(default_factory=Durations)
+    code_hash: str | None = None
+
+
+class Batch:
+    """One call of `Runner.evaluate`. `known` (code hash to outcome) is shared by all batches of a runner."""
+
+    def __init__(self, compilers: WorkerPool, device: WorkerPool, limits: Limits, overlap: bool,
+                 known: dict[str, Outcome], best_ms: float | None) -> None:
+        """`overlap`: measure while other Plans are still being compiled."""
+        self._compilers, self._device, self._limits, self._overlap = compilers, device, limits, overlap
+        self._known, self._best_ms = known, best_ms
+        self._works: dict[int, _Work] = {}
+        self._by_hash: dict[str, int] = {}
+        self._compiled: dict[int, Compiled] = {}
+        self._results: deque[tuple[int, Outcome]] = deque()
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+        """Yield (job number, outcome) as results arrive."""
+        for key, job in enumerate(jobs):
+            self._works[key] = _Work([job])
+            self._compilers.submit(Task(key, Generate(job.plan), "generate", None))
+        try:
+            while self._works:
+                wait_for([self._compilers, self._device])
+                for event in [*self._compilers.poll(), *self._device.poll()]:
+                    self._on_event(event)
+                self._measure_next()
+                while self._results:
+                    yield self._results.popleft()
+        finally:
+            self._compilers.cancel()
+            self._device.cancel()
+
+    def _measure_next(self) -> None:
+        """Give the device its next task, in job order, once it is free."""
+        if self._device.unfinished or not self._compiled or (self._compilers.unfinished and not self._overlap):
+            return
+        key = min(self._compiled)
+        measure = Measure(self._compiled.pop(key), self._best_ms)
+        self._device.submit(Task(key, measure, "check", None))
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case Finished(key, value):
+                self._on_answer(key, value)
+            case Expired(key, phase, _, elapsed_s):
+                self._finish(key, TimedOut(phase, self._limit(phase), _spent(phase, elapsed_s)))
+            case Died(key, phase, message, elapsed_s):
+                self._finish(key, Crashed(phase, message, _spent(phase, elapsed_s)))
+            case _:
+                assert_never(event)
+
+    def _limit(self, phase: Phase) -> float:
+        """The limit that the user knows: it covers this phase and the one before."""
+        return self._limits.compile_s if phase in ("generate", "compile") else self._limits.run_s
+
+    def _on_answer(self, key: int, value: object) -> None:
+        match value:
+            case Generated():
+                self._on_generated(key, value)
+            case Compiled(_, seconds, _):
+                self._works[key].spent = _sum(self._works[key].spent, Durations(compile_s=seconds))
+                self._compiled[key] = value
+            case (Timed() | Illegal() | CompileFailed() | LaunchFailed() | TimedOut() | Crashed()
+                  | WrongResult()):
+                self._finish(key, value)
+            case _:
+                raise TypeError(f"a worker answered {value!r}")
+
+    def _on_generated(self, key: int, generated: Generated) -> None:
+        """Reuse a known outcome, join the work on the same code, or go on to compile."""
+        work, code_hash = self._works[key], generated.variant.code_hash
+        work.spent = Durations(generate_s=generated.seconds)
+        if (outcome := self._known.get(code_hash)) is not None:
+            del self._works[key]
+            self._results.append((work.jobs[0].number, replace(outcome, durations=work.spent)))
+        elif code_hash in self._by_hash:
+            self._works[self._by_hash[code_hash]].jobs.extend(work.jobs)
+            del self._works[key]
+        else:
+            work.code_hash = code_hash
+            self._by_hash[code_hash] = key
+            left_s = max(self._limits.compile_s - generated.seconds, 0.0)
+            self._compilers.submit(Task(key, Compile(generated.variant, left_s), "compile", None))
+
+    def _finish(self, key: int, outcome: Outcome) -> None:
+        """Record the outcome for every job of this work; only the first one has paid for it."""
+        work = self._works.pop(key)
+        outcome = replace(outcome, durations=_sum(work.spent, outcome.durations))
+        if work.code_hash is not None:
+            self._known[work.code_hash] = outcome
+            del self._by_hash[work.code_hash]
+        if isinstance(outcome, Timed):
+            self._best_ms = min(outcome.median_ms, self._best_ms or outcome.median_ms)
+        first, *others = work.jobs
+        self._results.append((first.number, outcome))
+        self._results.extend((job.number, replace(outcome, durations=Durations())) for job in others)
+
+
+def _sum(left: Durations, right: Durations) -> Durations:
+    return Durations(left.generate_s + right.generate_s, left.compile_s + right.compile_s,
+                     left.check_s + right.check_s, left.time_s + right.time_s)
+
+
+def _spent(phase: Phase, seconds: float) -> Durations:
+    match phase:
+        case "generate":
+            return Durations(generate_s=seconds)
+        case "compile":
+            return Durations(compile_s=seconds)
+        case "check":
+            return Durations(check_s=seconds)
+        case "time":
+            return Durations(time_s=seconds)
+        case _:
+            assert_never(phase)

@@ -1,0 +1,78 @@
+"""Inside a compile worker: lower a Plan, build the text, launch every kernel once with its real range.
+
+The launch belongs to compiling: PoCL compiles a kernel when it first learns the block size. The binary that
+comes back holds all that, so that the device worker neither compiles nor depends on a cache on disk.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import assert_never
+
+from generator.errors import IllegalPlan
+from generator.plan import Plan
+from generator.variant import Variant
+from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Phase
+from runners.host_program import first_launches
+from runners.locks import shared
+from runners.messages import Answer, Report
+from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory
+from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup
+
+
+class CompileWorker:
+    """Handles Generate and Compile."""
+
+    def __init__(self, setup: WorkerSetup) -> None:
+        """Opens the device and puts the inputs there."""
+        self._setup = setup
+        self._device = Device(setup.device)
+        self._memory = Memory(self._device, setup.problem())
+
+    def __call__(self, task: CompileTask, report: Report) -> Answer:
+        """Generated or Illegal; Compiled, CompileFailed or LaunchFailed."""
+        match task:
+            case Generate(plan):
+                with self._beside_no_timing("generate", self._setup.limits.compile_s, report):
+                    return Answer(self._generate(plan))
+            case Compile(variant, limit_s):
+                with self._beside_no_timing("compile", limit_s, report):
+                    answer = self._compile(variant)
+                return Answer(answer, retire=isinstance(answer, LaunchFailed))
+            case _:
+                assert_never(task)
+
+    @contextmanager
+    def _beside_no_timing(self, phase: Phase, limit_s: float, report: Report) -> Iterator[None]:
+        """On the host's cores: wait, without a limit, until no antune process is timing."""
+        if not self._setup.target.shares_host_cores:
+            report(phase, limit_s)
+            yield
+            return
+        report(phase, None)
+        with shared(self._setup.lock):
+            report(phase, limit_s)
+            yield
+
+    def _generate(self, plan: Plan) -> Generated | Illegal:
+        start = time.perf_counter()
+        try:
+            variant = self._setup.lower(self._setup.program, plan, self._setup.target)
+        except IllegalPlan as error:
+            return Illegal(str(error), Durations(generate_s=time.perf_counter() - start))
+        return Generated(variant, time.perf_counter() - start)
+
+    def _compile(self, variant: Variant) -> Compiled | CompileFailed | LaunchFailed:
+        start = time.perf_counter()
+        self._memory.restore()  # subscripts may come from data that an earlier launch has changed
+        try:
+            program = self._device.build(variant)
+            Executable(self._device, program, variant, self._memory).run(first_launches(variant))
+            binary = self._device.binary_of(program)
+        except BuildError as error:
+            return CompileFailed(str(error), Durations(compile_s=time.perf_counter() - start))
+        except LaunchError as error:
+            return LaunchFailed(str(error), Durations(compile_s=time.perf_counter() - start))
+        return Compiled(variant, time.perf_counter() - start, binary)

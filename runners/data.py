@@ -1,0 +1,51 @@
+"""The data of a Problem as a device wants it: flat arrays with garbage where the program must write first."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.problem import Problem
+from generator.program import NUMPY_TYPES, Array
+
+Values: TypeAlias = dict[str, NDArray[Any]]
+ODD_BYTE = b"\x5b"
+
+
+def garbage(array: Array) -> NDArray[Any]:
+    """A value (shape ()) that no correct result holds by accident: NaN, or a large odd integer."""
+    dtype = np.dtype(NUMPY_TYPES[array.type])
+    if dtype.kind == "f":
+        return np.array(np.nan, dtype)
+    return np.frombuffer(ODD_BYTE * dtype.itemsize, dtype).reshape(())
+
+
+def initial_values(problem: Problem) -> Values:
+    """What every buffer holds before a run, by array name, in the shape of its extents.
+
+    Elements that are not live at the entry (poison boxes, temporaries without data) hold garbage, so that a
+    variant that forgets to write them is found out.
+    """
+    values: Values = {}
+    for array in problem.program.arrays:
+        given = problem.reference.inputs.get(array.name)
+        if given is None:
+            values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
+        else:
+            values[array.name] = np.array(given, NUMPY_TYPES[array.type]).reshape(array.extents)
+    for box in problem.program.poison:
+        array = problem.program.array(box.array)
+        inside = tuple(slice(low, high + 1) for low, high in zip(box.low, box.high, strict=True))
+        values[box.array][inside] = garbage(array)
+    return values
+
+
+def scalar_arguments(problem: Problem, values: Values) -> dict[str, Any]:
+    """Scalars that kernels take by value: read-only scalars, and parameters (as C `int`)."""
+    scalars: dict[str, Any] = {name: np.int32(value) for name, value in problem.program.parameters}
+    for array in problem.program.arrays:
+        if array.by_value:
+            scalars[array.name] = values[array.name][()]
+    return scalars

@@ -1,0 +1,142 @@
+"""A device that measures nothing: the time is a function of the Plan.
+
+For trying explorers without waiting, and for showing that a stopped and resumed run equals one that was never
+stopped. The function is a landscape worth searching: smooth bowls over the logarithms of tile volume, block size
+and unroll factor, an interaction between shared memory and inner tiles, a kernel's own optimum that depends on
+its statements, and a little ruggedness by hash. A few Plans fail, always in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator, Sequence
+
+from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.problem import Problem
+from generator.target import Target
+from metrics.outcome import (
+    CompileFailed,
+    Crashed,
+    Durations,
+    Illegal,
+    KernelTime,
+    LaunchFailed,
+    Outcome,
+    Timed,
+    TimedOut,
+    WrongResult,
+)
+from metrics.statistics import median, median_interval
+from runners.base import DeviceInfo, Job, Limits
+
+DEVICE = DeviceInfo("deterministic", "deterministic", "none", "1",
+                    Target("deterministic", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 16, True, False))
+FAILING_SHARE = 0.06
+RUGGEDNESS = 0.08
+JITTER = (0.0, 0.002, -0.001, 0.004, -0.002, 0.001)
+NOTHING = Durations()
+
+
+class DeterministicRunner:
+    """Answers at once, or after `delay_s` seconds per evaluation."""
+
+    def __init__(self, problem: Problem, limits: Limits | None = None, delay_s: float = 0.0) -> None:
+        """The Program only makes the times of two programs differ."""
+        self._salt, self._limits, self._delay_s = problem.program.digest, limits or Limits(), delay_s
+
+    @property
+    def device(self) -> DeviceInfo:
+        """A made-up device with the limits of a usual GPU."""
+        return DEVICE
+
+    def evaluate(self, jobs: Sequence[Job], best_ms: float | None) -> Iterator[tuple[int, Outcome]]:
+        """Yield (job number, outcome) in the order of `jobs`."""
+        for job in jobs:
+            if self._delay_s:
+                time.sleep(self._delay_s)
+            yield job.number, self._outcome(job.plan, best_ms)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def _outcome(self, plan: Plan, best_ms: float | None) -> Outcome:
+        return _failure(plan, self._salt, self._limits) or self._timed(plan, best_ms)
+
+    def _timed(self, plan: Plan, best_ms: float | None) -> Timed:
+        kernels = tuple(KernelTime(kernel.statements, kernel_ms(kernel, plan.schedule, self._salt))
+                        for kernel in plan.kernels)
+        total = math.fsum(kernel.median_ms for kernel in kernels) * schedule_factor(plan.schedule, self._salt)
+        samples = tuple(total * (1 + jitter) for jitter in JITTER)
+        interval = median_interval(samples)
+        hopeless = best_ms is not None and interval.low > self._limits.give_up * best_ms
+        return Timed(median(samples), interval.low, interval.high, samples, total * 1.05 + 0.02, kernels,
+                     plan.digest, hopeless, NOTHING)
+
+
+def schedule_factor(schedule: ScheduleChoice, salt: str) -> float:
+    """How much a schedule slows the whole program down (1: not at all); which one is best depends on `salt`."""
+    return 1 + 0.3 * _uniform(salt, "schedule", repr(schedule))
+
+
+def kernel_ms(kernel: KernelPlan, schedule: ScheduleChoice, salt: str) -> float:
+    """The pretended time of one kernel in milliseconds."""
+    name = ",".join(kernel.statements)
+    work_ms = 1 + 9 * _uniform(salt, name, "work")
+    threads, volume = math.prod(kernel.block), math.prod(kernel.tile)
+    best_threads = 6 + 3 * _uniform(salt, name, "threads")
+    best_points = 1 + 3 * _uniform(salt, name, "points")
+    best_unroll = 3 * _uniform(salt, name, "unroll")
+    bowl = (0.15 * (math.log2(threads) - best_threads) ** 2
+            + 0.10 * (math.log2(max(volume / threads, 1)) - best_points) ** 2
+            + 0.05 * (math.log2(kernel.unroll) - best_unroll) ** 2
+            + _memory_cost(kernel, salt, name) + _coalescing_cost(kernel))
+    rugged = 1 + RUGGEDNESS * _uniform(salt, name, repr(kernel), repr(schedule))
+    return work_ms * (1 + bowl) * rugged
+
+
+def _memory_cost(kernel: KernelPlan, salt: str, name: str) -> float:
+    """Shared memory pays for some kernels, and then only with a fitting inner tile."""
+    inner = math.log2(kernel.inner_tile)
+    if not kernel.shared:
+        return 0.02 * inner
+    gain = 0.8 * _uniform(salt, name, "reuse") - 0.3
+    return 0.6 - gain + 0.05 * (inner - 4) ** 2
+
+
+def _coalescing_cost(kernel: KernelPlan) -> float:
+    """The innermost block extent should fill a warp."""
+    return 0.25 * max(0.0, 5 - math.log2(kernel.block[-1])) if kernel.block else 0.0
+
+
+def _failure(plan: Plan, salt: str, limits: Limits) -> Outcome | None:
+    """What goes wrong with `plan`, if anything does."""
+    for kernel in plan.kernels:
+        threads = math.prod(kernel.block)
+        if threads > DEVICE.target.max_threads:
+            return LaunchFailed(f"{threads} threads per block; the device allows {DEVICE.target.max_threads}",
+                                NOTHING)
+    draw = _uniform(salt, plan.digest, "failure")
+    if draw >= FAILING_SHARE:
+        return None
+    kind = int(draw / FAILING_SHARE * 6)
+    match kind:
+        case 0:
+            return CompileFailed("the pretended compiler refuses this plan", NOTHING)
+        case 1:
+            return WrongResult("the pretended output differs from the reference", NOTHING)
+        case 2:
+            return TimedOut("time", limits.run_s, NOTHING)
+        case 3:
+            return Crashed("check", "the pretended process died", NOTHING)
+        case 4:
+            return LaunchFailed("the pretended device has too few registers", NOTHING)
+        case _:
+            return Illegal("the pretended dependence check failed", NOTHING)
+
+
+def _uniform(*parts: str) -> float:
+    """A number in [0, 1) that is a function of `parts`."""
+    digest = hashlib.sha256("\0".join(parts).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

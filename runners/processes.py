@@ -1,0 +1,315 @@
+"""The outer end of worker processes: start them, hand out tasks, enforce limits, replace the dead.
+
+Each worker has a pipe of its own, so that one that dies in the middle of a message harms nobody else. Workers
+lead their own session: neither Ctrl-C in the terminal nor a signal to the parent's process group reaches them.
+There are no threads: `poll` never blocks, `wait` sleeps until something happens.
+
+A worker that has served tasks before may have been damaged by one of them (a kernel that wrote out of bounds).
+A task that it dies on is therefore given a second chance in a fresh worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from generator.errors import AntuneError
+from metrics.outcome import Phase
+from runners.messages import Answer, InPhase, Raised, Ready, StartFailed, Startup
+
+START_S = 120.0
+END_S = 5.0
+START_ATTEMPTS = 3
+BOOTSTRAP = ("import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+             "from runners.worker_main import main; main()")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to do. `phase` and `limit_s` hold until the worker reports others (None: no limit)."""
+
+    key: int
+    payload: Any
+    phase: Phase
+    limit_s: float | None
+    second_chance: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The worker answered."""
+
+    key: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The worker was killed because a phase took longer than its limit; it had spent `elapsed_s` seconds on it."""
+
+    key: int
+    phase: Phase
+    limit_s: float
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The worker died, or its handler raised; `message` says how."""
+
+    key: int
+    phase: Phase
+    message: str
+    elapsed_s: float
+
+
+Event: TypeAlias = Finished | Expired | Died
+
+
+class Worker:
+    """One worker process and what it is doing."""
+
+    __slots__ = ("connection", "deadline", "life_line", "limit_s", "log", "phase", "phase_start", "process",
+                 "ready", "served", "start", "task")
+
+    def __init__(self, startup: Startup, environment: Mapping[str, str], log: Path) -> None:
+        """Starts the process; it says Ready when `startup` is done."""
+        self.connection, inner = Pipe()
+        alive, self.life_line = os.pipe()
+        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", BOOTSTRAP, path, str(inner.fileno()), str(alive), str(os.getpid())],
+                pass_fds=(inner.fileno(), alive), env={**os.environ, **environment}, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        inner.close()
+        os.close(alive)
+        self.log, self.ready, self.served = log, False, 0
+        self.task: Task | None = None
+        self.start = self.phase_start = time.monotonic()
+        self.deadline: float | None = self.start + START_S
+        self.phase: Phase = "generate"
+        self.limit_s = START_S
+        with contextlib.suppress(OSError):  # already dead: `poll` will find out and say how
+            self.connection.send(startup)
+
+    @property
+    def idle(self) -> bool:
+        """True when a task may be sent."""
+        return self.ready and self.task is None
+
+    def begin(self, task: Task) -> None:
+        """Send `task`. Raises OSError when the worker is dead."""
+        os.truncate(self.log, 0)  # the log is the story of one task
+        self.connection.send(task.payload)
+        self.task = task
+        self.enter(task.phase, task.limit_s)
+        self.served += 1
+
+    def enter(self, phase: Phase, limit_s: float | None) -> None:
+        """Note that `phase` has begun."""
+        self.phase, self.phase_start = phase, time.monotonic()
+        self.limit_s = limit_s or 0.0
+        self.deadline = None if limit_s is None else self.phase_start + limit_s
+
+    def kill(self) -> None:
+        """End the process, with all that it has started, and release what belonged to it."""
+        with contextlib.suppress(ProcessLookupError):  # the group is gone already
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.connection.close()
+        os.close(self.life_line)
+
+    def last_words(self) -> str:
+        """How the (dead) process ended, with the last line it wrote."""
+        try:
+            code = self.process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            return f"the process closed its pipe and did not end within {END_S:g} s"
+        end = f"the process was ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        lines = self.log.read_bytes()[-2000:].decode(errors="replace").split("\n")
+        said = [line.strip() for line in lines if line.strip()]
+        return f"{end}: {said[-1][:300]}" if said else end
+
+
+class WorkerPool:
+    """`size` workers that serve tasks first come, first served. Workers are started when first needed."""
+
+    def __init__(self, name: str, size: int, startup: Startup, environment: Mapping[str, str],
+                 workdir: Path) -> None:
+        """`environment` is added to this process's own; logs of the workers live in `workdir`."""
+        self._name, self._size, self._startup = name, size, startup
+        self._environment, self._workdir = dict(environment), workdir
+        self._workers: list[Worker] = []
+        self._queue: deque[Task] = deque()
+        self._events: list[Event] = []
+        self._started = self._start_failures = 0
+
+    @property
+    def unfinished(self) -> int:
+        """The number of tasks queued or running."""
+        return len(self._queue) + sum(worker.task is not None for worker in self._workers)
+
+    def submit(self, task: Task) -> None:
+        """Queue `task`."""
+        self._queue.append(task)
+        self._assign()
+
+    def poll(self) -> list[Event]:
+        """What has happened since the last call.
+
+        Raises:
+            AntuneError: a worker cannot start.
+        """
+        for worker in tuple(self._workers):
+            if self._receive(worker):
+                self._check_limit(worker)
+        self._assign()
+        events, self._events = self._events, []
+        return events
+
+    def cancel(self) -> None:
+        """Forget all tasks; workers that are busy are killed."""
+        self._queue.clear()
+        self._events.clear()
+        for worker in tuple(self._workers):
+            if worker.task is not None:
+                self._discard(worker)
+
+    def close(self) -> None:
+        """End all workers at once."""
+        self._queue.clear()
+        for worker in tuple(self._workers):
+            self._discard(worker)
+
+    def connections(self) -> list[Connection]:
+        """What to wait on."""
+        return [worker.connection for worker in self._workers]
+
+    def next_deadline(self) -> float | None:
+        """The earliest time (monotonic clock, seconds) at which `poll` must be called."""
+        times = [worker.deadline for worker in self._workers if worker.deadline is not None]
+        return min(times, default=None)
+
+    def _receive(self, worker: Worker) -> bool:
+        """Handle all messages of `worker`; False when it is gone."""
+        try:
+            while worker.connection.poll():
+                if not self._handle(worker, worker.connection.recv()):
+                    return False
+        except AntuneError:
+            raise
+        except Exception as error:  # noqa: BLE001  a dying process may leave any bytes behind
+            self._bury(worker, "" if isinstance(error, EOFError | OSError) else f"; its last message: {error}")
+            return False
+        return True
+
+    def _handle(self, worker: Worker, message: object) -> bool:
+        match message:
+            case Ready():
+                worker.ready, worker.deadline, self._start_failures = True, None, 0
+            case StartFailed(text):
+                self._discard(worker)
+                raise AntuneError(f"a worker process cannot start: {text}; run `antune doctor`")
+            case InPhase(phase, limit_s):
+                worker.enter(phase, limit_s)
+            case Answer(value, retire):
+                self._events.append(Finished(self._release(worker).key, value))
+                if retire:
+                    self._replace(worker)
+                    return False
+            case Raised(text):
+                elapsed, phase = time.monotonic() - worker.phase_start, worker.phase
+                self._events.append(Died(self._release(worker).key, phase, text, elapsed))
+            case _:
+                raise ValueError(f"not a message: {message!r}")
+        return True
+
+    def _release(self, worker: Worker) -> Task:
+        task: Task | None = worker.task
+        if task is None:
+            raise ValueError("an answer without a question")
+        worker.task, worker.deadline = None, None
+        return task
+
+    def _bury(self, worker: Worker, remark: str) -> None:
+        """A worker died by itself: blame its task, unless an earlier task may be at fault."""
+        elapsed = time.monotonic() - worker.phase_start
+        words = worker.last_words() + remark
+        self._start_failures += not worker.ready
+        if self._start_failures >= START_ATTEMPTS:
+            self._discard(worker)
+            raise AntuneError(f"a worker process cannot start: {words}; run `antune doctor`")
+        task = worker.task
+        if task is not None and worker.served > 1 and not task.second_chance:
+            self._queue.appendleft(replace(task, second_chance=True))
+        elif task is not None:
+            self._events.append(Died(task.key, worker.phase, words, elapsed))
+        self._replace(worker)
+
+    def _check_limit(self, worker: Worker) -> None:
+        if worker.deadline is None or time.monotonic() < worker.deadline:
+            return
+        if worker.task is None:
+            self._discard(worker)
+            raise AntuneError(f"a worker process did not start within {START_S:g} s; run `antune doctor`")
+        elapsed = time.monotonic() - worker.phase_start
+        self._events.append(Expired(worker.task.key, worker.phase, worker.limit_s, elapsed))
+        self._replace(worker)
+
+    def _assign(self) -> None:
+        while self._queue:
+            task = self._queue[0]
+            worker = self._worker_for(task)
+            if worker is None:
+                return
+            try:
+                worker.begin(task)
+            except OSError:
+                self._replace(worker)  # it died while idle: nobody's fault
+            else:
+                self._queue.popleft()
+
+    def _worker_for(self, task: Task) -> Worker | None:
+        idle = [worker for worker in self._workers if worker.idle]
+        fresh = [worker for worker in self._workers if worker.served == 0]
+        if task.second_chance and idle and not fresh:
+            self._replace(idle[0])
+            return None
+        usable = [worker for worker in idle if not task.second_chance or worker.served == 0]
+        if not usable and len(self._workers) < min(self._size, self.unfinished):
+            self._start()
+        return usable[0] if usable else None
+
+    def _start(self) -> None:
+        self._started += 1
+        log = self._workdir / f"{self._name}-{self._started}.log"
+        self._workers.append(Worker(self._startup, self._environment, log))
+
+    def _discard(self, worker: Worker) -> None:
+        self._workers.remove(worker)
+        worker.kill()
+        worker.log.unlink(missing_ok=True)
+
+    def _replace(self, worker: Worker) -> None:
+        """Discard `worker` and start its successor now: the next task will not have to wait for it."""
+        self._discard(worker)
+        self._start()
+
+
+def wait_for(pools: Sequence[WorkerPool]) -> None:
+    """Sleep until one of `pools` has something to poll."""
+    deadlines = [deadline for pool in pools if (deadline := pool.next_deadline()) is not None]
+    timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+    wait([connection for pool in pools for connection in pool.connections()], timeout)

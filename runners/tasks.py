@@ -1,0 +1,99 @@
+"""Tasks and answers of the compile and device workers, as values without any driver behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from generator.plan import Plan
+from generator.problem import Problem, load_reference
+from generator.program import Program
+from generator.target import Target
+from generator.variant import Variant
+from metrics.outcome import CompileFailed, Illegal, LaunchFailed, Outcome
+from runners.base import Limits
+from runners.messages import Handler
+
+Lower: TypeAlias = Callable[[Program, Plan, Target], Variant]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetup:
+    """What a worker must know. `lower` must be importable by name in another process.
+
+    `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
+    `length` is the longest chain of updates of one element, for the tolerance (None: estimated).
+    """
+
+    program: Program
+    reference: Path
+    device: str
+    target: Target
+    limits: Limits
+    lock: Path
+    lower: Lower
+    length: int | None = None
+
+    def problem(self) -> Problem:
+        """The Program with the reference, read from its file."""
+        return Problem(self.program, load_reference(self.reference))
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Task: lower `plan`. Answered by Generated or Illegal."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Compile:
+    """Task: compile `variant` within `limit_s` seconds. Answered by Compiled, CompileFailed or LaunchFailed."""
+
+    variant: Variant
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Task: check and time what was compiled. Answered by an Outcome; `best_ms` is for the early stop."""
+
+    compiled: Compiled
+    best_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A lowered Plan, and the seconds that took."""
+
+    variant: Variant
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A Variant that was built and launched once, the seconds that took, and the device code."""
+
+    variant: Variant
+    seconds: float
+    binary: bytes = field(repr=False)
+
+
+CompileTask: TypeAlias = Generate | Compile
+WorkerAnswer: TypeAlias = Generated | Compiled | Illegal | CompileFailed | LaunchFailed | Outcome
+
+
+def make_compile_worker(setup: WorkerSetup) -> Handler:
+    """Factory that a compile worker calls."""
+    from runners.compile_worker import CompileWorker  # here, because it loads pyopencl
+
+    return CompileWorker(setup)
+
+
+def make_device_worker(setup: WorkerSetup) -> Handler:
+    """Factory that a device worker calls."""
+    from runners.device_worker import DeviceWorker  # here, because it loads pyopencl
+
+    return DeviceWorker(setup)

@@ -1,0 +1,1 @@
+"""Tests, one file per behaviour; `*_support.py` hold what several of them share."""

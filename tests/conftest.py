@@ -1,0 +1,30 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`pytest --update-golden` rewrites the expected texts; read the diff before you commit it."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden from what the code says now")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden("gemm.cl", text)` fails unless tests/golden/gemm.cl holds exactly `text`."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        assert path.exists(), f"{path} is missing; make it with: pytest --update-golden {request.node.nodeid}"
+        assert text == path.read_text(), f"{path} differs; if that is meant: pytest --update-golden"
+
+    return check

@@ -1,0 +1,59 @@
+// host: kernel0() on 2 blocks
+// host: kernel1() on 3 blocks
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+
+// S0, S2: s[i] = 0;  s[j] = s[j] + (r[i] * A[i][j]);
+__kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+void kernel0(__global const double *restrict A, __global const double *restrict r, __global double *restrict s)
+{
+  const int b0 = get_group_id(0);
+  const int t0 = get_local_id(0);
+  __local double r_shared[32];
+  for (int i_tile = 0; i_tile <= 2; ++i_tile) { // tile of i
+    // all threads fill r_shared (32 elements of r)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * i_tile + e0 < 83)
+        r_shared[e0] = r[32 * i_tile + e0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (32 * b0 + t0 <= 60 && i_tile == 0) {
+      s[32 * b0 + t0] = 0;
+    }
+    if (32 * b0 + t0 <= 60) {
+      for (int i = 32 * i_tile; i <= min(82, 32 * i_tile + 31); ++i) {
+        s[32 * b0 + t0] = s[32 * b0 + t0] + r_shared[i - 32 * i_tile] * A[i * 61 + 32 * b0 + t0];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+// S1, S3: q[i] = 0.0;  q[i] = q[i] + (A[i][j] * p[j]);
+__kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+void kernel1(__global const double *restrict A, __global const double *restrict p, __global double *restrict q)
+{
+  const int b0 = get_group_id(0);
+  const int t0 = get_local_id(0);
+  __local double A_shared[32][32];
+  __local double p_shared[32];
+  for (int j_tile = 0; j_tile <= 1; ++j_tile) { // tile of j
+    // all threads fill A_shared (32 x 32 elements of A)
+    for (int e0 = 0; e0 < 32; ++e0)
+      for (int e1 = t0; e1 < 32; e1 += 32)
+        if (32 * b0 + e0 < 83 && 32 * j_tile + e1 < 61)
+          A_shared[e0][e1] = A[(32 * b0 + e0) * 61 + 32 * j_tile + e1];
+    // all threads fill p_shared (32 elements of p)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * j_tile + e0 < 61)
+        p_shared[e0] = p[32 * j_tile + e0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (32 * b0 + t0 <= 82 && j_tile == 0) {
+      q[32 * b0 + t0] = 0.0;
+    }
+    if (32 * b0 + t0 <= 82) {
+      for (int j = 32 * j_tile; j <= min(60, 32 * j_tile + 31); ++j) {
+        q[32 * b0 + t0] = q[32 * b0 + t0] + A_shared[t0][j - 32 * j_tile] * p_shared[j - 32 * j_tile];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}

@@ -1,0 +1,82 @@
+// host: kernel0() on 3 blocks
+// host: kernel1() on 3 blocks
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+
+// S0, S1, S2: A[i][j] = (A[i][j] + (u1[i] * v1[j])) + (u2[i] * v2[j]);  x[i] = x[i] + ((beta * A[j][i]) * y[j]);  x[i] = x[i] + z[i];
+__kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+void kernel0(__global double *restrict A, __global const double *restrict u1, __global const double *restrict u2, __global const double *restrict v1, __global const double *restrict v2, __global double *restrict x, __global const double *restrict y, __global const double *restrict z, const double beta)
+{
+  const int b0 = get_group_id(0);
+  const int t0 = get_local_id(0);
+  __local double u1_shared[32];
+  __local double u2_shared[32];
+  __local double v1_shared[32];
+  __local double v2_shared[32];
+  __local double y_shared[32];
+  __local double z_shared[32];
+  for (int i_tile = 0; i_tile <= 2; ++i_tile) { // tile of i
+    // all threads fill u1_shared (32 elements of u1)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * i_tile + e0 < 67)
+        u1_shared[e0] = u1[32 * i_tile + e0];
+    // all threads fill u2_shared (32 elements of u2)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * i_tile + e0 < 67)
+        u2_shared[e0] = u2[32 * i_tile + e0];
+    // all threads fill v1_shared (32 elements of v1)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * b0 + e0 < 67)
+        v1_shared[e0] = v1[32 * b0 + e0];
+    // all threads fill v2_shared (32 elements of v2)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * b0 + e0 < 67)
+        v2_shared[e0] = v2[32 * b0 + e0];
+    // all threads fill y_shared (32 elements of y)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * i_tile + e0 < 67)
+        y_shared[e0] = y[32 * i_tile + e0];
+    // all threads fill z_shared (32 elements of z)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * b0 + e0 < 67)
+        z_shared[e0] = z[32 * b0 + e0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (32 * b0 + t0 <= 66) {
+      for (int i = 32 * i_tile; i <= min(66, 32 * i_tile + 31); ++i) {
+        A[i * 67 + 32 * b0 + t0] = A[i * 67 + 32 * b0 + t0] + u1_shared[i - 32 * i_tile] * v1_shared[t0] + u2_shared[i - 32 * i_tile] * v2_shared[t0];
+        x[32 * b0 + t0] = x[32 * b0 + t0] + beta * A[i * 67 + 32 * b0 + t0] * y_shared[i - 32 * i_tile];
+      }
+      if (i_tile == 2) {
+        x[32 * b0 + t0] = x[32 * b0 + t0] + z_shared[t0];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+// S3: w[i] = w[i] + ((alpha * A[i][j]) * x[j]);
+__kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+void kernel1(__global const double *restrict A, __global double *restrict w, __global const double *restrict x, const double alpha)
+{
+  const int b0 = get_group_id(0);
+  const int t0 = get_local_id(0);
+  __local double A_shared[32][32];
+  __local double x_shared[32];
+  for (int j_tile = 0; j_tile <= 2; ++j_tile) { // tile of j
+    // all threads fill A_shared (32 x 32 elements of A)
+    for (int e0 = 0; e0 < 32; ++e0)
+      for (int e1 = t0; e1 < 32; e1 += 32)
+        if (32 * b0 + e0 < 67 && 32 * j_tile + e1 < 67)
+          A_shared[e0][e1] = A[(32 * b0 + e0) * 67 + 32 * j_tile + e1];
+    // all threads fill x_shared (32 elements of x)
+    for (int e0 = t0; e0 < 32; e0 += 32)
+      if (32 * j_tile + e0 < 67)
+        x_shared[e0] = x[32 * j_tile + e0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (32 * b0 + t0 <= 66) {
+      for (int j = 32 * j_tile; j <= min(66, 32 * j_tile + 31); ++j) {
+        w[32 * b0 + t0] = w[32 * b0 + t0] + alpha * A_shared[t0][j - 32 * j_tile] * x_shared[j - 32 * j_tile];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}

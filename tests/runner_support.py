@@ -1,0 +1,132 @@
+"""Hand-written Programs and Variants for tests of runners; the program is `B[i] = a * A[i]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Int, Load, Name
+from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.problem import Problem, Reference
+from generator.program import Access, Array, Assignment, Box, Program, Statement
+from generator.target import Target
+from generator.variant import HostLoop, Kernel, Launch, Variant
+from runners.base import DeviceInfo, Limits
+from runners.opencl import OpenCLRunner
+from runners.opencl_platforms import list_devices
+
+SIZE = 4096
+QUICK = Limits(compile_s=20.0, run_s=10.0, half_width=0.2, min_repeats=3, max_repeats=6, time_s=0.3)
+
+# A Plan's unroll factor chooses what the hand-written "lowering" below makes of it.
+GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, CRASH, HANG, WRONG, NAN, ONCE, LOCAL, NO_WRITE, SLEEPY, BUG, \
+    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME = range(1, 20)
+SPIN = "volatile __global float *p = B; while (p[i] != 12345.0f) p[i] = 1.0f;"
+
+BODIES = {
+    GOOD: "B[i] = a * A[i];",
+    ALSO_GOOD: "float t = A[i]; B[i] = t * a;",
+    SAME_CODE: "B[i] = a * A[i];",
+    NO_COMPILE: "B[i] = this does not compile;",
+    CRASH: "((volatile __global int *)(size_t)16)[i] = 1;",
+    HANG: SPIN,
+    WRONG: "B[i] = (i == 77) ? 0.0f : a * A[i];",
+    NAN: "B[i] = (i == 5) ? NAN : a * A[i];",
+    ONCE: "B[i] = (H[0] > 2) ? 0.0f : a * A[i]; if (i == 0) H[0] += 1;",
+    LOCAL: "__local float big[1 << 22]; big[get_local_id(0)] = A[i]; barrier(CLK_LOCAL_MEM_FENCE);"
+           " B[i] = a * big[get_local_id(0)];",
+    NO_WRITE: "if (i != 9) B[i] = a * A[i];",
+    SLEEPY: "float s = A[i]; for (int k = 0; k < 60000; k++) s = s * 0.5f + A[i] * 0.5f; B[i] = a * A[i] + 0.0f * s;",
+    CRASH_CHECK: "if (n == 1) ((volatile __global int *)(size_t)16)[i] = 1; B[i] = a * A[i];",
+    HANG_CHECK: f"if (n == 1) {{ {SPIN} }} B[i] = a * A[i];",
+    HANG_TIME: f"if (H[0] > 4) {{ {SPIN} }} B[i] = a * A[i]; if (i == 0) H[0] += 1;",
+    LOOP: "B[i] = (n == 49) ? a * A[i] : (float)n;",
+}
+
+
+def plan(unroll: int) -> Plan:
+    """A Plan that the hand-written lowering below turns into the body called by `unroll`."""
+    return Plan(ScheduleChoice(), (KernelPlan(("S0",), (64,), (64,), unroll=unroll),))
+
+
+def scale_program(size: int = SIZE) -> Program:
+    """`B[i] = a * A[i]`; H counts the runs and is not an output, so that nothing notices it changing."""
+    target, source = Load("B", (Name("i"),), 1), Load("A", (Name("i"),), 0)
+    statement = Statement("S0", ("i",), f"{{ S0[i] : 0 <= i < {size} }}",
+                          Assignment(target, "", Binary("*", Load("a"), source)),
+                          (Access("A", "{ S0[i] -> A[i] }", "read"), Access("B", "{ S0[i] -> B[i] }", "write")),
+                          "B[i] = a * A[i];", 3)
+    arrays = (Array("A", "float", (size,), "in"), Array("B", "float", (size,), "out"),
+              Array("H", "int", (1,), "in"), Array("a", "float", (), "in"))
+    schedule = f'{{ domain: "{{ S0[i] : 0 <= i < {size} }}", child: {{ schedule: "[{{ S0[i] -> [(i)] }}]" }} }}'
+    return Program("scale", "scale.c", arrays, (statement,), schedule, (("n", size),), (Box("B", (0,), (size - 1,)),))
+
+
+def scale_problem(size: int = SIZE) -> Problem:
+    """The program with data."""
+    values = np.linspace(1, 2, size, dtype=np.float32)
+    scalar = np.array(3.0, np.float32)
+    inputs = {"A": values, "B": np.zeros(size, np.float32), "a": scalar, "H": np.zeros(1, np.int32)}
+    return Problem(scale_program(size), Reference(inputs, {"B": scalar * values}, (0.1,), "harness", "cc", ()))
+
+
+def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
+    """A stand-in for the lowering: hostile kernels that no lowering makes on purpose."""
+    del target
+    kind = plan.kernels[0].unroll
+    if kind == ILLEGAL:
+        raise IllegalPlan("S0 depends on S0")
+    if kind == BUG:
+        raise RuntimeError("a bug in the lowering")
+    if kind == HANG_LOWER:
+        sum(range(10**13))  # like isl: a C function that holds the interpreter lock
+    size = program.array("A").extents[0]
+    source = ("__kernel void k(__global float *A, __global float *B, __global int *H, float a, int n)\n"
+              f"{{ int i = get_global_id(0); {BODIES[kind]} }}")
+    kernel = Kernel("k", ("S0",), ("A", "B", "H"), ("a",), ("n",), (64,), 4 << 22 if kind == LOCAL else 0, source)
+    launch = Launch("k", (Int(size // 64),), (Name("t"),))
+    count = {LOOP: 50, CRASH_CHECK: 2, HANG_CHECK: 2, HANG_TIME: 2}.get(kind, 1)
+    loop = HostLoop("t", Int(0), Binary("<", Name("t"), Int(count)), 1, (launch,))
+    return Variant(plan, "opencl", "", (kernel,), (loop,))
+
+
+def worker_pids(parent: int) -> list[int]:
+    """The worker processes that are children of `parent` (zombies do not count)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, ppid = stat.read_text().rsplit(")", 1)[1].split()[:2]
+            command = (stat.parent / "cmdline").read_bytes()
+        except OSError:  # it ended while we looked
+            continue
+        if int(ppid) == parent and state != "Z" and b"worker_main" in command:
+            found.append(int(stat.parent.name))
+    return sorted(found)
+
+
+def alive(pid: int) -> bool:
+    """True while the process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def device_of(platform: str) -> DeviceInfo | None:
+    """The device of a platform, or None when it is not installed."""
+    return next((device for device in list_devices() if device.platform == platform), None)
+
+
+@contextmanager
+def opened(device: DeviceInfo, workdir: Path, limits: Limits = QUICK, workers: int | None = None,
+           size: int = SIZE) -> Iterator[OpenCLRunner]:
+    """An OpenCL runner over the scale problem that is closed at the end."""
+    runner = OpenCLRunner(scale_problem(size), device, limits, workdir, workers, lower_by_hand)
+    try:
+        yield runner
+    finally:
+        runner.close()

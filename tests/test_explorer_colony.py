@@ -1,0 +1,186 @@
+"""What the colony learns: quality against random search, rewards per kernel, the combine ant, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from explorer.base import Explorer
+from explorer.colony import Colony, ColonyOptions
+from explorer.pheromone import Trails
+from explorer.random_walk import RandomWalk
+from graph.optimization_graph import Node
+from graph.space import Decision, Space
+from metrics.outcome import Outcome
+from tests.support_spaces import DeadEnds, FlatSpace, Kernels, failed, options_of, timed
+
+
+def best_found(explorer: Explorer, space: Kernels, budget: int, ants: int = 10) -> float:
+    """The best cost found, as a multiple of the optimum."""
+    best = float("inf")
+    for _ in range(budget // ants):
+        for walk in explorer.ask(ants):
+            outcome = space.outcome(walk.plan)
+            explorer.tell(walk, outcome)
+            best = min(best, outcome.median_ms)
+    return best / space.best_ms
+
+
+def mean_found(make: Callable[[Space, int], Explorer], space: Kernels, budget: int) -> float:
+    return float(np.mean([best_found(make(space, seed), space, budget) for seed in range(5)]))
+
+
+def pheromone(colony: Colony, decision: Decision) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The trails after all that was told."""
+    colony.ask(0)
+    node = colony.graph.nodes[decision]
+    return colony.trails.level(node)
+
+
+@pytest.mark.parametrize(("kernels", "budget"), [(3, 50), (6, 50), (3, 200)])
+def test_the_colony_beats_random_search_by_far(kernels: int, budget: int) -> None:
+    space = Kernels(kernels)
+    assert mean_found(Colony, space, budget) < 0.75 * mean_found(RandomWalk, space, budget)
+
+
+def test_rewards_per_kernel_pay() -> None:
+    space = Kernels(4)
+    alone = ColonyOptions(kernel_rho=0.0, combine=False)
+    assert mean_found(Colony, space, 100) < 0.8 * mean_found(lambda s, k: Colony(s, k, alone), space, 100)
+
+
+@pytest.mark.slow
+def test_the_colony_comes_close_to_the_optimum() -> None:
+    assert mean_found(Colony, Kernels(3), 1000) < 1.15
+
+
+def test_the_best_ant_of_the_iteration_is_rewarded_as_in_equation_5() -> None:
+    colony = Colony(FlatSpace((4,)), 1)
+    walks = colony.ask(2)
+    for walk, cost in zip(walks, (2.0, 1.0), strict=True):
+        colony.tell(walk, timed(cost))
+    expected = np.full(4, 0.9 * 0.25)
+    expected[options_of(walks[1])[0]] += 0.1
+    assert pheromone(colony, Decision("d0")) == pytest.approx(expected)
+
+
+def test_failures_leave_the_trails_alone() -> None:
+    colony = Colony(FlatSpace((4,)), 1)
+    for walk in colony.ask(3):
+        colony.tell(walk, failed())
+    assert pheromone(colony, Decision("d0")) == pytest.approx(np.full(4, 0.25))
+
+
+def test_a_kernels_best_ant_is_rewarded_even_where_the_program_is_slow() -> None:
+    space = Kernels(2)
+    colony = Colony(space, 1)
+    walks = colony.ask(40)
+    unfused = [walk for walk in walks if len(walk.plan.kernels) == 2]
+    fast, slow = unfused[0], unfused[1]
+    for walk in walks:
+        kernels = {kernel.statements: 5.0 for kernel in walk.plan.kernels}
+        total = 10.0
+        if walk is fast:
+            total = 1.0
+        if walk is slow:
+            total, kernels[("S1",)] = 100.0, 0.1
+        colony.tell(walk, timed(total, kernels))
+    choice = next(c for c in slow.choices if c.decision == Decision("tile x", ("S1",)))
+    trails = pheromone(colony, choice.decision)
+    best = next(c for c in fast.choices if c.decision == choice.decision)
+    options = colony.graph.nodes[choice.decision].options
+    assert choice.option != best.option
+    assert trails[options.index(best.option)] == pytest.approx(0.9 / 8 + 0.1)
+    assert trails[options.index(choice.option)] == pytest.approx(0.9 / 8 + 0.05)
+
+
+def test_the_combine_ant_joins_the_best_choices_of_all_kernels() -> None:
+    space = Kernels(3)
+    colony = Colony(space, 5)
+    best: dict[tuple[str, ...], float] = {}
+    for walk in colony.ask(30):
+        outcome = space.outcome(walk.plan)
+        colony.tell(walk, outcome)
+        for kernel in outcome.kernels:
+            best[kernel.statements] = min(kernel.median_ms, best.get(kernel.statements, np.inf))
+    combined = space.outcome(colony.ask(10)[0].plan)
+    assert [k.median_ms for k in combined.kernels] == [best[k.statements] for k in combined.kernels]
+
+
+def test_desirability_steers_the_ants() -> None:
+    def later_is_better(node: Node) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array([1.0] * (len(node.options) - 1) + [1e9])
+
+    colony = Colony(FlatSpace((50, 50)), 1, desirability=later_is_better)
+    assert options_of(colony.ask(1)[0]) == (49, 49)
+
+
+def test_a_converged_colony_starts_afresh() -> None:
+    """One option decides everything; once found, the trails settle, and are then reset."""
+
+    def judge(options: tuple[object, ...]) -> Outcome:
+        return timed(1.0 if options[0] == 3 else 2.0)
+
+    colony = Colony(FlatSpace((4, 1000)), 1)
+    levels = []
+    for _ in range(80):
+        for walk in colony.ask(4):
+            colony.tell(walk, judge(options_of(walk)))
+        levels.append(float(pheromone(colony, Decision("d0"))[3]))
+    settled = int(np.argmax(np.array(levels) > 0.9))
+    assert max(levels) > 0.9
+    assert min(levels[settled:]) < 0.5
+
+
+def test_trails_catch_up_exactly_with_the_evaporations_they_missed() -> None:
+    eager, lazy = (Node(Decision("d"), tuple(range(5))) for _ in range(2))
+    trails, others = Trails(0.1, 0.1, 0.95), Trails(0.1, 0.1, 0.95)
+    trails.reward([(eager, 2)], 0.3)
+    others.reward([(lazy, 2)], 0.3)
+    for _ in range(30):
+        trails.evaporate()
+        trails.level(eager)
+        others.evaporate()
+    assert others.level(lazy) == pytest.approx(trails.level(eager))
+    assert others.level(lazy).min() == pytest.approx(0.1 / 5)
+
+
+def test_trails_never_exceed_the_ceiling() -> None:
+    node = Node(Decision("d"), (0, 1))
+    trails = Trails(0.1, 0.1, 0.95)
+    for _ in range(100):
+        trails.evaporate()
+        trails.reward([(node, 0)], 0.1)
+        trails.reward([(node, 0)], 0.05)
+    assert trails.level(node) == pytest.approx([0.95, 0.05])
+
+
+def test_branching_counts_the_options_still_followed() -> None:
+    nodes = [Node(Decision(name), tuple(range(4))) for name in "ab"]
+    path = [(node, 0) for node in nodes]
+    trails = Trails(0.1, 0.1, 0.95)
+    assert trails.branching(path) == pytest.approx(4.0)
+    for _ in range(60):
+        trails.evaporate()
+        trails.reward(path, 0.1)
+    assert 1.0 < trails.branching(path) < 1.2
+
+
+def test_a_wide_decision_is_not_settled_by_one_reward() -> None:
+    node = Node(Decision("d"), tuple(range(1000)))
+    trails = Trails(0.1, 0.1, 0.95)
+    trails.evaporate()
+    trails.reward([(node, 0)], 0.1)
+    assert trails.branching([(node, 0)]) > 50
+
+
+def test_dead_ends_do_not_stop_the_ants() -> None:
+    colony = Colony(DeadEnds(30), 3)
+    seen = set()
+    for _ in range(20):
+        for walk in colony.ask(10):
+            seen.add(walk.identity)
+            colony.tell(walk, timed(1.0 + sum(walk.plan.kernels[0].tile)))
+    assert len(seen) == 200

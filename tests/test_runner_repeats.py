@@ -1,0 +1,59 @@
+"""When the repeats of a measurement stop."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.base import Limits
+from runners.repeats import judge
+
+LIMITS = Limits(half_width=0.02, min_repeats=5, max_repeats=50, time_s=2.0, give_up=3.0)
+
+
+def repeats_needed(samples: list[float], limits: Limits = LIMITS, best_ms: float | None = None,
+                   seconds_each: float = 0.001) -> tuple[int, str]:
+    for count in range(len(samples) + 1):
+        verdict = judge(samples[:count], count * seconds_each, limits, best_ms)
+        if verdict != "go on":
+            return count, verdict
+    raise AssertionError("never stopped")
+
+
+def test_steady_samples_stop_at_the_minimum() -> None:
+    assert repeats_needed([1.0] * 50) == (5, "enough")
+
+
+def test_noisy_samples_go_on_to_the_maximum() -> None:
+    noise = list(np.random.default_rng(1).uniform(1, 3, 60))
+    assert repeats_needed(noise) == (50, "enough")
+
+
+def test_time_ends_noisy_samples() -> None:
+    noise = list(np.random.default_rng(1).uniform(1, 3, 60))
+    assert repeats_needed(noise, seconds_each=0.25) == (8, "enough")
+
+
+def test_a_slow_variant_stops_after_three() -> None:
+    assert repeats_needed([4.0] * 50, best_ms=1.0) == (3, "hopeless")
+
+
+def test_one_outlier_ends_nothing() -> None:
+    count, verdict = repeats_needed([400.0, 400.0] + [1.0] * 48, best_ms=1.0)
+    assert verdict == "enough" and count > 5
+
+
+def test_a_variant_as_good_as_the_best_is_measured_in_full() -> None:
+    assert repeats_needed([1.1] * 50, best_ms=1.0) == (5, "enough")
+
+
+def test_very_long_runs_need_two_samples() -> None:
+    assert repeats_needed([9000.0] * 5, best_ms=1.0, seconds_each=9.0) == (2, "hopeless")
+
+
+@given(st.lists(st.floats(0.001, 1e6), min_size=50, max_size=50), st.none() | st.floats(0.001, 1e6))
+def test_it_always_stops_within_the_limits(samples: list[float], best_ms: float | None) -> None:
+    count, verdict = repeats_needed(samples, best_ms=best_ms)
+    assert count <= LIMITS.max_repeats
+    assert verdict == "hopeless" or count >= LIMITS.min_repeats
