@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +77,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, device, space.value)
     directory = out or next_directory(RUNS_ROOT, file.stem)
     with make_reporter() as reporter:
-        finish = run(options, directory, reporter)
+        finish = _guarded(lambda: run(options, directory, reporter), directory)
     _end(finish)
 
 
@@ -98,8 +100,20 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
     limits = (evaluations, iterations, minutes)
     extension = None if limits == (None, None, None) else Budget(*limits)
     with make_reporter() as reporter:
-        finish = run(directory, extension, reporter)
+        finish = _guarded(lambda: run(directory, extension, reporter), directory)
     _end(finish)
+
+
+def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:
+    """Do `work`; Ctrl-C outside the search, which handles it itself, ends with a word on what is saved."""
+    from experiments.store import is_run
+
+    try:
+        return work()
+    except KeyboardInterrupt:
+        saved = f"`antune resume {directory}` goes on" if is_run(directory) else "nothing was saved"
+        print(f"antune: interrupted; {saved}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _end(finish: Finish) -> None:

@@ -116,7 +116,7 @@ def _intel() -> tuple[Finding, ...]:
     if version := package_version("intel-opencl-rt"):
         return (Finding("Intel CPU runtime", "ok", version),)
     return (Finding("Intel CPU runtime", "optional", "not installed; often faster code than PoCL on x86",
-                    "pip install 'antune[intel]', from the sources `pip install -e \".[intel]\"`"),)
+                    "pip install intel-opencl-rt intel-cmplr-lib-rt"),)
 
 
 def _cuda() -> tuple[Finding, ...]:

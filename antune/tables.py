@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 WIDE = 160
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; columns after the first are aligned right when all their cells are numbers."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else WIDE  # a file or a pipe has no edge to wrap at
-    Console(width=width).print(_table(title, header, rows))
+    Console(width=width).print(_table(header, rows))
 
 
-def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, box=SIMPLE, title_justify="left")
+    table = Table(box=SIMPLE)
     for number, name in enumerate(header):
         numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
@@ -44,8 +44,8 @@ def print_finish(finish: Finish) -> None:
     summary = finish.summary
     rows = [_row("sequential C", summary.sequential_ms, finish), _row("default plan", summary.default_ms, finish),
             _row("best plan", summary.best_ms, finish)]
-    title = f"{summary.name} on {summary.device}: {_ended(finish)}"
-    print_table(title, ("", "time", "vs sequential", "vs default"), rows)
+    print(f"\n{summary.name} on {summary.device}: {_ended(finish)}")
+    print_table(("", "time", "vs sequential", "vs default"), rows)
     if finish.best is not None:
         print(f"The winning decisions (evaluation {finish.best.evaluation.number}):")
         for line in describe_plan(finish.best.evaluation.plan):
@@ -92,7 +92,7 @@ def print_runs(runs: Sequence[Listed]) -> None:
                      describe_ms(found.default_ms), describe_ms(found.best_ms),
                      describe_ratio(found.speedup_over_sequential), found.device))
     header = ("run", "status", "plans", "sequential", "default", "best", "speed-up", "device")
-    print_table("", header, rows)
+    print_table(header, rows)
 
 
 def print_devices(devices: Sequence[DeviceInfo]) -> None:
@@ -100,4 +100,4 @@ def print_devices(devices: Sequence[DeviceInfo]) -> None:
     rows = [(str(number), d.name, d.platform, str(d.target.compute_units), str(d.target.max_threads),
              f"{d.target.local_bytes // 1024} KiB", "yes" if d.target.fp64 else "no")
             for number, d in enumerate(devices)]
-    print_table("", ("#", "device", "platform", "units", "threads/block", "shared", "fp64"), rows)
+    print_table(("#", "device", "platform", "units", "threads/block", "shared", "fp64"), rows)

@@ -30,6 +30,8 @@ def write_convergence(store: Store, directory: Path) -> None:
 
 
 def _draw(axes: Axes, store: Store) -> None:
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
     summary, results = summarize(store), store.results()
     timed = [(r.evaluation.number, ms) for r in results if (ms := cost_ms(r.outcome)) is not None]
     failed = [r.evaluation.number for r in results if cost_ms(r.outcome) is None]
@@ -40,9 +42,14 @@ def _draw(axes: Axes, store: Store) -> None:
         axes.text(0.5, 0.5, "no valid variant was found", transform=axes.transAxes, ha="center", va="center")
         return
     axes.set_yscale("log")
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
+    axes.yaxis.set_major_formatter("{x:.3g}")
+    axes.yaxis.set_minor_formatter("{x:.3g}")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     numbers = [number for number, _ in timed]
     axes.plot(numbers, [ms for _, ms in timed], "o", markersize=4, alpha=0.5, label="timed")
-    axes.step(numbers, best_so_far([ms for _, ms in timed]), where="post", linewidth=2, label="best so far")
+    best = best_so_far([ms for _, ms in timed])
+    axes.step([*numbers, results[-1].evaluation.number], [*best, best[-1]], where="post", linewidth=2, label="best so far")
     for label, ms, style in (("sequential C", summary.sequential_ms, ":"), ("default plan", summary.default_ms, "--")):
         if ms:
             axes.axhline(ms, linestyle=style, color="gray", label=label)

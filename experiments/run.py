@@ -59,7 +59,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     parts.check_explorer(options.explorer)
     if options.device is not None:
         parts.check_device(options.device)
-    lock = reserve(directory, _hash(source))
+    reserved = reserve(directory, _hash(source))
     try:
         reporter.note(f"reading {options.file}: compiling and running it once for real inputs and the reference")
         problem = parts.read_problem(options)
@@ -67,10 +67,10 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
             reporter.note(f"warning: {warning}")
         with _opened(parts, problem, options.device, directory) as runner:
             info = _new_info(options, source, problem, runner.device)
-            with create_store(directory, lock, info, problem.reference, runner.device.driver) as store:
+            with create_store(reserved, info, problem.reference, runner.device.driver) as store:
                 return _session(store, info, options.budget, runner, reporter, parts)
     finally:
-        abandon(directory, lock)
+        abandon(reserved)
 
 
 def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts: Parts = PARTS) -> Finish:

@@ -12,7 +12,8 @@ import os
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -79,7 +80,10 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the file and the lock back."""
+        """Give the file and the lock back; a writer leaves one file without a journal beside it."""
+        if self._lock is not None:
+            with suppress(sqlite3.OperationalError):  # somebody is reading: the journal stays, to no harm
+                self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
         if self._lock is not None:
             self._lock.close()
@@ -174,12 +178,22 @@ def _evaluation(row: sqlite3.Row) -> Evaluation:
     return Evaluation(row["number"], row["iteration"], row["ant"], row["walk"], plan_from_json(row["plan"]))
 
 
-def reserve(directory: Path, source_hash: str) -> TextIO:
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A locked directory for a new run; `made` are the folders that did not exist before, outermost first."""
+
+    directory: Path
+    lock: TextIO
+    made: tuple[Path, ...]
+
+
+def reserve(directory: Path, source_hash: str) -> Reservation:
     """Make `directory` where needed and lock it for a new run; `create_store` takes the lock over.
 
     Raises:
         InputError: the directory holds a run already, is in use, or cannot be written.
     """
+    made = tuple(path for path in (*reversed(directory.parents), directory) if not path.exists())
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = _take_lock(directory)
@@ -188,28 +202,31 @@ def reserve(directory: Path, source_hash: str) -> TextIO:
     if is_run(directory):
         lock.close()
         raise InputError(_taken(directory, source_hash))
-    return lock
+    return Reservation(directory, lock, made)
 
 
-def abandon(directory: Path, lock: TextIO) -> None:
-    """Undo `reserve` when no run came of it: a directory that holds nothing else disappears."""
-    lock.close()
-    if is_run(directory):
+def abandon(reserved: Reservation) -> None:
+    """Undo `reserve` when no run came of it: what it made disappears unless it holds something else."""
+    reserved.lock.close()
+    if is_run(reserved.directory):
         return
     for name in (LOCK_FILE, REFERENCE_FILE):
-        (directory / name).unlink(missing_ok=True)
-    if not any(directory.iterdir()):
-        directory.rmdir()
+        (reserved.directory / name).unlink(missing_ok=True)
+    for path in reversed(reserved.made):
+        if any(path.iterdir()):
+            return
+        path.rmdir()
 
 
-def create_store(directory: Path, lock: TextIO, info: RunInfo, reference: Reference, driver: str) -> Store:
-    """A new run in `directory`, which `reserve` locked. Raises InputError when it cannot be written."""
+def create_store(reserved: Reservation, info: RunInfo, reference: Reference, driver: str) -> Store:
+    """A new run in the reserved directory. Raises InputError when it cannot be written."""
+    directory = reserved.directory
     try:
         _save_reference(reference, directory / REFERENCE_FILE)
         _write_store(directory, info, driver)
     except OSError as error:
         raise InputError(_unwritable(error)) from None
-    return Store(directory, _connect(directory), lock)
+    return Store(directory, _connect(directory), reserved.lock)
 
 
 def _session_row(budget: Budget, driver: str) -> tuple[str, str, str, str]:

@@ -98,7 +98,7 @@ class DeviceWorker:
 
     def _difference(self, which: str) -> str | None:
         got = self._memory.read([array.name for array in self._setup.program.outputs])
-        message = compare(self._setup.program, self._expected, got, self._length)
+        message = self._memory.overrun() or compare(self._setup.program, self._expected, got, self._length)
         return f"after the {which} run {message}" if message else None
 
     def _time(self, loaded: _Loaded, best_ms: float | None, check_s: float, clock: _Clock) -> Outcome:

@@ -22,12 +22,32 @@ from runners.opencl_platforms import driver_environment
 from runners.processes import WorkerPool
 from runners.tasks import Lower, WorkerSetup, make_compile_worker, make_device_worker
 
+PREFIX = "runner-"
+
 
 def default_lower(program: Program, plan: Plan, target: Target) -> Variant:
     """`generator.lowering.lower`, imported when first called: isl belongs in the workers only."""
     from generator.lowering import lower
 
     return lower(program, plan, target)
+
+
+def _sweep(workdir: Path) -> None:
+    """Remove what runners left whose process was killed before it could close them."""
+    for folder in workdir.glob(f"{PREFIX}*-*"):
+        owner = folder.name.removeprefix(PREFIX).split("-")[0]
+        if owner.isdecimal() and not _exists(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's process
+    return True
 
 
 class OpenCLRunner:
@@ -41,7 +61,8 @@ class OpenCLRunner:
         """Workers start with the first evaluation. `length`: see `runners.check.compare`."""
         self._device, self._limits = device, limits
         workdir.mkdir(parents=True, exist_ok=True)
-        self._folder = Path(tempfile.mkdtemp(prefix="runner-", dir=workdir)).resolve()
+        _sweep(workdir)
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=workdir)).resolve()
         reference = self._folder / "reference.npz"
         save_reference(problem.reference, reference)
         environment = driver_environment(self._folder)

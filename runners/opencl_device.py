@@ -22,6 +22,7 @@ from runners.host_program import BoundLaunch
 from runners.opencl_probe import open_device
 
 FLUSH_EVERY = 4096
+GUARD = b"\xa5" * 1024
 MESSAGE_CHARS = 2000
 FRAME = ("Build on <", "(options:", "(source saved as")
 SOURCE_PATH = re.compile(r"/\S+\.cl:(?=\d)")
@@ -81,10 +82,13 @@ class Device:
 
 
 class Memory:
-    """The arrays of a Problem on a device, with a pristine copy of all that a run changes."""
+    """The arrays of a Problem on a device, with a pristine copy of all that a run changes.
+
+    Behind each array lies a guard zone, so that a kernel that writes past an end is found out.
+    """
 
     def __init__(self, device: Device, problem: Problem) -> None:
-        """Allocates and fills all buffers."""
+        """Allocates and fills all buffers. Raises pyopencl.Error when they do not fit on the device."""
         self._device = device
         self._values: Values = initial_values(problem)
         self.scalars = scalar_arguments(problem, self._values)
@@ -99,13 +103,17 @@ class Memory:
 
     def _buffer(self, name: str) -> cl.Buffer:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(self._device.context, flags, hostbuf=np.ascontiguousarray(self._values[name]))
+        return cl.Buffer(self._device.context, flags, hostbuf=self._image(name))
+
+    def _image(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of an array with its guard zone."""
+        return np.frombuffer(self._values[name].tobytes() + GUARD, np.uint8)
 
     def upload(self) -> None:
         """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
         for buffers in (self.buffers, self._pristine):
             for name, buffer in buffers.items():
-                cl.enqueue_copy(self._device.queue, buffer, np.ascontiguousarray(self._values[name]))
+                cl.enqueue_copy(self._device.queue, buffer, self._image(name))
         self._device.queue.finish()
 
     def restore(self) -> None:
@@ -121,6 +129,15 @@ class Memory:
             contents[name] = np.empty_like(self._values[name])
             cl.enqueue_copy(self._device.queue, contents[name], self.buffers[name])
         return contents
+
+    def overrun(self) -> str | None:
+        """The first array that was written past its end, in words."""
+        zone = np.empty(len(GUARD), np.uint8)
+        for name, buffer in self.buffers.items():
+            cl.enqueue_copy(self._device.queue, zone, buffer, src_offset=self._values[name].nbytes)
+            if zone.tobytes() != GUARD:
+                return f"{name} was written past its end"
+        return None
 
 
 class Executable:

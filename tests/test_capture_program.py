@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
-import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -285,59 +280,3 @@ def test_the_program_may_use_any_file_name_and_line_ends(tmp_path: Path) -> None
     file.write_bytes(AXPY.replace("\n", "\r\n").encode() + b"/* Latin-1: \xe9 */\r\n")
     captured = capture(read_scop(file, Compilation()), {}, lambda _: {}, seed=1)
     assert captured.reference.origin == "capture" and captured.parameters == {"n": 10}
-
-
-def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    run(tmp_path, AXPY)
-    assert list(scratch.iterdir()) == []
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["scratch", "user.c"]
-
-
-def test_no_compiler_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "user.c"
-    file.write_text(AXPY)
-    source = read_scop(file, Compilation())
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(InputError, match="no C compiler"):
-        capture(source, {}, lambda _: {}, seed=1)
-
-
-def test_cc_of_the_environment_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrapper = tmp_path / "mycc"
-    wrapper.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec cc "$@"\n')
-    wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("CC", str(wrapper))
-    run(tmp_path, AXPY)
-    assert "-O3" in (tmp_path / "calls").read_text()
-
-
-def test_a_scop_that_comes_from_a_header_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "user.c"
-    file.write_text(AXPY)
-    source = read_scop(file, Compilation())
-    with pytest.raises(InputError, match=r"user.c:5: `#pragma scop` is not written on this line"):
-        capture(replace(source, first_line=5), {}, lambda _: {}, seed=1)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_hanging_program_is_killed_with_its_children(tmp_path: Path) -> None:
-    text = """\
-#include <unistd.h>
-double a[3];
-int main(void) {
-  if (fork() == 0) { execlp("sleep", "sleep", "98765.25", (char *)0); }
-  for (;;) sleep(1);
-#pragma scop
-  for (int i = 0; i < 3; i++) a[i] = 1;
-#pragma endscop
-  return 0;
-}
-"""
-    with pytest.raises(InputError, match="took more than 1 s"):
-        run(tmp_path, text, limit_s=1)
-    commands = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if os.access(p, os.R_OK)]
-    assert not any(b"98765.25" in c for c in commands)

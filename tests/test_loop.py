@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -66,7 +65,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def search_in(directory: Path, explorer: Explorer, runner: ToyRunner, budget: Budget, log: Log) -> str:
-    with create_store(directory, reserve(directory, "abc"), toy_info(), REFERENCE, "1") as store, Interrupt() as stop:
+    with create_store(reserve(directory, "abc"), toy_info(), REFERENCE, "1") as store, Interrupt() as stop:
         return Search(store, explorer, runner, 6, budget, log, stop).run(DEFAULT)
 
 
@@ -217,7 +216,7 @@ def test_a_run_in_which_everything_fails_still_writes_its_files(tmp_path: Path, 
 
 
 def test_a_run_that_cannot_start_leaves_nothing_behind(tmp_path: Path, source: Path) -> None:
-    def refuse(*_: object) -> Iterator[None]:
+    def refuse(*_: object) -> ToyRunner:
         raise InputError("no such device")
 
     parts = replace(toy_parts(ToyRunner()), open_runner=refuse)

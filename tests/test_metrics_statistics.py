@@ -25,7 +25,8 @@ def test_the_median_is_numpys(samples: list[float]) -> None:
 def test_the_ranks_are_the_tightest_with_the_wanted_coverage(count: int) -> None:
     def coverage(rank: int) -> float:
         """P(x_rank <= median <= x_(count+1-rank)), summed from the binomial distribution."""
-        return sum(math.comb(count, below) for below in range(rank, count + 1 - rank)) / 2**count
+        covered = sum(math.comb(count, below) for below in range(rank, count + 1 - rank))
+        return float(covered / 2**count)
 
     low, high = interval_ranks(count)
     assert low + high == count + 1 and low >= 1

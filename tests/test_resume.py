@@ -146,8 +146,8 @@ def test_a_run_in_use_is_refused(source: Path, tmp_path: Path) -> None:
     stopped_at(8, source, tmp_path / "run", "signal")
     with pytest.raises(InputError, match="already holds a run"):
         tune(toy_options(source), tmp_path / "run", Log(), toy_parts(ToyRunner()))
-    lock = reserve(tmp_path / "new", "abc")
-    with lock, pytest.raises(InputError, match="in use by another antune"):
+    reserved = reserve(tmp_path / "new", "abc")
+    with reserved.lock, pytest.raises(InputError, match="in use by another antune"):
         tune(toy_options(source), tmp_path / "new", Log(), toy_parts(ToyRunner()))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from generator.program import Array, Program
 from runners.check import compare, longest_chain, relative_tolerance
 from runners.data import garbage, initial_values, scalar_arguments
-from tests.runner_support import scale_problem, scale_program
+from tests.support_runners import scale_problem, scale_program
 
 
 def program_of(*arrays: Array) -> Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from metrics.outcome import Timed, cost_ms
 from runners.base import Job, Runner
 from runners.deterministic import DeterministicRunner
 from runners.opencl import OpenCLRunner
-from tests.runner_support import (
+from tests.support_runners import (
     ALSO_GOOD,
     GOOD,
     ILLEGAL,
@@ -29,15 +30,18 @@ from tests.runner_support import (
 )
 
 KINDS = (GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, WRONG, LOOP)
-RUNNERS = ("deterministic", "PoCL", "Intel OpenCL")
+OVERLAPPING = "PoCL as a discrete device"  # compiles while it times
+RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL")
 
 
 def make_runner(name: str, workdir: Path) -> Runner:
     if name == "deterministic":
         return DeterministicRunner(scale_problem(), QUICK)
-    device = device_of(name)
+    device = device_of("PoCL" if name == OVERLAPPING else name)
     if device is None:
         pytest.skip(f"{name} is not installed")
+    if name == OVERLAPPING:
+        device = replace(device, target=replace(device.target, shares_host_cores=False))
     return OpenCLRunner(scale_problem(), device, QUICK, workdir, lower=lower_by_hand)
 
 

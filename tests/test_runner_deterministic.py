@@ -14,7 +14,7 @@ from metrics.outcome import Failed, Outcome, Timed
 from runners.base import Job, Limits
 from runners.deterministic import DeterministicRunner
 from runners.registry import open_runner
-from tests.runner_support import scale_problem
+from tests.support_runners import scale_problem
 
 TILES = [(tile, block) for tile, block in itertools.product([(32, 32), (64, 32), (16, 64), (64, 64), (8, 128)],
                                                             [(8, 32), (16, 16), (4, 64), (1, 32), (8, 8)])]

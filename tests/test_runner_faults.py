@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -21,8 +23,9 @@ from metrics.outcome import (
     WrongResult,
 )
 from runners.base import DeviceInfo, Job, Limits
-from tests import runner_support as support
+from tests import support_runners as support
 
+ROOT = Path(__file__).parents[1]
 LIMITS = Limits(compile_s=8.0, run_s=4.0, half_width=0.0, min_repeats=5, max_repeats=8, time_s=0.5)
 
 
@@ -37,7 +40,7 @@ def device(request: pytest.FixtureRequest) -> DeviceInfo:
 @pytest.fixture(scope="module")
 def outcomes(device: DeviceInfo, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Outcome]:
     """All kinds of kernels in one batch; the good ones are spread among the bad."""
-    kinds = range(support.GOOD, support.HANG_TIME + 1)
+    kinds = range(support.GOOD, support.OVERRUN + 1)
     with support.opened(device, tmp_path_factory.mktemp("faults"), LIMITS) as runner:
         return dict(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds], None))
 
@@ -96,6 +99,7 @@ def test_a_hang_ends_at_its_limit(outcomes: dict[int, Outcome], kind: int, phase
 
 @pytest.mark.parametrize(("kind", "words"), [
     (support.WRONG, "after the first run B[77] is 0.0"), (support.NAN, "B[5] is nan"),
+    (support.OVERRUN, "B was written past its end"),
     (support.NO_WRITE, "B[9] is nan"), (support.ONCE, "after the last run B[0] is 0.0")])
 def test_a_wrong_result_names_the_place(outcomes: dict[int, Outcome], kind: int, words: str) -> None:
     outcome = outcomes[kind]
@@ -127,3 +131,40 @@ def test_workers_killed_from_outside_are_replaced(device: DeviceInfo, tmp_path: 
         kill_workers()
         (_, outcome), = runner.evaluate([Job(1, support.plan(support.GOOD))], None)
         assert isinstance(outcome, Timed), outcome
+
+
+PARENT = """
+import os, sys, threading, time
+from pathlib import Path
+from runners.base import Job, Limits
+from tests import support_runners as support
+
+def tell():
+    time.sleep(3)
+    print(*support.worker_pids(os.getpid()), flush=True)
+
+device = support.device_of(sys.argv[2])
+threading.Thread(target=tell).start()
+with support.opened(device, Path(sys.argv[1]), Limits(compile_s=60.0, run_s=60.0), workers=2) as runner:
+    kinds = [support.HANG, support.HANG_LOWER]
+    list(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds], None))
+"""
+
+
+def test_drivers_end_with_a_parent_that_is_killed(device: DeviceInfo, tmp_path: Path) -> None:
+    """A kernel without end, and a lowering that holds the interpreter lock, both under a real driver."""
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), device.platform], text=True,
+                              stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert parent.stdout is not None
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) >= 2 and all(map(support.alive, pids))
+    parent.kill()
+    start = time.monotonic()
+    parent.wait()
+    parent.stdout.close()
+    while any(map(support.alive, pids)) and time.monotonic() - start < 10:
+        time.sleep(0.05)
+    assert not any(map(support.alive, pids)) and time.monotonic() - start < 5
+    assert list(tmp_path.iterdir())  # nobody could tidy up; the next runner does
+    with support.opened(device, tmp_path):
+        assert len(list(tmp_path.iterdir())) == 1

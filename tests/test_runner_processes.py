@@ -17,7 +17,7 @@ from generator.errors import AntuneError
 from runners.locks import exclusive, lock_path, shared
 from runners.messages import Answer, Handler, Report, Startup
 from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
-from tests.runner_support import alive, worker_pids
+from tests.support_runners import alive, worker_pids
 
 
 def worker(greeting: str) -> Handler:
@@ -143,7 +143,7 @@ from pathlib import Path
 from tests.test_runner_processes import worker
 from runners.messages import Startup
 from runners.processes import Task, WorkerPool
-from tests.runner_support import worker_pids
+from tests.support_runners import worker_pids
 
 pool = WorkerPool("test", 3, Startup(worker, ("hello",)), {}, Path(sys.argv[1]))
 def begin():

@@ -41,7 +41,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 
 
 def new_store(directory: Path, info: RunInfo | None = None) -> Store:
-    return create_store(directory, reserve(directory, "abc"), info or toy_info(), REFERENCE, "1.0")
+    return create_store(reserve(directory, "abc"), info or toy_info(), REFERENCE, "1.0")
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=kind_of)
@@ -143,12 +143,12 @@ def test_a_taken_directory_is_refused_and_names_the_other_version_of_the_file(tm
 
 def test_an_abandoned_directory_disappears_unless_it_holds_something(tmp_path: Path) -> None:
     for name, kept in (("empty", False), ("full", True)):
-        directory = tmp_path / name
-        lock = reserve(directory, "abc")
+        directory = tmp_path / "runs" / name
+        reserved = reserve(directory, "abc")
         if kept:
             (directory / "mine.txt").write_text("x")
-        abandon(directory, lock)
-        assert directory.exists() == kept
+        abandon(reserved)
+        assert (directory.exists(), directory.parent.exists()) == (kept, kept)
 
 
 def test_a_directory_without_a_finished_store_is_no_run(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from pathlib import Path
 from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation, ScopSource
 
-_LINKING = ("-l", "-L", "-Wl,")
-
 
 class RunFailed(Exception):
     """The program could not be compiled, linked or run; the message is the tool's first lines."""
@@ -44,12 +42,7 @@ def system_compiler() -> Compiler:
 def user_flags(compilation: Compilation) -> tuple[str, ...]:
     """`-O3` and the user's own options: what sequential times are measured with."""
     return ("-O3", *(f"-I{d}" for d in compilation.include_dirs), *(f"-D{d}" for d in compilation.defines),
-            *(f for f in compilation.cflags if not f.startswith(_LINKING)))
-
-
-def link_flags(compilation: Compilation) -> tuple[str, ...]:
-    """The user's options that belong after the objects, and the mathematical library."""
-    return (*(f for f in compilation.cflags if f.startswith(_LINKING)), "-lm")
+            *compilation.cflags)
 
 
 def other_units(source: ScopSource) -> list[Path]:
@@ -72,8 +65,8 @@ def compile_unit(compiler: Compiler, unit: Unit, flags: Sequence[str], target: P
 
 
 def link(compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], target: Path, limit_s: float) -> Path:
-    """Link `objects` into the executable `target`. Raises RunFailed."""
-    _must([compiler.path, *map(str, objects), *flags, "-o", str(target)], limit_s)
+    """Link `objects` into the executable `target`; libraries among `flags` come after them. Raises RunFailed."""
+    _must([compiler.path, *map(str, objects), *flags, "-lm", "-o", str(target)], limit_s)
     return target
 
 

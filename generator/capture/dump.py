@@ -20,6 +20,7 @@ class Log:
 
     `parameters` and `defaults` (values that the harness chose) by name; `addresses`, `elements` (bytes) and
     `extents` by the variable's number; `open` is the variable whose data was being read when the log ends.
+    `error` is a message of the runtime.
     """
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -59,8 +60,8 @@ def _read_line(log: Log, line: str) -> None:
             log.open = None
         case ["time", value]:
             log.times_ms.append(float(value))
-        case ["error", *words]:
-            log.error = " ".join(words)
+        case ["error", k, *words]:
+            log.error, log.open = " ".join(words), int(k) if int(k) >= 0 else None
         case ["done"]:
             log.done = True
         case _:  # a mark that only shows how far the run came, or a line that was cut off

@@ -23,7 +23,6 @@ from generator.capture.build import (
     Unit,
     compile_unit,
     link,
-    link_flags,
     other_units,
     system_compiler,
     user_flags,
@@ -162,15 +161,15 @@ def _run(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, d
 
 def _explain(source: ScopSource, log: Log | None, ended: Ended) -> str:
     printed = f" ({ended.output})" if ended.output else ""
+    if log is not None and log.open is not None:
+        variable = source.variables[log.open]
+        extents = "".join(f"[{e}]" for e in log.extents.get(log.open, ()))
+        reason = log.error or f"{ended.reason}; its memory is smaller than its declaration says"
+        return f"`{variable.name}{extents}` cannot be read at the SCoP's entry: {reason}"
     if log is not None and log.error:
         return log.error
     if log is None or not (log.parameters or log.addresses):
-        return f"it never reached the SCoP: {ended.reason}{printed}"
-    if log.open is not None:
-        variable = source.variables[log.open]
-        extents = "".join(f"[{e}]" for e in log.extents[log.open])
-        return (f"`{variable.name}{extents}` cannot be read at the SCoP's entry ({ended.reason}): its memory is "
-                "smaller than its declaration says")
+        return f"run without arguments, it never reached the SCoP: {ended.reason}{printed}"
     return f"the SCoP did not end: {ended.reason}{printed}"
 
 
@@ -185,16 +184,14 @@ def _build(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None,
         flags = (*flags, *_DROP_UNUSED, "-Dmain=antune_other_main")
     objects = [compile_unit(job.compiler, own, flags, directory / "scop.o", job.limit_s),
                _runtime(job, directory, dominant)]
-    closing = link_flags(job.source.compilation)
+    program = directory / "program"
     if not harness:
-        return link(job.compiler, [*objects, *_others(job, "program")], (*flags, *closing), directory / "program",
-                    job.limit_s)
-    closing = ("-Wl,--gc-sections", *closing)
+        return link(job.compiler, [*objects, *_others(job, "program")], flags, program, job.limit_s)
+    flags = (*flags, "-Wl,--gc-sections")
     try:
-        more = _others(job, "harness")
-        return link(job.compiler, [*objects, *more], (*flags, *closing), directory / "program", job.limit_s)
+        return link(job.compiler, [*objects, *_others(job, "harness")], flags, program, job.limit_s)
     except RunFailed:  # the function itself may need none of them
-        return link(job.compiler, objects, (*flags, *closing), directory / "program", job.limit_s)
+        return link(job.compiler, objects, flags, program, job.limit_s)
 
 
 def _others(job: _Job, kind: str) -> list[Path]:

@@ -8,6 +8,7 @@
    Set by the command line: CAPTURE_DIRECTORY, CAPTURE_BUDGET_MS (what timing may take beyond the second sample),
    CAPTURE_LIMIT_MS (when the process will be killed), CAPTURE_SEED, CAPTURE_DOMINANT. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +54,9 @@ static void note(const char *format, ...) {
   fflush(log_stream);
 }
 
+/* Ends the process; `k` is the variable at fault, -1 for none. */
 static void fail(const char *what, int k) {
-  note("error %s (variable %d)", what, k);
+  note("error %d %s", k, what);
   _exit(97);
 }
 
@@ -64,7 +66,9 @@ static void dump(const char *direction, int k, const void *data, size_t bytes) {
   snprintf(path, sizeof path, "%s/%s_%d.bin", CAPTURE_DIRECTORY, direction, k);
   file = fopen(path, "wb");
   if (!file) fail("cannot create a file for the captured data", k);
-  if (fwrite(data, 1, bytes, file) != bytes || fclose(file)) fail("no space left for the captured data", k);
+  errno = 0;
+  if (fwrite(data, 1, bytes, file) != bytes || fclose(file))
+    fail(errno == EFAULT ? "its memory is smaller than its declaration says" : strerror(errno), k);
 }
 
 static void keep(int k, void *address, const void *data, size_t bytes) {
@@ -244,7 +248,7 @@ static void fill_reals(unsigned long long stream, void *data, unsigned long elem
    factorisations need one to stay finite. */
 void antune_harness_fill(const char *name, void *data, unsigned long element, int real, int dims,
                          const long long *extents) {
-  size_t count = element_count(0, dims, extents);
+  size_t count = element_count(-1, dims, extents);
   int square = dims == 2 && extents[0] == extents[1];
   if (!all_zero(data, count * element)) return;
   if (real) fill_reals(stream_of(name), data, element, count, CAPTURE_DOMINANT && square ? (size_t)extents[0] : 0);
@@ -254,14 +258,14 @@ void antune_harness_fill(const char *name, void *data, unsigned long element, in
 /* Zeroed memory for something whose size is not known (yet). */
 void *antune_harness_space(void) {
   void *memory = calloc(UNKNOWN_BYTES, 1);
-  if (!memory) fail("out of memory", 0);
+  if (!memory) fail("out of memory", -1);
   return memory;
 }
 
 void *antune_harness_array(const char *name, unsigned long element, int real, int dims, const long long *extents) {
-  size_t count = element_count(0, dims, extents);
+  size_t count = element_count(-1, dims, extents);
   void *memory = calloc(count ? count : 1, element);
-  if (!memory) fail("out of memory for the arrays", 0);
+  if (!memory) fail("out of memory for the arrays", -1);
   antune_harness_fill(name, memory, element, real, dims, extents);
   return memory;
 }

@@ -9,23 +9,29 @@ from typing import Any
 from pycparser import c_ast
 
 from generator.errors import InputError
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
-from generator.frontend_c.ctypes import element_type, to_c
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, map_children
+from generator.frontend_c.constants import read_constant, typed
+from generator.frontend_c.ctypes import INTEGER_TYPES, element_type, to_c
 from generator.frontend_c.parse import where
 from generator.frontend_c.source import Variable
+from generator.program import ElementType
 
 # Pure functions of math.h and stdlib.h; the ones ending in f work on float, abs and labs on integers.
-_DOUBLE = frozenset(["sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot", "erf", "erfc", "fma", "copysign"])
+_DOUBLE = frozenset([
+    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos",
+    "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot",
+    "erf", "erfc", "fma", "copysign"])
 FUNCTIONS = _DOUBLE | {f"{name}f" for name in _DOUBLE} | {"abs", "labs"}
-_OPERATORS = frozenset(["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
+_OPERATORS = frozenset([
+    "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a name means at some place of the SCoP."""
+    """What a name means at some place of the SCoP; `all_iterators` gives the types of all its loop iterators."""
 
     iterators: tuple[str, ...]
-    all_iterators: frozenset[str]
+    all_iterators: Mapping[str, ElementType]
     parameters: Mapping[str, int]
     variables: Mapping[str, Variable]
 
@@ -38,7 +44,7 @@ def read_expression(node: Any, names: Names) -> Expr:
     """
     match node:
         case c_ast.Constant():
-            return _constant(node)
+            return read_constant(node)
         case c_ast.ID():
             return _name(node, names)
         case c_ast.ArrayRef():
@@ -76,30 +82,26 @@ def read_access(node: Any, names: Names) -> Load:
         subscripts.append(c_ast.Constant("int", "0", node.coord))
     if len(subscripts) != len(variable.extents):
         raise InputError(f"`{to_c(whole)}` has {len(subscripts)} subscripts but `{node.name}` has "
-                         f"{len(variable.extents)} dimensions", where(whole))
+                         f"{len(variable.extents)} dimensions (pointers into arrays are not followed)", where(whole))
     return Load(node.name, tuple(read_expression(s, names) for s in reversed(subscripts)))
 
 
-def _constant(node: Any) -> Expr:
-    if node.type == "char":
-        return Int(ord(node.value[1:-1].encode().decode("unicode_escape")))
-    if "int" in node.type:
-        text = node.value.rstrip("uUlL")
-        octal = len(text) > 1 and text[0] == "0" and text[1].isdigit()
-        return Int(int(text, 8 if octal else 0))
-    if node.type in ("float", "double"):
-        return Real(node.value)
-    raise InputError(f"the constant {node.value} ({node.type}) is not supported in a SCoP", where(node))
+def without_casts(expr: Expr) -> Expr:
+    """`expr` without casts to integer types: for subscripts, whose values are known not to wrap."""
+    if isinstance(expr, Cast) and expr.type in INTEGER_TYPES:
+        return without_casts(expr.operand)
+    return map_children(expr, without_casts)
 
 
 def _name(node: Any, names: Names) -> Expr:
     if node.name in names.iterators:
-        return Name(node.name)
+        return typed(Name(node.name), names.all_iterators[node.name])
     if node.name in names.all_iterators:
         raise InputError(f"the iterator `{node.name}` is used outside its loop", where(node))
     if node.name in names.parameters:
         value = names.parameters[node.name]
-        return Int(value) if value >= 0 else Unary("-", Int(-value))
+        number = Int(value) if value >= 0 else Unary("-", Int(-value))
+        return typed(number, names.variables[node.name].type)
     return read_access(node, names)
 
 

@@ -11,8 +11,8 @@ from pycparser import c_ast, c_parser
 from generator.errors import InputError, Location
 from generator.expr import Expr, Load, evaluate, map_children
 from generator.frontend_c.ctypes import to_c
-from generator.frontend_c.expressions import Names, read_access, read_expression
-from generator.frontend_c.loops import read_header
+from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
+from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.parse import where
 from generator.frontend_c.source import ScopSource, Variable
 from generator.polyhedral.affine import (
@@ -26,7 +26,7 @@ from generator.polyhedral.affine import (
     top,
 )
 from generator.polyhedral.original import Block, Loop, Once, Order, Usage, array_usage, original_schedule
-from generator.program import Access, AccessKind, Array, Assignment, Program, Statement
+from generator.program import Access, AccessKind, Array, Assignment, ElementType, Program, Statement
 
 
 def extract(source: ScopSource, parameters: Mapping[str, int],
@@ -62,7 +62,7 @@ def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[st
 
 
 def _build(source: ScopSource, parameters: Mapping[str, int]) -> _Builder:
-    iterators = frozenset(read_header(f).iterator for item in source.items for f in _loops(item))
+    iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
     builder = _Builder(parameters, variables, iterators, frozenset(v.name for v in source.locals))
     order = builder.block(source.items, top())
@@ -71,11 +71,6 @@ def _build(source: ScopSource, parameters: Mapping[str, int]) -> _Builder:
         raise InputError("the SCoP holds no statement that is ever executed", place)
     builder.schedule = original_schedule(order, {s.name: s for s in builder.statements})
     return builder
-
-
-def _loops(node: Any) -> list[Any]:
-    inner = [loop for _, child in node.children() for loop in _loops(child)]
-    return [node, *inner] if isinstance(node, c_ast.For) else inner
 
 
 def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, source: ScopSource) -> None:
@@ -91,7 +86,7 @@ class _Builder:
 
     parameters: Mapping[str, int]
     variables: Mapping[str, Variable]
-    iterators: frozenset[str]
+    iterators: Mapping[str, ElementType]
     locals: frozenset[str]
     statements: list[Statement] = field(default_factory=list)
     schedule: str = ""
@@ -152,13 +147,25 @@ class _Builder:
             raise InputError(f"the iterator `{header.iterator}` is already used by an outer loop", where(node))
         start = read_expression(header.start, self.names(at))
         test = read_expression(header.test, self.names(inner))
+        step = self.step(node, header)
         try:
-            inside = loop_domain(inner, start, test, header.step)
+            inside = loop_domain(inner, start, test, step)
         except NotAffine as error:
             text = f"for ({header.iterator} = {to_c(header.start)}; {to_c(header.test)}; ...)"
             raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
         body = self.node(node.stmt, inside) if not inside.domain.is_empty() else None
-        return Loop(len(at.iterators), header.step, body) if body else None
+        return Loop(len(at.iterators), step, body) if body else None
+
+    def step(self, node: Any, header: Header) -> int:
+        """How far a loop's iterator advances; never 0."""
+        size = without_casts(read_expression(header.step, self.names(top())))
+        try:
+            step = header.sign * evaluate(size, {})
+        except (TypeError, ZeroDivisionError):
+            raise bad_step(node, header.iterator) from None
+        if step == 0:
+            raise bad_step(node, header.iterator)
+        return step
 
     def branch(self, node: Any, at: Iteration) -> Order | None:
         """An `if` with an affine condition."""

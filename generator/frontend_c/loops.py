@@ -14,12 +14,13 @@ from generator.frontend_c.parse import where
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Syntax of a loop header; `step` may be negative, never 0."""
+    """Syntax of a loop header; the iterator advances by `sign * step`."""
 
     iterator: str
     start: Any
     test: Any
-    step: int
+    sign: int
+    step: Any
 
 
 def read_header(loop: Any) -> Header:
@@ -27,7 +28,17 @@ def read_header(loop: Any) -> Header:
     iterator, start = _init(loop)
     if loop.cond is None:
         raise InputError("this loop has no condition: the number of iterations must be known", where(loop))
-    return Header(iterator, start, loop.cond, _step(loop, iterator))
+    found = _step(loop.next, iterator)
+    if found is None:
+        raise bad_step(loop, iterator)
+    return Header(iterator, start, loop.cond, *found)
+
+
+def bad_step(loop: Any, iterator: str) -> InputError:
+    """The error for a loop whose iterator does not advance by a constant other than 0."""
+    text = to_c(loop.next) if loop.next is not None else "nothing"
+    return InputError(f"the loop must advance `{iterator}` by a constant (`{iterator}++`, `{iterator} -= 2`), "
+                      f"not by `{text}`", where(loop))
 
 
 def _init(loop: Any) -> tuple[str, Any]:
@@ -39,41 +50,24 @@ def _init(loop: Any) -> tuple[str, Any]:
     raise InputError("the loop must start with `i = value` for one iterator", where(loop))
 
 
-def _step(loop: Any, iterator: str) -> int:
-    node = loop.next
-    step: int | None = None
+def _step(node: Any, iterator: str) -> tuple[int, Any] | None:
+    """Sign and size of the step: `i += 2` -> (1, 2); None for any other update."""
     if isinstance(node, c_ast.UnaryOp) and _is(node.expr, iterator):
-        step = {"++": 1, "p++": 1, "--": -1, "p--": -1}.get(node.op)
-    elif isinstance(node, c_ast.Assignment) and _is(node.lvalue, iterator):
+        sign = {"++": 1, "p++": 1, "--": -1, "p--": -1}.get(node.op)
+        return (sign, c_ast.Constant("int", "1", node.coord)) if sign else None
+    if isinstance(node, c_ast.Assignment) and _is(node.lvalue, iterator):
         if node.op in ("+=", "-="):
-            step = _signed(node.op[0], _integer(node.rvalue))
-        elif node.op == "=" and isinstance(node.rvalue, c_ast.BinaryOp):
-            step = _sum(node.rvalue, iterator)
-    if not step:
-        text = to_c(node) if node is not None else ""
-        raise InputError(f"the loop must advance `{iterator}` by a constant (`{iterator}++`, `{iterator} -= 2`), "
-                         f"not by `{text}`", where(loop))
-    return step
+            return 1 if node.op == "+=" else -1, node.rvalue
+        if node.op == "=" and isinstance(node.rvalue, c_ast.BinaryOp):
+            return _sum(node.rvalue, iterator)
+    return None
 
 
-def _sum(node: Any, iterator: str) -> int | None:
-    if node.op in "+-" and _is(node.left, iterator):
-        return _signed(node.op, _integer(node.right))
-    return _integer(node.left) if node.op == "+" and _is(node.right, iterator) else None
+def _sum(node: Any, iterator: str) -> tuple[int, Any] | None:
+    if node.op in ("+", "-") and _is(node.left, iterator):
+        return 1 if node.op == "+" else -1, node.right
+    return (1, node.left) if node.op == "+" and _is(node.right, iterator) else None
 
 
 def _is(node: Any, iterator: str) -> bool:
     return isinstance(node, c_ast.ID) and node.name == iterator
-
-
-def _signed(op: str, value: int | None) -> int | None:
-    return None if value is None else value if op == "+" else -value
-
-
-def _integer(node: Any) -> int | None:
-    if isinstance(node, c_ast.UnaryOp) and node.op in "+-":
-        value = _integer(node.expr)
-        return None if value is None else value if node.op == "+" else -value
-    if isinstance(node, c_ast.Constant) and "int" in node.type:
-        return int(node.value.rstrip("uUlL"), 0)
-    return None

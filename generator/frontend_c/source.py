@@ -47,7 +47,8 @@ class ScopSource:
     `parameters` are the integer scalars that the SCoP reads and never writes (loop bounds and the like).
     `argument_names` are all parameters of `function`, in order, with their C declarations in `argument_decls`.
     `includes` are the non-system files that were included, as absolute paths. `items` are the syntax trees
-    (pycparser) between the pragmas.
+    (pycparser) between the pragmas, where no name means two things. `locals` are the variables declared there,
+    `iterators` those of its loops.
     """
 
     file: str
@@ -63,6 +64,7 @@ class ScopSource:
     compilation: Compilation
     items: tuple[Any, ...] = field(repr=False, default=())
     locals: tuple[Variable, ...] = ()
+    iterators: tuple[Variable, ...] = ()
 
     def variable(self, name: str) -> Variable:
         """The variable called `name`. Raises KeyError when the SCoP does not mention it."""

@@ -81,7 +81,7 @@ def affine(expr: Expr, at: Iteration) -> Any:
 
 def _constant(value: int, at: Iteration) -> Any:
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(at.domain.space))
-    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value)))
+    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(str(value))))  # as text: any size
 
 
 def _product(op: str, left: Any, right: Any) -> Any:
@@ -89,9 +89,16 @@ def _product(op: str, left: Any, right: Any) -> Any:
         if not (left.is_cst() or right.is_cst()):
             raise NotAffine("it multiplies two iterators")
         return left.mul(right)
-    if not right.is_cst():
+    if not right.is_cst() or right.min_val().ne(right.max_val()):
         raise NotAffine("it divides by something that is not constant")
-    return left.tdiv_q(right) if op == "/" else left.tdiv_r(right)
+    divisor = right.max_val()
+    if divisor.is_zero():
+        raise NotAffine("it divides by 0")
+    magnitude = right.neg() if divisor.is_neg() else right  # isl truncates towards 0 for positive divisors only
+    if op == "%":
+        return left.tdiv_r(magnitude)
+    quotient = left.tdiv_q(magnitude)
+    return quotient.neg() if divisor.is_neg() else quotient
 
 
 def condition(expr: Expr, at: Iteration) -> Any:
@@ -107,6 +114,10 @@ def condition(expr: Expr, at: Iteration) -> Any:
             return condition(Binary(_NEGATED[op], left, right), at)
         case Unary("!", operand):
             return isl.Set.universe(at.domain.space).subtract(condition(operand, at))
+        case Select(test, then, otherwise):
+            yes = condition(test, at)
+            no = isl.Set.universe(at.domain.space).subtract(yes)
+            return condition(then, at).intersect(yes).union(condition(otherwise, at).intersect(no))
         case _:
             return affine(expr, at).ne_set(_constant(0, at))
 
@@ -115,7 +126,7 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
     """The iterations of `for (i = start; test; i += step)`, where i is the last iterator of `at`.
 
     Raises:
-        NotAffine: start or test is not affine, or the test can hold again after it failed once.
+        NotAffine: start or test is not affine, or the loop never ends.
     """
     first = affine(start, at)
     iterator = affine(Name(at.iterators[-1]), at)
@@ -129,8 +140,7 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
     order = isl.Map.lex_lt(at.domain.space) if step > 0 else isl.Map.lex_gt(at.domain.space)
     for dim in range(len(at.iterators) - 1):
         order = order.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim)
-    if not failed.apply(order).intersect(inside).is_empty():
-        raise NotAffine("the condition can become true again after it was false")
+    inside = inside.subtract(failed.apply(order))  # the loop ends where the condition fails first
     if not inside.is_bounded():
         raise NotAffine("the loop has no end")
     return Iteration(at.iterators, inside.coalesce())

@@ -24,7 +24,7 @@ QUICK = Limits(compile_s=20.0, run_s=10.0, half_width=0.2, min_repeats=3, max_re
 
 # A Plan's unroll factor chooses what the hand-written "lowering" below makes of it.
 GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, CRASH, HANG, WRONG, NAN, ONCE, LOCAL, NO_WRITE, SLEEPY, BUG, \
-    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME = range(1, 20)
+    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME, OVERRUN = range(1, 21)
 SPIN = "volatile __global float *p = B; while (p[i] != 12345.0f) p[i] = 1.0f;"
 
 BODIES = {
@@ -39,6 +39,7 @@ BODIES = {
     ONCE: "B[i] = (H[0] > 2) ? 0.0f : a * A[i]; if (i == 0) H[0] += 1;",
     LOCAL: "__local float big[1 << 22]; big[get_local_id(0)] = A[i]; barrier(CLK_LOCAL_MEM_FENCE);"
            " B[i] = a * big[get_local_id(0)];",
+    OVERRUN: "B[i] = a * A[i]; if (i == 0) B[get_global_size(0) + 3] = 1.0f;",
     NO_WRITE: "if (i != 9) B[i] = a * A[i];",
     SLEEPY: "float s = A[i]; for (int k = 0; k < 60000; k++) s = s * 0.5f + A[i] * 0.5f; B[i] = a * A[i] + 0.0f * s;",
     CRASH_CHECK: "if (n == 1) ((volatile __global int *)(size_t)16)[i] = 1; B[i] = a * A[i];",

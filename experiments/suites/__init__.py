@@ -1,0 +1,4 @@
+"""Suites: sets of programs that are tuned and compared as a whole; `polybench` holds C programs.
+
+May import what `experiments` may.
+"""

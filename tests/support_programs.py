@@ -1,0 +1,103 @@
+"""Programs from C text, and isl relations as plain Python sets, for tests."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import islpy as isl
+
+from generator.frontend_c.extract import extract, needed_extents
+from generator.frontend_c.parse import read_scop
+from generator.frontend_c.source import Compilation, ScopSource
+from generator.program import Program
+
+Instance: TypeAlias = tuple[str, tuple[int, ...]]
+Pair: TypeAlias = tuple[Instance, Instance]
+
+
+def write_c(text: str, folder: Path | None = None, name: str = "input.c") -> Path:
+    """A C file that holds `text`, in `folder` or in a new temporary directory."""
+    path = (folder or Path(tempfile.mkdtemp(prefix="antune-test-"))) / name
+    path.write_text(text)
+    return path
+
+
+def program_of(text: str, parameters: Mapping[str, int] | None = None, *, function: str | None = None,
+               scop: int | None = None, compilation: Compilation | None = None) -> Program:
+    """The Program of C `text`; array extents must be integer expressions over `parameters`.
+
+    Raises:
+        InputError: whatever the front end refuses.
+    """
+    with tempfile.TemporaryDirectory(prefix="antune-test-") as folder:
+        source = read_scop(write_c(text, Path(folder)), compilation or Compilation(), function, scop)
+    values = {name: (parameters or {}).get(name, 0) for name in source.parameters}
+    return extract(source, values, extents_of(source, {**(parameters or {}), **values}))
+
+
+def extents_of(source: ScopSource, values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Extents as a capture would report them; those behind a pointer are what the accesses need."""
+    unknown = needed_extents(source, {name: values[name] for name in source.parameters})
+    return {v.name: tuple(_number(text, values) if text is not None else unknown[v.name][d]
+                          for d, text in enumerate(v.extents)) for v in source.variables}
+
+
+def scop(body: str, declarations: str = "double A[16][16], B[16][16], x[64], y[64], s;\nint idx[64];") -> str:
+    """A C file whose function `f(int n)` holds the SCoP `body`, on line 5 of the file and after."""
+    declarations = declarations.replace("\n", " ")
+    return f"{declarations}\nvoid f(int n) {{\n  int i, j, k;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def instances(union: Any) -> set[Instance]:
+    """The points of an isl UnionSet."""
+    found: set[Instance] = set()
+    union.foreach_point(lambda point: found.add(_instance(point)))
+    return found
+
+
+def pairs(union: Any) -> set[Pair]:
+    """The pairs of an isl UnionMap."""
+    found: set[Pair] = set()
+    listed = union.get_map_list()
+    for index in range(listed.n_map()):
+        one = listed.get_at(index)
+        left, right = one.get_tuple_name(isl.dim_type.in_), one.get_tuple_name(isl.dim_type.out)
+        size = one.dim(isl.dim_type.in_)
+        for _, values in instances(isl.UnionSet.from_set(one.wrap().flatten())):
+            found.add(((left or "", values[:size]), (right or "", values[size:])))
+    return found
+
+
+def access_pairs(program: Program, kind: str) -> set[Pair]:
+    """(instance, element) of all accesses of one kind."""
+    return {pair for s in program.statements for a in s.accesses if a.kind == kind
+            for pair in pairs(isl.UnionMap(a.relation))}
+
+
+def original_order(program: Program) -> list[Instance]:
+    """All instances, in the order of the original schedule."""
+    times = {source: time for source, (_, time) in pairs(flat_schedule(isl.Schedule(program.schedule)))}
+    assert len(set(times.values())) == len(times), "the original schedule leaves instances unordered"
+    return sorted(times, key=lambda instance: times[instance])
+
+
+def flat_schedule(schedule: Any) -> Any:
+    """The isl UnionMap from instances to time vectors of one common length."""
+    return schedule.get_map().intersect_domain(schedule.get_domain())
+
+
+def _instance(point: Any) -> Instance:
+    point = isl.Set.from_point(point) if isinstance(point, isl.Point) else point
+    name = point.get_tuple_name() if point.has_tuple_name() else ""
+    dims = range(point.dim(isl.dim_type.set))
+    return name or "", tuple(int(point.dim_max_val(d).to_python()) for d in dims)
+
+
+def _number(text: str, values: Mapping[str, int]) -> int:
+    """The value of a simple C integer expression, whose syntax is Python's too."""
+    tree: Any = ast.parse(text.replace("/", "//"), mode="eval")
+    return int(eval(compile(tree, "extent", "eval"), {"__builtins__": {}}, dict(values)))
