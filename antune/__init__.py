@@ -44,7 +44,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # PEP 562: the type is that of the name
+def __getattr__(name: str) -> Any:  # the type is that of the name (PEP 562)
     """The public name `name`, imported from its room now. Raises AttributeError for any other."""
     for home, names in _HOMES.items():
         if name in names:

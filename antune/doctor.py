@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,10 +52,7 @@ def print_findings(findings: tuple[Finding, ...]) -> None:
 
 
 def _python() -> tuple[Finding, ...]:
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    if sys.version_info >= (3, 11):
-        return (Finding("Python", "ok", version),)
-    return (Finding("Python", "missing", version, "install Python 3.11 or newer"),)
+    return (Finding("Python", "ok", platform.python_version()),)  # pip refuses an older one
 
 
 def _packages() -> tuple[Finding, ...]:

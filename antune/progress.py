@@ -16,6 +16,8 @@ from experiments.words import describe_ms, describe_ratio, describe_seconds
 from metrics.outcome import cost_ms
 
 if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.live import Live
     from rich.progress import Progress, TaskID
 
 
@@ -115,47 +117,55 @@ class Lines:
 
 
 class Bar:
-    """A reporter for terminals: one bar that says what is best, what failed and how long it takes."""
+    """A reporter for terminals: a bar with the time left, below it what is best and what failed."""
 
     def __init__(self) -> None:
         """The bar appears at `begin`."""
         from rich.console import Console
+        from rich.live import Live
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._console = Console()
-        self._progress: Progress = Progress(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"), TextColumn("[red]{task.fields[failed]}"), console=self._console)
+        self._progress: Progress = Progress(MofNCompleteColumn(), BarColumn(bar_width=40),
+                                            TextColumn("{task.description}"), console=self._console)
         self._task: TaskID | None = None
         self._tally: Tally | None = None
+        self._live: Live = Live(get_renderable=self._view, console=self._console)
 
     def __enter__(self) -> Self:
         """Nothing to prepare."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away and give the cursor back."""
-        self._progress.stop()
+        """Leave the last view on the screen and give the cursor back."""
+        self._live.stop()
 
     def note(self, text: str) -> None:
         """Print `text` above the bar."""
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
         """Say what is tuned and show the bar."""
         self._tally = make_tally(info, budget, stored, elapsed_s)
         self.note(headline(info, self._tally))
-        self._task = self._progress.add_task(self._tally.best(), total=self._tally.total, completed=self._tally.done,
-                                             left="", failed="")
-        self._progress.start()
+        self._task = self._progress.add_task("", total=self._tally.total, completed=self._tally.done)
+        self._live.start()
 
     def result(self, result: Result) -> None:
         """Move the bar."""
+        if self._tally is not None:
+            self._tally.add(result)
+
+    def _view(self) -> Group:
+        """Three lines, made anew several times a second: the time left goes on when nothing arrives."""
+        from rich.console import Group
+        from rich.text import Text
+
         if self._tally is None or self._task is None:
-            return
-        self._tally.add(result)
-        self._progress.update(self._task, description=self._tally.best(), completed=self._tally.done,
-                              left=self._tally.left(), failed=self._tally.failed())
+            return Group()
+        self._progress.update(self._task, completed=self._tally.done, description=self._tally.left())
+        lines = [Text(self._tally.best()), Text(self._tally.failed(), style="red")]
+        return Group(self._progress, *(line for line in lines if line.plain))
 
 
 def headline(info: RunInfo, tally: Tally) -> str:

@@ -110,9 +110,10 @@ def _code(info: RunInfo, results: Sequence[Result]) -> str:
 
 def _environment(info: RunInfo, environment: Environment) -> str:
     target = info.device.target
+    limits = (f"{target.compute_units} compute units, {target.max_threads} threads per block, "
+              f"{target.local_bytes} bytes of shared memory")
     rows = [("device", f"{info.device.name}, {info.device.platform}, driver {info.device.driver}"),
-            ("limits", f"{target.compute_units} compute units, {target.max_threads} threads per block, "
-                       f"{target.local_bytes} bytes of shared memory"),
+            ("limits", limits),
             ("sequential compiler", info.compiler),
             ("machine", f"{environment.machine}, {environment.cpus} cores, {environment.system}"),
             ("python", environment.python),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Dialect: TypeAlias = Literal["opencl"]
+Dialect: TypeAlias = Literal["opencl", "cuda"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 Read in this order: `space` (the questions: a Space asks decisions and returns a Plan), `walk` (the answers:
 choices and their Plan), `optimization_graph` (nodes shared by all walks, statistics per edge, walking with a
-policy), `policies` (ready-made policies, among them preferences), `prefixes` (which walks are used up), `o1`
-and `ladders` (the space of the O1 level). This room knows nothing of search, and of devices only their limits; it
-may import `generator`.
+policy), `policies` (ready-made policies, among them preferences), `prefixes` (which walks are used up), `o1` and
+`ladders` (the space of the O1 level).
+
+This room knows nothing of search, and of devices only their limits. It may import `generator`, but never isl.
 """

@@ -1,56 +1,120 @@
 """Tile and block sizes of a kernel's parallel dimensions: which ones are worth offering and can be completed.
 
-Sizes are powers of two, so a block size that is not larger than the tile size divides it. Limits on products (the
-points of a tile, the threads of a block) run over all dimensions; an option is offered only if some options of
-the dimensions to come complete it within the limits, so no choice leads to a dead end.
+Sizes are powers of two, so a block size that is not larger than the tile size divides it. The limits on the
+points of a tile and the threads of a block are limits on products over all dimensions; an option is offered only if
+the dimensions to come can complete it within them, so no choice of sizes leads to a dead end.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from generator.target import Target
 
-WARP = 32  # fewer threads per block leave lanes idle on every GPU
+MIN_THREADS = 32
+"""Threads per block, where the kernel has that many: fewer leave lanes of every GPU idle."""
+
+Sizes: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ladders:
-    """Tile sizes on offer in x, y and z, and the most points in a tile."""
+    """Tile (and block) sizes on offer in x, y and z, and the most points in a tile."""
 
-    sizes: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    sizes: tuple[Sizes, Sizes, Sizes]
     max_points: int
 
 
 PAPER = Ladders(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
-"""What Coding Ants offers; its limit on the tile is a limit on threads, applied to points."""
+"""The sizes of Coding Ants (section 5.1). Its limit of 1024 is one on threads, applied to tiles."""
 
-WIDE = Ladders(
-    ((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384
-)
-"""Also small tiles, and large ones of which each thread computes several points."""
-
-Step = tuple[int, int]
-"""Tile and block size of one dimension, or their products over several."""
+WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384)
+"""Also small tiles, and tiles of which each thread computes many points."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Geometry:
-    """The sizes on offer for a kernel whose parallel dimensions have `extents`, x first (at most three)."""
+    """The sizes on offer for one kernel, per parallel dimension, x first.
 
-    extents: tuple[int, ...]
-    target: Target
-    ladders: Ladders
-    rest: tuple[frozenset[Step], ...] = field(init=False, repr=False, compare=False)
+    `rest[d]` holds the products (tile sizes, block sizes) that the dimensions from d on can contribute.
+    """
 
-    def __post_init__(self) -> None:
-        """Collect, for every dimension, the products that the dimensions after it can add."""
-        rest = [frozenset({(1, 1)})]
-        for dim in reversed(range(len(self.extents))):
-            steps = [(tile, block) for tile in self._tiles(dim) for block in self._blocks(dim, tile)]
-            rest.append(frozenset((t * ts, b * bs) for t, b in steps for ts, bs in rest[-1]))
-        object.__setattr__(self, "rest", tuple(reversed(rest)))
+    tiles: tuple[Sizes, ...]
+    blocks: tuple[Sizes, ...]
+    rest: tuple[frozenset[tuple[int, int]], ...]
+    max_points: int
+    min_threads: int
+    max_threads: int
+
+    def tile_options(self, dim: int, points: int, threads: int) -> Sizes:
+        """Tile sizes of dimension `dim`, when those before it make `points` per tile and `threads` per block."""
+        return tuple(tile for tile in self.tiles[dim] if self.block_options(dim, tile, points, threads))
+
+    def block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
+        """Block sizes of dimension `dim` with tile size `tile`; `points` and `threads` as for `tile_options`."""
+        blocks = (block for block in self.blocks[dim] if block <= tile)
+        return tuple(block for block in blocks if self._completes(dim + 1, points * tile, threads * block))
+
+    def _completes(self, dim: int, points: int, threads: int) -> bool:
+        """Whether the dimensions from `dim` on can bring these products within the limits."""
+        return any(
+            points * more_points <= self.max_points and self.min_threads <= threads * more <= self.max_threads
+            for more_points, more in self.rest[dim]
+        )
+
+
+def caps(extents: Sizes, ladders: Ladders) -> Sizes:
+    """The largest useful tile size per dimension: the power of two that covers the extent, or the ladder's end.
+
+    >>> caps((1000, 5), WIDE)
+    (512, 8)
+    """
+    return tuple(min(_cover(extent), sizes[-1]) for extent, sizes in zip(extents, ladders.sizes, strict=False))
+
+
+def geometry(largest: Sizes, target: Target, ladders: Ladders) -> Geometry:
+    """The sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
+
+    Where the device allows none of the blocks, all powers of two become block sizes; where the kernel has not
+    MIN_THREADS points to share out, its largest block is the least.
+    """
+    tiles = tuple(
+        tuple(size for size in sizes if size <= cap) or (cap,)
+        for cap, sizes in zip(largest, ladders.sizes, strict=False)
+    )
+    blocks = tuple(
+        tuple(size for size in sizes if size <= limit) for sizes, limit in zip(tiles, target.max_block, strict=False)
+    )
+    rest = _rest(tiles, blocks)
+    counts = _thread_counts(rest[0], target, ladders)
+    if not counts:
+        blocks = tuple(
+            tuple(1 << n for n in range(min(sizes[-1], limit).bit_length()))
+            for sizes, limit in zip(tiles, target.max_block, strict=False)
+        )
+        rest = _rest(tiles, blocks)
+        counts = _thread_counts(rest[0], target, ladders)
+    return Geometry(tiles, blocks, rest, ladders.max_points, min(MIN_THREADS, max(counts)), target.max_threads)
+
+
+def _cover(extent: int) -> int:
+    """The smallest power of two that is at least `extent` (1 for an empty dimension)."""
+    return 1 << max(0, extent - 1).bit_length()
+
+
+def _rest(tiles: tuple[Sizes, ...], blocks: tuple[Sizes, ...]) -> tuple[frozenset[tuple[int, int]], ...]:
+    rest = [frozenset({(1, 1)})]
+    for sizes, smaller in zip(reversed(tiles), reversed(blocks), strict=True):
+        steps = [(tile, block) for tile in sizes for block in smaller if block <= tile]
+        rest.append(frozenset((tile * t, block * b) for tile, block in steps for t, b in rest[-1]))
+    return tuple(reversed(rest))
+
+
+def _thread_counts(products: frozenset[tuple[int, int]], target: Target, ladders: Ladders) -> set[int]:
+    """Threads per block within all upper limits."""
+    return {
+        threads
+        for points, threads in products
+        if points <= ladders.max_points and threads <= target.max_threads
+    }

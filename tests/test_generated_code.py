@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.support_suite import NAMES, ODD_SIZES, problem
 
 from explorer.registry import make_explorer
 from generator.lowering.default import default_plan
@@ -18,9 +17,10 @@ from graph.o1 import make_o1_space
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner
+from tests.support_suite import NAMES, ODD_SIZES, problem
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
-SIZES = {"odd": ODD_SIZES, "mini": {name: ("MINI_DATASET",) for name in NAMES},
+SIZES = {"odd": ODD_SIZES, "mini": dict.fromkeys(NAMES, ("MINI_DATASET",)),
          "float": {name: (*sizes, "DATA_TYPE_IS_FLOAT") for name, sizes in ODD_SIZES.items()}}
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.support_suite import NAMES, ODD_SIZES, TARGET, problem
 
 from generator.explain import host_lines
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import Plan
+from tests.support_suite import NAMES, ODD_SIZES, TARGET, problem
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,182 +1,26 @@
-"""OpenCL C from kernel loops."""
+"""The words of OpenCL C."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol, assert_never
+from generator.emit.words import Words
 
-from generator.emit.cstyle import Printer
-from generator.expr import Binary, Expr, Int, Name
-from generator.nest import Assign, Barrier, Copy, For, If, Instance, Node
-from generator.program import Program
-from generator.variant import Kernel
-
-# Functions whose OpenCL name differs from math.h's beside the trailing f, which OpenCL does not have.
 _INTEGER = {"abs": "(int)abs", "labs": "(long)abs"}
-_TYPES = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"}
-
-
-class SharedArray(Protocol):
-    """What the printer needs to know of a shared array."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the kernel."""
-
-    @property
-    def type(self) -> str:
-        """The element type."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Its extents."""
-
-
-def preamble(program: Program) -> str:
-    """What stands before the kernels."""
-    if any(array.type == "double" for array in program.arrays):
-        return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-    return ""
-
-
-def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray], body: tuple[Node, ...]) -> str:
-    """The text of one kernel."""
-    writer = _Writer(kernel, program)
-    written = writer.written(body)
-    parameters = [f"__global {'' if name in written else 'const '}{_type(program.array(name).type)} *restrict {name}"
-                  for name in kernel.arrays]
-    parameters += [f"const {_type(program.array(name).type)} {name}" for name in kernel.scalars]
-    parameters += [f"const int {name}" for name in kernel.iterators]
-    block = ", ".join(str(b) for b in (*kernel.block, 1, 1)[:3])
-    comment = f"// {', '.join(kernel.statements)}: " + "  ".join(
-        program.statement(name).text for name in kernel.statements)
-    lines = [comment, f"__kernel __attribute__((reqd_work_group_size({block})))",
-             f"void {kernel.name}({', '.join(parameters)})", "{", *writer.indices(),
-             *(f"  __local {_type(a.type)} {a.name}{''.join(f'[{n}]' for n in a.sizes)};" for a in shared),
-             *writer.lines(body, 1), "}", ""]
-    return "\n".join(lines)
-
-
-def _type(element: str) -> str:
-    return _TYPES.get(element, element)
 
 
 def _call(function: str, arguments: list[str]) -> str:
     """OpenCL overloads by type: casting the arguments gives C's choice of precision."""
     if function in _INTEGER:
         return f"{_INTEGER[function]}({', '.join(arguments)})"
-    single = function.endswith("f") and function not in ("erf",)
+    single = function.endswith("f") and function != "erf"
     kind, name = ("float", function[:-1]) if single else ("double", function)
     return f"{name}({', '.join(f'({kind})({a})' for a in arguments)})"
 
 
-class _Writer:
-    """Prints the body of one kernel."""
-
-    def __init__(self, kernel: Kernel, program: Program) -> None:
-        self.block = kernel.block
-        self.dims = len(kernel.block)
-        shapes = {name: program.array(name).extents for name in kernel.arrays if program.array(name).extents}
-        scalars = {name: f"{name}[0]" for name in kernel.arrays if not program.array(name).extents}
-        self.printer = Printer(shapes, scalars, _call)
-
-    def indices(self) -> Iterator[str]:
-        """Block and thread indices by name; dimension 0 is the outermost."""
-        for dim in range(self.dims):
-            yield f"  const int b{dim} = get_group_id({self.dims - 1 - dim});"
-        for dim in range(self.dims):
-            yield f"  const int t{dim} = get_local_id({self.dims - 1 - dim});"
-
-    def written(self, nodes: tuple[Node, ...]) -> set[str]:
-        """Arrays that are assigned to."""
-        result: set[str] = set()
-        for node in nodes:
-            match node:
-                case Assign(target, _, _):
-                    result.add(target.array)
-                case For(body=body):
-                    result |= self.written(body)
-                case If(_, then, otherwise):
-                    result |= self.written(then) | self.written(otherwise)
-                case Barrier() | Copy() | Instance():
-                    pass
-        return result
-
-    def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
-        """The text of `nodes`, indented by `depth`."""
-        pad = "  " * depth
-        for node in nodes:
-            match node:
-                case For():
-                    yield from self._loop(node, depth)
-                case If(condition, then, otherwise):
-                    yield f"{pad}if ({self.printer.text(condition)}) {{"
-                    yield from self.lines(then, depth + 1)
-                    if otherwise:
-                        yield f"{pad}}} else {{"
-                        yield from self.lines(otherwise, depth + 1)
-                    yield f"{pad}}}"
-                case Assign(target, op, value):
-                    yield f"{pad}{self.printer.text(target)} {op}= {self.printer.text(value)};"
-                case Barrier():
-                    yield f"{pad}barrier(CLK_LOCAL_MEM_FENCE);"
-                case Copy():
-                    yield from self._copy(node, depth)
-                case Instance(name, _):
-                    raise AssertionError(f"the instance of {name} was not lowered")
-                case _:
-                    assert_never(node)
-
-    def _loop(self, node: For, depth: int) -> Iterator[str]:
-        pad = "  " * depth
-        if node.unroll > 1:
-            yield f"{pad}#pragma unroll {node.unroll}"
-        step = f"++{node.iterator}" if node.step == 1 else f"{node.iterator} += {node.step}"
-        note = f" // {node.note}" if node.note else ""
-        yield (f"{pad}for (int {node.iterator} = {self.printer.text(node.start)}; "
-               f"{self.printer.text(node.condition)}; {step}) {{{note}")
-        yield from self.lines(node.body, depth + 1)
-        yield f"{pad}}}"
-
-    def _copy(self, copy: Copy, depth: int) -> Iterator[str]:
-        """Loops over the box: its last dimensions go to the threads, x to the last."""
-        box = " x ".join(str(n) for n in copy.sizes)
-        yield "  " * depth + f"// all threads fill {copy.local} ({box} elements of {copy.array})"
-        spread = min(len(copy.sizes), self.dims)
-        index: list[Expr] = []
-        for dim, size in enumerate(copy.sizes):
-            first = dim - (len(copy.sizes) - spread)
-            start, step = self._share(first, spread) if first >= 0 else ("0", 1)
-            name = f"e{dim}"
-            index.append(Name(name))
-            advance = f"++{name}" if step == 1 else f"{name} += {step}"
-            yield "  " * (depth + dim) + f"for (int {name} = {start}; {name} < {size}; {advance})"
-        depth += len(copy.sizes)
-        source = tuple(_sum(o, i) for o, i in zip(copy.origin, index, strict=True))
-        guards = [Binary(">=", at, Int(0)) for at, below in zip(source, copy.below, strict=True) if below]
-        guards += [Binary("<", at, Int(extent))
-                   for at, extent, above in zip(source, copy.extents, copy.above, strict=True) if above]
-        if guards:
-            yield "  " * depth + f"if ({' && '.join(self.printer.text(g, 6) for g in guards)})"
-            depth += 1
-        target = copy.local + "".join(f"[e{dim}]" for dim in range(len(copy.sizes)))
-        yield "  " * depth + f"{target} = {self.printer.element(copy.array, source)};"
-
-    def _share(self, dim: int, spread: int) -> tuple[str, int]:
-        """Where a thread starts and how far it steps in copied dimension `dim` of `spread`.
-
-        Blocks with more dimensions than the box flatten their outer ones into the first.
-        """
-        sizes = tuple(reversed(self.block))
-        surplus = self.dims - spread
-        if dim > 0 or surplus == 0:
-            return f"t{dim + surplus}", sizes[dim + surplus]
-        text, count = "t0", sizes[0]
-        for extra in range(1, surplus + 1):
-            text = f"({text}) * {sizes[extra]} + t{extra}" if extra > 1 else f"{text} * {sizes[extra]} + t{extra}"
-            count *= sizes[extra]
-        return text, count
-
-
-def _sum(origin: Expr, index: Expr) -> Expr:
-    return index if origin == Int(0) else Binary("+", origin, index)
+OPENCL = Words(
+    kernel="__kernel __attribute__((reqd_work_group_size({block})))",
+    global_memory="__global ", restrict="restrict", shared_memory="__local",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    group_index="get_group_id({axis})", thread_index="get_local_id({axis})", axes=("0", "1", "2"),
+    types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"},
+    double_preamble="#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
+    call=_call)

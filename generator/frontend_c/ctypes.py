@@ -39,13 +39,22 @@ def element_type(words: list[str], typedefs: Mapping[str, Any]) -> ElementType |
             return element_type(target.type.names, typedefs)
         return None
     plain = [w for w in words if w not in ("const", "volatile", "signed")] or ["int"]
-    if "int" in plain and len(plain) > 1:
+    if len(plain) > 1 and "int" in plain:
         plain.remove("int")
-    if plain == ["long", "long"]:
-        plain = ["long"]
-    if plain == ["unsigned", "long", "long"]:
-        plain = ["unsigned", "long"]
+    if plain.count("long") == 2:
+        plain.remove("long")
     return cast("ElementType | None", _WORDS.get(tuple(sorted(plain, key=lambda w: w != "unsigned"))))
+
+
+def resolve_casts(node: Any, typedefs: Mapping[str, Any]) -> None:
+    """Replace typedef names in the casts below `node` (in place): `(real)x` -> `(double)x`."""
+    if isinstance(node, c_ast.Cast):
+        target = node.to_type.type
+        if isinstance(target, c_ast.TypeDecl) and isinstance(target.type, c_ast.IdentifierType):
+            kind = element_type(target.type.names, typedefs)
+            target.type.names = kind.split() if kind else target.type.names
+    for _, child in node.children():
+        resolve_casts(child, typedefs)
 
 
 def declared(node: Any, typedefs: Mapping[str, Any]) -> Declared | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
-from generator.expr import Expr, Load, evaluate, map_children
+from generator.expr import Binary, Expr, Load, Select, evaluate, map_children
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.loops import Header, bad_step, read_header
@@ -18,14 +18,23 @@ from generator.frontend_c.source import ScopSource, Variable
 from generator.polyhedral.affine import (
     Iteration,
     NotAffine,
-    condition,
     domain_text,
+    holds,
     loop_domain,
     relation,
     subtract,
     top,
 )
-from generator.polyhedral.original import Block, Loop, Once, Order, Usage, array_usage, original_schedule
+from generator.polyhedral.original import (
+    Block,
+    Loop,
+    Once,
+    Order,
+    Usage,
+    access_range,
+    array_usage,
+    original_schedule,
+)
 from generator.program import Access, AccessKind, Array, Assignment, ElementType, Program, Statement
 
 
@@ -42,8 +51,8 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
     arrays = []
     for variable in (*source.variables, *source.locals):
         if variable.name in usage:
-            shape = extents.get(variable.name) or builder.local_extents(variable)
-            _check_range(variable, shape, usage[variable.name], source)
+            shape = extents.get(variable.name) or builder.local_extents(variable, source.file)
+            _check_range(variable, shape, usage[variable.name], builder, source.file)
             arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role))
     poison = tuple(box for name in sorted(usage) for box in usage[name].poison)
     return Program(source.function, source.file, tuple(sorted(arrays, key=lambda a: a.name)),
@@ -64,7 +73,8 @@ def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[st
 def _build(source: ScopSource, parameters: Mapping[str, int]) -> _Builder:
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
-    builder = _Builder(parameters, variables, iterators, frozenset(v.name for v in source.locals))
+    builder = _Builder(parameters, variables, iterators, frozenset(v.name for v in source.locals),
+                       source.first_line)
     order = builder.block(source.items, top())
     if order is None:
         place = Location(source.file, source.first_line)
@@ -73,11 +83,18 @@ def _build(source: ScopSource, parameters: Mapping[str, int]) -> _Builder:
     return builder
 
 
-def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, source: ScopSource) -> None:
-    for dim, (low, high, extent) in enumerate(zip(usage.low, usage.high, shape, strict=True)):
-        if low < 0 or high >= extent:
-            raise InputError(f"subscript {dim + 1} of `{variable.name}` goes from {low} to {high} but the array has "
-                             f"{extent} elements in this dimension", Location(source.file, source.first_line))
+def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, builder: _Builder, file: str) -> None:
+    """Raise InputError at the first statement whose subscript leaves the array."""
+    inside = all(low >= 0 for low in usage.low) and all(h < e for h, e in zip(usage.high, shape, strict=True))
+    for statement in () if inside else builder.statements:
+        for access in statement.accesses:
+            if access.array != variable.name or (touched := access_range(access)) is None:
+                continue
+            for dim, (low, high, extent) in enumerate(zip(*touched, shape, strict=True)):
+                if low < 0 or high >= extent:
+                    raise InputError(f"subscript {dim + 1} of `{variable.name}` in `{statement.text}` goes from {low} to "
+                                     f"{high} but the array has {extent} elements in this dimension",
+                                     Location(file, statement.line))
 
 
 @dataclass
@@ -88,6 +105,7 @@ class _Builder:
     variables: Mapping[str, Variable]
     iterators: Mapping[str, ElementType]
     locals: frozenset[str]
+    first_line: int
     statements: list[Statement] = field(default_factory=list)
     schedule: str = ""
 
@@ -95,14 +113,21 @@ class _Builder:
         """Roles and ranges of all arrays."""
         return array_usage(self.statements, self.schedule, self.locals)
 
-    def local_extents(self, variable: Variable) -> tuple[int, ...]:
+    def local_extents(self, variable: Variable, file: str) -> tuple[int, ...]:
         """Extents of an array declared inside the SCoP, which nobody could capture."""
-        parser = c_parser.CParser()
-        values = []
-        for text in variable.extents:
-            tree = parser.parse(f"int x = {text};").ext[0].init
-            values.append(evaluate(read_expression(tree, self.names(top())), {}))
-        return tuple(values)
+        return tuple(self.extent(variable, text, file) for text in variable.extents)
+
+    def extent(self, variable: Variable, text: str | None, file: str) -> int:
+        """The value of one extent. Raises InputError."""
+        try:
+            tree = c_parser.CParser().parse(f"int x = {text};").ext[0].init if text else None
+            value = evaluate(without_casts(read_expression(tree, self.names(top()))), {}) if tree else None
+        except (c_parser.ParseError, TypeError, ZeroDivisionError, InputError):
+            value = None
+        if value is None:
+            raise InputError(f"the size `{text or '?'}` of `{variable.name}`, which is declared inside the SCoP, is "
+                             "not a constant; declare the array before the SCoP", Location(file, self.first_line))
+        return value
 
     def names(self, at: Iteration) -> Names:
         """What names mean inside the loops of `at`."""
@@ -125,7 +150,7 @@ class _Builder:
             case c_ast.Assignment():
                 return self.assign(node, node.lvalue, node.op[:-1], node.rvalue, at)
             case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-                return self.assign(node, node.expr, node.op[-1], c_ast.Constant("int", "1"), at)
+                return self.assign(node, node.expr, node.op[-1], c_ast.Constant("int", "1", node.coord), at)
             case c_ast.Decl() if node.name in self.variables:
                 if node.init is None:
                     return None
@@ -171,12 +196,12 @@ class _Builder:
         """An `if` with an affine condition."""
         test = read_expression(node.cond, self.names(at))
         try:
-            holds = condition(test, at)
+            region = holds(test, at)
         except NotAffine as error:
             raise InputError(f"the condition `{to_c(node.cond)}` is not affine: {error}", where(node)) from None
         parts = []
-        for child, region in ((node.iftrue, at.restrict(holds)), (node.iffalse, subtract(at, holds))):
-            part = self.node(child, region) if child is not None and not region.domain.is_empty() else None
+        for child, inside in ((node.iftrue, at.restrict(region)), (node.iffalse, subtract(at, region))):
+            part = self.node(child, inside) if child is not None and not inside.domain.is_empty() else None
             parts += [part] if part else []
         return None if not parts else parts[0] if len(parts) == 1 else Block(tuple(parts))
 
@@ -200,21 +225,40 @@ class _Accesses:
     """Numbers the loads of one statement and records their access relations."""
 
     def __init__(self, statement: str, at: Iteration, node: Any) -> None:
-        self.statement, self.at, self.node = statement, at, node
+        self.statement, self.node = statement, node
+        self.at = at
         self.found: list[Access] = []
 
-    def add(self, load: Load, kind: AccessKind) -> Load:
-        """Record one access. Raises InputError when a subscript is not affine."""
+    def add(self, load: Load, kind: AccessKind, at: Iteration | None = None) -> Load:
+        """Record one access in the iterations `at`. Raises InputError when a subscript is not affine."""
         try:
-            text = relation(self.at, self.statement, load.array, load.index)
+            text = relation(at or self.at, self.statement, load.array, load.index)
         except NotAffine as error:
             raise InputError(f"a subscript of `{load.array}` in `{to_c(self.node)}` is not affine: {error}",
                              where(self.node)) from None
         self.found.append(Access(load.array, text, kind))
-        return replace(load, access=len(self.found) - 1)
+        return Load(load.array, tuple(without_casts(i) for i in load.index), len(self.found) - 1)
 
-    def number(self, expr: Expr) -> Expr:
-        """`expr` with every load recorded as a read."""
-        return self.add(expr, "read") if isinstance(expr, Load) else map_children(expr, self.number)
+    def number(self, expr: Expr, at: Iteration | None = None) -> Expr:
+        """`expr` with every load recorded as a read, in the iterations `at` in which it is evaluated."""
+        at = at or self.at
+        match expr:
+            case Load():
+                return self.add(expr, "read", at)
+            case Select(test, then, otherwise):
+                yes, no = _cases(test, at)
+                return Select(self.number(test, at), self.number(then, yes), self.number(otherwise, no))
+            case Binary("&&" | "||" as op, left, right):
+                yes, no = _cases(left, at)
+                return Binary(op, self.number(left, at), self.number(right, yes if op == "&&" else no))
+            case _:
+                return map_children(expr, lambda child: self.number(child, at))
 
 
+def _cases(test: Expr, at: Iteration) -> tuple[Iteration, Iteration]:
+    """Where `test` holds and where it does not; everywhere for both when that depends on data."""
+    try:
+        region = holds(test, at)
+    except NotAffine:
+        return at, at
+    return at.restrict(region), subtract(at, region)

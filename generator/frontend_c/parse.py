@@ -10,8 +10,9 @@ from typing import Any
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
-from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, to_c
+from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
 from generator.frontend_c.preprocess import Preprocessed, preprocess
+from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
 
 
@@ -35,7 +36,7 @@ def read_scop(file: Path, compilation: Compilation, function: str | None = None,
     """
     expanded = preprocess(file, compilation)
     tree = _parse(expanded.text)
-    typedefs = {d.name: d.type for d in tree.ext if isinstance(d, c_ast.Typedef)}
+    typedefs = {d.name: d.type for d in _typedefs(tree)}
     found = _choose(list(_scops(tree)), file, function, scop)
     return _source(file, compilation, expanded, tree, typedefs, found)
 
@@ -56,12 +57,19 @@ def _parse(text: str) -> Any:
         raise InputError(f"cannot parse this as C: {message or error}", location) from None
 
 
+def _typedefs(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, c_ast.Typedef):
+        yield tree
+    for _, child in tree.children():
+        if isinstance(child, (c_ast.Typedef, c_ast.FuncDef, c_ast.Compound)):
+            yield from _typedefs(child)
+
+
 def _scops(tree: Any) -> Iterator[_Found]:
     scope: dict[str, Any] = {}
     for node in tree.ext:
-        if isinstance(node, c_ast.Decl):
-            _declare(node, scope)
-        elif isinstance(node, c_ast.FuncDef):
+        _declare(node, scope)
+        if isinstance(node, c_ast.FuncDef):
             inner = dict(scope)
             for parameter in _parameters(node):
                 inner[parameter.name] = parameter
@@ -74,11 +82,19 @@ def _parameters(function: Any) -> list[Any]:
 
 
 def _declare(node: Any, scope: dict[str, Any]) -> None:
-    if node.name and not isinstance(node.type, c_ast.FuncDecl):
+    """Add what `node` declares: variables, enumerators, and the iterators of a loop around what follows."""
+    if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList):
+        for declaration in node.init.decls:
+            _declare(declaration, scope)
+    if not isinstance(node, (c_ast.Decl, c_ast.Typedef)):
+        return
+    if isinstance(node, c_ast.Decl) and node.name and not isinstance(node.type, c_ast.FuncDecl):
         scope[node.name] = node
-    for enum in [node.type] if isinstance(node.type, c_ast.Enum) else []:
-        for value in enum.values.enumerators if enum.values else []:
-            scope[value.name] = value
+    kind = node.type
+    while isinstance(kind, (c_ast.TypeDecl, c_ast.PtrDecl, c_ast.ArrayDecl)):
+        kind = kind.type
+    for value in kind.values.enumerators if isinstance(kind, c_ast.Enum) and kind.values else []:
+        scope[value.name] = value
 
 
 def _in_block(function: Any, block: Any, scope: dict[str, Any]) -> Iterator[_Found]:
@@ -86,8 +102,10 @@ def _in_block(function: Any, block: Any, scope: dict[str, Any]) -> Iterator[_Fou
     start: int | None = None
     items = block.block_items or []
     for index, node in enumerate(items):
-        word = node.string.strip() if isinstance(node, c_ast.Pragma) else ""
+        word = _word(node)
         if word == "scop":
+            if start is not None:
+                raise InputError("`#pragma scop` inside a SCoP: put `#pragma endscop` before it", where(node))
             start = index
         elif word == "endscop":
             if start is None:
@@ -95,20 +113,37 @@ def _in_block(function: Any, block: Any, scope: dict[str, Any]) -> Iterator[_Fou
             yield _Found(function, items[start], node, tuple(items[start + 1:index]), dict(scope))
             start = None
         elif start is None:
-            if isinstance(node, c_ast.Decl):
-                _declare(node, scope)
-            for child in _blocks(node):
-                yield from _in_block(function, child, dict(scope))
+            _declare(node, scope)
+            for child, inner in _blocks(node, scope):
+                yield from _in_block(function, child, inner)
+        elif nested := next(filter(_word, _pragmas(node)), None):
+            raise InputError(f"`#pragma {_word(nested)}` in a block inside the SCoP of line {items[start].coord.line}: "
+                             "both pragmas must stand in the same block", where(nested))
     if start is not None:
         raise InputError("`#pragma scop` without a `#pragma endscop` in the same block", where(items[start]))
 
 
-def _blocks(node: Any) -> Iterator[Any]:
-    if isinstance(node, c_ast.Compound):
+def _word(node: Any) -> str:
+    word = node.string.strip() if isinstance(node, c_ast.Pragma) and node.string else ""
+    return word if word in ("scop", "endscop") else ""
+
+
+def _pragmas(node: Any) -> Iterator[Any]:
+    if isinstance(node, c_ast.Pragma):
         yield node
-        return
     for _, child in node.children():
-        yield from _blocks(child)
+        yield from _pragmas(child)
+
+
+def _blocks(node: Any, scope: dict[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The outermost blocks in `node`, each with the names visible in it."""
+    if isinstance(node, c_ast.Compound):
+        yield node, dict(scope)
+        return
+    inner = dict(scope)
+    _declare(node, inner)
+    for _, child in node.children():
+        yield from _blocks(child, inner)
 
 
 def _choose(found: list[_Found], file: Path, function: str | None, number: int | None) -> _Found:
@@ -127,13 +162,13 @@ def _choose(found: list[_Found], file: Path, function: str | None, number: int |
 
 
 class _Names(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
-    """Names used, written and declared in a SCoP, and its loop iterators."""
+    """Names used, written and declared in a SCoP, and its loop iterators with their declarations."""
 
     def __init__(self) -> None:
         self.used: dict[str, Any] = {}
         self.written: set[str] = set()
         self.declared: dict[str, Any] = {}
-        self.iterators: set[str] = set()
+        self.iterators: dict[str, Any] = {}
         self.dereferenced: set[str] = set()
 
     def visit_ID(self, node: Any) -> None:
@@ -143,15 +178,21 @@ class _Names(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
         if node.args:
             self.visit(node.args)
 
+    def visit_StructRef(self, node: Any) -> None:
+        raise InputError(f"`{to_c(node)}`: members of structures are not supported in a SCoP; use scalars and arrays",
+                         where(node))
+
     def visit_For(self, node: Any) -> None:
         init = node.init
         if isinstance(init, c_ast.Assignment) and isinstance(init.lvalue, c_ast.ID):
-            self.iterators.add(init.lvalue.name)
+            self.iterators.setdefault(init.lvalue.name, None)
         elif isinstance(init, c_ast.DeclList):
-            self.iterators.update(d.name for d in init.decls)
+            self.iterators.update((d.name, d) for d in init.decls)
         self.generic_visit(node)
 
     def visit_Decl(self, node: Any) -> None:
+        if {"static", "extern"} & set(node.storage):
+            raise InputError(f"`{to_c(node)}`: declare it before the SCoP", where(node))
         self.declared[node.name] = node
         self.generic_visit(node)
 
@@ -180,6 +221,9 @@ def _base(node: Any) -> str:
 
 def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: Any, typedefs: dict[str, Any],
             found: _Found) -> ScopSource:
+    separate_names(found.items)
+    for item in found.items:
+        resolve_casts(item, typedefs)
     names = _Names()
     for item in found.items:
         names.visit(item)
@@ -193,7 +237,9 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         str(file), found.function.decl.name, found.first.coord.line, found.last.coord.line, tuple(variables),
         parameters, tuple(p.name for p in arguments), tuple(to_c(p) for p in arguments),
         any(isinstance(n, c_ast.FuncDef) and n.decl.name == "main" for n in tree.ext), expanded.includes,
-        compilation, found.items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())))
+        compilation, found.items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
+        tuple(_iterator(name, declaration, typedefs, names, found.scope)
+              for name, declaration in sorted(names.iterators.items())))
 
 
 def _known(name: str, node: Any, scope: dict[str, Any]) -> bool:
@@ -201,6 +247,16 @@ def _known(name: str, node: Any, scope: dict[str, Any]) -> bool:
         raise InputError(f"`{name}` is not declared (or it is a function or type): a SCoP may use variables, "
                          "parameters and loop iterators", where(node))
     return True
+
+
+def _iterator(name: str, declaration: Any, typedefs: dict[str, Any], names: _Names, scope: dict[str, Any]) -> Variable:
+    if declaration is None:
+        declaration = names.declared.get(name) or (_known(name, names.used[name], scope) and scope[name])
+    variable = _variable(name, declaration, typedefs, names, set())
+    if variable.extents or variable.type not in INTEGER_TYPES:
+        raise InputError(f"`{to_c(declaration)}` is used as a loop iterator: use an integer variable",
+                         where(names.used.get(name, declaration)))
+    return variable
 
 
 def _variable(name: str, node: Any, typedefs: dict[str, Any], names: _Names, arguments: set[str]) -> Variable:

@@ -26,6 +26,7 @@ _STANDARD_TYPEDEFS = {"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t":
                       "bool": "_Bool"}
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
 _TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\}\s*(\w+)\s*;", re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
 _DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTILINE)
 
 
@@ -55,7 +56,8 @@ def preprocess(file: Path, compilation: Compilation) -> Preprocessed:
         raise InputError(f"no such file: {file}")
     command = [find_compiler(), "-E", *(f"-I{d}" for d in compilation.include_dirs),
                *(f"-D{d}" for d in compilation.defines), *compilation.cflags, *_EXTENSIONS, str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                            env={**os.environ, "LC_ALL": "C"})  # messages are read below
     if result.returncode:
         raise _failure(result.stderr)
     return _user_text(result.stdout, file)
@@ -89,7 +91,7 @@ def _user_text(expanded: str, file: Path) -> Preprocessed:
             kept.append(f'# {marker.group(1)} "{name}"')
             if Path(name).is_file() and Path(name).resolve() != file.resolve():
                 includes[str(Path(name).resolve())] = None
-    text = blank_other_bodies("\n".join(kept) + "\n")
+    text = without_assembly(blank_other_bodies("\n".join(kept) + "\n"))
     return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes))
 
 
@@ -121,15 +123,36 @@ def _blank(body: str) -> str:
     return "{" + "\n".join(line if line.startswith("# ") else "" for line in lines) + "}"
 
 
+def without_assembly(text: str) -> str:
+    """Inline assembly with operands, which is no C, becomes a call that only a SCoP refuses.
+
+    `__asm__ volatile ("" : : : "memory");` -> `asm();`; lines keep their numbers.
+    """
+    result: list[str] = []
+    position = 0
+    for found in re.finditer(r"\b(?:__asm__|__asm|asm)\b\s*(?:(?:volatile|inline|goto)\b\s*)*\(", text):
+        if found.start() < position:
+            continue
+        end, depth = found.end(), 1
+        for token in _TOKEN.finditer(text, found.end()):
+            depth += {"(": 1, ")": -1}.get(token.group(), 0)
+            if depth == 0:
+                end = token.end()
+                break
+        inside = text[found.start():end]
+        result += [text[position:found.start()], "asm(", "\n" * inside.count("\n"), ")"]
+        position = end
+    return "".join([*result, text[position:]])
+
+
 def _function_bodies(text: str) -> list[tuple[int, int]]:
-    """Half-open ranges of `{...}` at file level that follow a `)`."""
-    token = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
+    """Half-open ranges of `{...}` at file level that follow a `)`, initializers left out."""
     bodies: list[tuple[int, int]] = []
-    depth, start, previous = 0, -1, ""
-    for found in token.finditer(text):
+    depth, start, previous, assigned = 0, -1, "", False
+    for found in _TOKEN.finditer(text):
         word = found.group()
         if word == "{":
-            if depth == 0 and previous == ")":
+            if depth == 0 and previous == ")" and not assigned:
                 start = found.start()
             depth += 1
         elif word == "}":
@@ -137,6 +160,8 @@ def _function_bodies(text: str) -> list[tuple[int, int]]:
             if depth == 0 and start >= 0:
                 bodies.append((start, found.end()))
                 start = -1
+        elif depth == 0 and word in "=;":
+            assigned = word == "="
         if not word.startswith("#"):
             previous = word
     return bodies

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.emit.opencl import preamble
+from generator.emit.kernel import preamble
 from generator.errors import IllegalPlan
 from generator.lowering.host import host_nest, host_program
 from generator.lowering.kernel import LoweredKernel, lower_kernel
@@ -30,7 +30,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
                               f"memory; {target.name} has {target.local_bytes}")
         lowered.append(kernel)
     host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
-    return Variant(plan, target.dialect, preamble(program), tuple(k.kernel for k in lowered), host)
+    return Variant(plan, target.dialect, preamble(program, target.dialect), tuple(k.kernel for k in lowered), host)
 
 
 def match_kernels(parts: tuple[KernelPart, ...], plan: Plan) -> tuple[KernelPlan, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from generator.emit.opencl import kernel_text
+from generator.emit.kernel import kernel_text
 from generator.expr import Expr, Int, Load, children, map_children
 from generator.linear import simplify, substitute
 from generator.lowering.barriers import check_barriers
@@ -43,7 +43,6 @@ def lower_kernel(program: Program, choice: ScheduleChoice, number: int, plan: Ke
     Raises:
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
-    del dialect  # one dialect so far; part of the key
     part = schedule_kernels(program, choice).kernels[number]
     points = stage_points(program, choice, number)
     mapped = map_kernel(part, plan, points)
@@ -63,7 +62,7 @@ def lower_kernel(program: Program, choice: ScheduleChoice, number: int, plan: Ke
         f"kernel{number}", part.statements, tuple(n for n in names if not program.array(n).by_value),
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
         sum(a.bytes for a in arrays), "")
-    text = kernel_text(kernel, program, arrays, body)
+    text = kernel_text(kernel, program, arrays, body, dialect)
     return LoweredKernel(replace(kernel, source=text), tuple(reversed(mapped.blocks)) or (1,), body)
 
 

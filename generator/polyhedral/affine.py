@@ -12,6 +12,7 @@ from typing import Any
 import islpy as isl
 
 from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary
+from generator.polyhedral.wrapping import wrapped
 
 _COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -143,7 +144,23 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
     inside = inside.subtract(failed.apply(order))  # the loop ends where the condition fails first
     if not inside.is_bounded():
         raise NotAffine("the loop has no end")
+    _refuse_wrapping(start, at, reached.domain)
+    _refuse_wrapping(test, at, reached.domain.subtract(failed.apply(order)))
     return Iteration(at.iterators, inside.coalesce())
+
+
+def _refuse_wrapping(expr: Expr, at: Iteration, points: Any) -> None:
+    """Raise NotAffine if C's value of `expr` differs from the affine one at one of `points`."""
+    wrong = wrapped(expr, lambda part: affine(part, at), lambda part: condition(part, at))
+    if wrong is not None and not wrong.intersect(points).is_empty():
+        raise NotAffine("its unsigned or narrow integers wrap around")
+
+
+def holds(expr: Expr, at: Iteration) -> Any:
+    """The isl Set of the iterations of `at` in which the condition `expr` holds. Raises NotAffine."""
+    result = condition(expr, at).intersect(at.domain)
+    _refuse_wrapping(expr, at, at.domain)
+    return result
 
 
 def subtract(at: Iteration, removed: Any) -> Iteration:
@@ -156,6 +173,7 @@ def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Exp
     result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(at.iterators), 0))
     for subscript in subscripts:
         result = result.flat_range_product(isl.Map.from_pw_aff(affine(subscript, at)))
+        _refuse_wrapping(subscript, at, at.domain)
     result = result.intersect_domain(at.domain)
     return str(result.set_tuple_name(isl.dim_type.in_, statement).set_tuple_name(isl.dim_type.out, array))
 

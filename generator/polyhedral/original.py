@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
-from generator.program import Box, Role, Statement
+from generator.program import Access, Box, Role, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,12 @@ def access_maps(statements: Sequence[Statement], kind: str) -> Any:
             if access.kind == kind:
                 result = result.union(isl.UnionMap(access.relation))
     return result.coalesce()
+
+
+def access_range(access: Access) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Least and greatest subscript per dimension; None for an access that never happens."""
+    touched = isl.Map(access.relation).range()
+    return None if touched.is_empty() else _range(touched)
 
 
 def _sets(union: Any) -> list[Any]:

@@ -1,0 +1,91 @@
+"""How long the explorers think: `python -m experiments.benchmarks.explorer_speed`.
+
+Prints the milliseconds of ask and tell per evaluation, over the last 100 of 1,000 evaluations, on two spaces:
+the O1 space of a program with six two-dimensional kernels, and one with a decision of 10,000 options.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.registry import EXPLORERS, make_explorer
+from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.target import Target
+from graph.o1 import Shape, make_o1_space
+from graph.space import Chooser, Decision, Space
+from metrics.outcome import Durations, KernelTime, Outcome, Timed
+
+EVALUATIONS, LAST, ANTS = 1000, 100, 10
+TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoDimensional:
+    """A kernel of 2000 x 2000 points."""
+
+    statements: tuple[str, ...]
+    extents: tuple[int, ...] = (2000, 2000)
+    shareable: tuple[str, ...] = ("A",)
+    sequential: bool = True
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int) -> int:
+        """Two operands of four bytes."""
+        return 4 * inner_tile * sum(tile)
+
+
+def six_kernels(schedule: ScheduleChoice) -> Sequence[Shape]:
+    """The same kernels under every schedule."""
+    return tuple(TwoDimensional((f"S{number}",)) for number in range(6))
+
+
+def many_options(chooser: Chooser) -> Plan:
+    """One decision of 10,000 options, one of two."""
+    size = chooser.choose(Decision("size"), range(10_000))
+    shared = chooser.choose(Decision("shared"), (False, True))
+    assert isinstance(size, int)
+    return Plan(ScheduleChoice(), (KernelPlan(("S0",), (size + 1,), (1,), bool(shared)),))
+
+
+def outcome(plan: Plan) -> Outcome:
+    """A made-up time: best with 128 threads per block."""
+    kernels = tuple(
+        KernelTime(kernel.statements, 1.0 + abs(math.log2(math.prod(kernel.block) / 128) + math.log2(kernel.tile[0])))
+        for kernel in plan.kernels
+    )
+    total = sum(kernel.median_ms for kernel in kernels)
+    return Timed(total, total, total, (total,), total, kernels, plan.digest, False, Durations())
+
+
+def measure(explorer_name: str, space: Space) -> float:
+    """Milliseconds of ask and tell per evaluation, at EVALUATIONS evaluations."""
+    explorer = make_explorer(explorer_name, space, 0)
+    total_s = 0.0
+    for done in range(0, EVALUATIONS, ANTS):
+        start = time.perf_counter()
+        walks = explorer.ask(ANTS)
+        asked_s = time.perf_counter() - start
+        outcomes = [outcome(walk.plan) for walk in walks]
+        start = time.perf_counter()
+        for walk, result in zip(walks, outcomes, strict=True):
+            explorer.tell(walk, result)
+        if done >= EVALUATIONS - LAST:
+            total_s += asked_s + time.perf_counter() - start
+    return 1000 * total_s / LAST
+
+
+def main() -> None:
+    """Print a line per explorer and space."""
+    spaces: dict[str, Space] = {
+        "o1, 6 kernels": make_o1_space(six_kernels, TARGET),
+        "10,000 options": many_options,
+    }
+    for name in EXPLORERS:
+        for title, space in spaces.items():
+            print(f"{name:10} {title:16} {measure(name, space):6.2f} ms per evaluation")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Where C's unsigned arithmetic differs from the integers: `i - 1` wraps around for `unsigned i` at 0.
+
+Sums and products may leave the range of their type and come back (`i - 1 + 1`); what counts is the value that is
+compared, divided, widened or used as a subscript. Types are those of C11 6.3.1.8 with a 32-bit int and a 64-bit long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import islpy as isl
+
+from generator.expr import Binary, Cast, Expr, Select, Unary, children
+
+_RANK = ("int", "unsigned int", "long", "unsigned long")
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
+_COMPARE = frozenset(["<", "<=", ">", ">=", "==", "!="])
+ToAffine = Callable[[Expr], Any]
+
+
+def wrapped(expr: Expr, affine: ToAffine, condition: ToAffine) -> Any:
+    """The isl Set of points at which the C value of `expr` is not that of its affine form; None: nowhere.
+
+    `affine` and `condition` give the isl PwAff and the isl Set of a subexpression.
+    """
+    return _Wrapping(affine, condition).used(expr, _kind(expr))
+
+
+def _kind(expr: Expr) -> str:
+    """The C type of an integer expression, after promotion."""
+    match expr:
+        case Cast(kind, _):
+            return kind if kind in _RANK else "int"
+        case Unary("-" | "+" | "~", operand):
+            return _kind(operand)
+        case Binary(op, left, right) if op not in _COMPARE and op not in ("&&", "||"):
+            return _common(left, right)
+        case Select(_, then, otherwise):
+            return _common(then, otherwise)
+        case _:
+            return "int"
+
+
+def _common(left: Expr, right: Expr) -> str:
+    return max(_kind(left), _kind(right), key=_RANK.index)
+
+
+class _Wrapping:
+    """Collects the points of one expression; None stands for the empty set."""
+
+    def __init__(self, affine: ToAffine, condition: ToAffine) -> None:
+        self.affine, self.condition = affine, condition
+
+    def used(self, expr: Expr, kind: str) -> Any:
+        """Where the value of `expr`, converted to type `kind`, matters and is wrong."""
+        found = self.inside(expr)
+        if isinstance(expr, Cast):
+            found = _union(found, self.outside(expr.operand, expr.type))
+        for checked in {_kind(expr), kind}:
+            if checked.startswith("unsigned"):
+                found = _union(found, self.outside(expr, checked))
+        return found
+
+    def inside(self, expr: Expr) -> Any:
+        """Where a part of `expr` is wrong in a way that sums and products do not undo."""
+        match expr:
+            case Binary("&&" | "||" as op, left, right):
+                reached = self.condition(left if op == "&&" else Unary("!", left))
+                return _union(self.used(left, "int"), _within(self.used(right, "int"), reached))
+            case Binary(op, left, right) if op in _COMPARE or op in ("/", "%"):
+                common = _common(left, right)
+                return _union(self.used(left, common), self.used(right, common))
+            case Select(test, then, otherwise):
+                found = _union(self.used(test, "int"), _within(self.inside(then), self.condition(test)))
+                return _union(found, _within(self.inside(otherwise), self.condition(Unary("!", test))))
+            case Cast(kind, operand) if kind in _RANK and _RANK.index(kind) > _RANK.index(_kind(operand)):
+                return self.used(operand, "int")  # widened: what wrapped before stays wrapped
+            case Binary(_, left, right) if _common(left, right).endswith("long"):
+                return _union(self.widened(left), self.widened(right))
+            case _:
+                found = None
+                for child in children(expr):
+                    found = _union(found, self.inside(child))
+                return found
+
+    def widened(self, operand: Expr) -> Any:
+        """As `inside` for an operand that is converted to 64 bits."""
+        return self.inside(operand) if _kind(operand).endswith("long") else self.used(operand, "int")
+
+    def outside(self, expr: Expr, kind: str) -> Any:
+        """Where the value of `expr` does not fit into type `kind`."""
+        bits = _BITS[kind.removeprefix("unsigned ")]
+        low, high = (0, 2**bits - 1) if kind.startswith("unsigned") else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
+        value = self.affine(expr)
+        space = value.domain().space
+        limits = [isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+                                     .set_constant_val(isl.Val(str(limit)))) for limit in (low, high)]
+        return value.lt_set(limits[0]).union(value.gt_set(limits[1]))
+
+
+def _union(first: Any, second: Any) -> Any:
+    return second if first is None else first if second is None else first.union(second)
+
+
+def _within(found: Any, region: Any) -> Any:
+    return None if found is None else found.intersect(region)

@@ -1,0 +1,209 @@
+"""The O1 space: every plan it can make keeps the limits of the device and of the space, and none is a dead end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generator.errors import IllegalPlan
+from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.target import Target
+from graph.ladders import PAPER, WIDE, Ladders, caps, geometry
+from graph.o1 import Shape, make_o1_space, preferences_of
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import first, prefer, uniform
+from graph.prefixes import PrefixTree
+from graph.space import Space
+from graph.walk import Walk
+
+GPU = Target("gpu", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
+
+
+@dataclass(frozen=True, slots=True)
+class FakeShape:
+    """A kernel whose shared copies are as large as its tile, 4 bytes a point."""
+
+    statements: tuple[str, ...]
+    extents: tuple[int, ...]
+    shareable: tuple[str, ...] = ("A",)
+    sequential: bool = True
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int) -> int:
+        return 4 * math.prod(tile) * inner_tile
+
+
+def same_for_all(*shapes: FakeShape) -> Space:
+    return make_o1_space(lambda choice: shapes, GPU)
+
+
+def random_walks(space: Space, count: int) -> list[Walk]:
+    graph = OptimizationGraph()
+    walks = [graph.walk(space, uniform(np.random.default_rng(seed))) for seed in range(count)]
+    return [walk for walk in walks if walk is not None]
+
+
+def largest_block(extents: tuple[int, ...], ladders: Ladders, target: Target) -> int:
+    """By trying everything: the most threads that a block of the space's sizes can have."""
+    states = [(1, 1)]
+    for cap, sizes, limit in zip(caps(extents[::-1], ladders), ladders.sizes, target.max_block, strict=False):
+        tiles = [size for size in sizes if size <= cap] or [cap]
+        states = [(p * t, b * c) for p, b in states for t in tiles for c in tiles if c <= min(t, limit)]
+    return max((b for p, b in states if p <= ladders.max_points and b <= target.max_threads), default=0)
+
+
+powers = st.integers(0, 12).map(lambda n: 1 << n)
+targets = st.builds(
+    Target, st.just("t"), st.just("opencl"), powers, st.tuples(powers, powers, powers), st.integers(0, 1 << 17),
+    st.just(4), st.booleans(), st.booleans(),
+)
+extents = st.lists(st.one_of(st.integers(1, 40), st.integers(1, 5000)), max_size=3).map(tuple)
+
+
+@settings(max_examples=150, deadline=None)
+@given(extents, targets, st.booleans(), st.booleans(), st.integers(0, 1 << 30))
+def test_every_plan_keeps_all_limits(
+    extents: tuple[int, ...], target: Target, wide: bool, sequential: bool, seed: int
+) -> None:
+    ladders = WIDE if wide else PAPER
+    shape = FakeShape(("S",), extents, sequential=sequential)
+    space, graph = make_o1_space(lambda choice: (shape,), target, wide), OptimizationGraph()
+    most = largest_block(extents, ladders, target)
+    for k in range(5):
+        walk = graph.walk(space, uniform(np.random.default_rng((seed, k))))
+        assert walk is not None
+        [kernel] = walk.plan.kernels
+        check_sizes(kernel, shape, target, ladders)
+        threads = math.prod(kernel.block)
+        assert threads >= min(32, most)
+        assert kernel.unroll in ((1, 2, 4, 8) if sequential or kernel.tile != kernel.block else (1,))
+        assert kernel.inner_tile == (32 if kernel.shared else 1)
+        if kernel.shared:
+            assert shape.shared_bytes(kernel.tile, 32) <= target.local_bytes
+    assert not any(node.pruned.any() for node in graph.nodes.values())
+
+
+def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, ladders: Ladders) -> None:
+    assert len(kernel.tile) == len(kernel.block) == len(shape.extents)
+    assert math.prod(kernel.tile) <= ladders.max_points
+    assert math.prod(kernel.block) <= target.max_threads
+    for tile, block, extent in zip(kernel.tile, kernel.block, shape.extents, strict=True):
+        assert tile % block == 0
+        assert tile & (tile - 1) == 0
+        assert tile < 2 * extent or tile == 1
+    for block, limit in zip(reversed(kernel.block), target.max_block, strict=False):
+        assert block <= limit
+
+
+@given(st.lists(st.integers(64, 5000), min_size=1, max_size=3).map(tuple))
+def test_the_papers_sizes(extents: tuple[int, ...]) -> None:
+    shape = FakeShape(("S",), extents)
+    for walk in random_walks(make_o1_space(lambda choice: (shape,), GPU, wide=False), 5):
+        [kernel] = walk.plan.kernels
+        assert math.prod(kernel.tile) <= 1024
+        assert math.prod(kernel.block) >= 32
+        for size, offered in zip(reversed(kernel.tile), PAPER.sizes, strict=False):
+            assert size in offered
+        for size, offered in zip(reversed(kernel.block), PAPER.sizes, strict=False):
+            assert size in offered
+
+
+def test_all_sizes_that_fit_are_reached() -> None:
+    shape = FakeShape(("S",), (6, 40), shareable=(), sequential=False)
+    space = make_o1_space(lambda choice: (shape,), GPU)
+    found, graph, tree = set(), OptimizationGraph(), PrefixTree()
+    while (walk := graph.walk(space, first, tree)) is not None:
+        tree.close(graph.path(walk))
+        found.add((walk.plan.kernels[0].tile, walk.plan.kernels[0].block))
+    y, x = (1, 2, 4, 8), (8, 16, 32, 64)
+    sizes = [((ty, tx), (by, bx)) for ty in y for tx in x for by in y for bx in x if by <= ty and bx <= tx]
+    assert found == {(tile, block) for tile, block in sizes if math.prod(block) >= 32}
+
+
+def test_tiny_kernels_run_with_the_threads_they_have() -> None:
+    [walk] = random_walks(same_for_all(FakeShape(("S",), (3, 2))), 1)
+    assert walk.plan.kernels[0].tile == walk.plan.kernels[0].block == (4, 2)
+    [walk] = random_walks(same_for_all(FakeShape(("S",), ())), 1)
+    assert walk.plan.kernels[0].tile == walk.plan.kernels[0].block == ()
+
+
+def test_a_device_with_one_thread_per_block_is_served() -> None:
+    single = Target("single", "opencl", 1, (1, 1, 1), 0, 1, True, True)
+    shape = FakeShape(("S",), (100, 100))
+    for walk in random_walks(make_o1_space(lambda choice: (shape,), single), 10):
+        assert walk.plan.kernels[0].block == (1, 1)
+        assert not walk.plan.kernels[0].shared
+
+
+def test_order_of_decisions() -> None:
+    space = same_for_all(FakeShape(("T",), (100,)), FakeShape(("S",), (100, 100)))
+    wanted = {("serialize SCCs", ()): False, ("outer tile size x", ("S",)): 16, ("outer tile size y", ("S",)): 8}
+    walk = OptimizationGraph().walk(space, prefer(wanted, first))
+    assert walk is not None
+    names = [choice.decision.name for choice in walk.choices]
+    assert names[:4] == ["algorithm", "serialize SCCs", "maximize band depth", "outer coincidence"]
+    of_s = [choice.decision.name for choice in walk.choices if choice.decision.subject == ("S",)]
+    assert of_s == ["outer tile size x", "thread block size x", "outer tile size y", "thread block size y",
+                    "unroll factor", "shared memory"]
+    assert [kernel.statements for kernel in walk.plan.kernels] == [("S",), ("T",)]
+
+
+def test_band_depth_is_asked_only_where_components_are_not_serialized() -> None:
+    for walk in random_walks(same_for_all(FakeShape(("S",), (100,))), 40):
+        asked = {choice.decision.name for choice in walk.choices}
+        assert ("maximize band depth" in asked) != walk.plan.schedule.serialize_sccs
+        assert walk.plan.schedule.maximize_band_depth or not walk.plan.schedule.serialize_sccs
+
+
+def test_a_kernel_shares_its_nodes_between_schedules_and_splits_them_where_its_shape_differs() -> None:
+    def shapes(choice: ScheduleChoice) -> Sequence[Shape]:
+        outer = 8 if choice.algorithm == "feautrier" else 1000
+        return (FakeShape(("S",), (outer, 1000)), FakeShape(("T",), (1000,)))
+
+    graph, space = OptimizationGraph(), make_o1_space(shapes, GPU)
+    for seed in range(30):
+        graph.walk(space, uniform(np.random.default_rng(seed)))
+    first_of_t = [d for d in graph.nodes if d.subject == ("T",) and d.name == "outer tile size x"]
+    first_of_s = [d for d in graph.nodes if d.subject == ("S",) and d.name == "outer tile size x"]
+    assert (len(first_of_t), len(first_of_s)) == (1, 2)
+    assert len([d for d in graph.nodes if d.subject == ("S",) and d.name == "unroll factor"]) == 1
+
+
+def test_a_schedule_that_isl_does_not_find_is_a_dead_end() -> None:
+    def shapes(choice: ScheduleChoice) -> Sequence[Shape]:
+        if choice.algorithm == "feautrier" and choice.outer_coincidence:
+            raise IllegalPlan("isl gave up")
+        return (FakeShape(("S",), (100,)),)
+
+    walks = random_walks(make_o1_space(shapes, GPU), 60)
+    assert len(walks) == 60
+    schedules = {walk.plan.schedule for walk in walks}
+    assert all(not s.outer_coincidence for s in schedules if s.algorithm == "feautrier")
+    assert any(s.outer_coincidence for s in schedules if s.algorithm == "pluto")
+    assert any(s.algorithm == "feautrier" for s in schedules)
+
+
+def test_a_plan_leads_back_to_its_walk() -> None:
+    space = same_for_all(FakeShape(("S", "T"), (500, 64, 100)), FakeShape(("U",), (1000,)))
+    for walk in random_walks(space, 20):
+        assert OptimizationGraph().walk(space, prefer(preferences_of(walk.plan), first)) == walk
+
+
+def test_the_default_sizes_are_in_the_wide_space() -> None:
+    kernels = (KernelPlan(("S",), (32, 32), (16, 32), False, 1, 1), KernelPlan(("T",), (32,), (32,), False, 1, 1))
+    plan = Plan(ScheduleChoice(), kernels)
+    space = same_for_all(FakeShape(("S",), (500, 500)), FakeShape(("T",), (500,)))
+    walk = OptimizationGraph().walk(space, prefer(preferences_of(plan), first))
+    assert walk is not None
+    assert walk.plan == plan
+
+
+@pytest.mark.parametrize(("extent", "cap"), [(1, 1), (2, 2), (3, 4), (64, 64), (65, 128), (100_000, 512), (0, 1)])
+def test_tiles_that_cover_the_extent_twice_are_not_offered(extent: int, cap: int) -> None:
+    assert caps((extent,), WIDE) == (cap,)
+    assert max(geometry((cap,), GPU, WIDE).tiles[0]) == cap
