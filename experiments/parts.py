@@ -6,7 +6,7 @@ that only reads a store should pay for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -34,7 +34,8 @@ class Parts:
     check_explorer: Callable[[str], None]
     check_device: Callable[[str], None]
     make_space: Callable[[Program, Target, SpaceName], Space]
-    make_explorer: Callable[[str, Space, int], Explorer]
+    make_explorer: Callable[[str, Space, int, Sequence[Plan]], Explorer]
+    start_plans: Callable[[Program, Target], Sequence[Plan]]
     default_plan: Callable[[Program, Target], Plan]
     open_runner: Callable[[Problem, str | None, Limits, Path], Runner]
 
@@ -60,10 +61,17 @@ def _make_space(program: Program, target: Target, name: SpaceName) -> Space:
     return make_o1_space(lru_cache(lambda choice: kernel_shapes(program, choice)), target, name == "wide")
 
 
-def _make_explorer(name: str, space: Space, seed: int) -> Explorer:
+def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Plan]) -> Explorer:
     from explorer.registry import make_explorer
+    from graph.o1 import preferences_of
 
-    return make_explorer(name, space, seed)
+    return make_explorer(name, space, seed, [preferences_of(plan) for plan in starts])
+
+
+def _start_plans(program: Program, target: Target) -> Sequence[Plan]:
+    from generator.lowering.starts import start_plans
+
+    return start_plans(program, target)
 
 
 def _default_plan(program: Program, target: Target) -> Plan:
@@ -99,4 +107,5 @@ def _check_device(name: str) -> None:
     find_device(name)
 
 
-PARTS = Parts(_read_problem, _check_explorer, _check_device, _make_space, _make_explorer, _default_plan, _open_runner)
+PARTS = Parts(_read_problem, _check_explorer, _check_device, _make_space, _make_explorer, _start_plans,
+              _default_plan, _open_runner)

@@ -111,7 +111,8 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
              parts: Parts) -> Finish:
     options = info.options
     space = parts.make_space(info.program, info.device.target, options.space)
-    explorer = parts.make_explorer(options.explorer, space, options.seed)
+    starts = parts.start_plans(info.program, info.device.target)
+    explorer = parts.make_explorer(options.explorer, space, options.seed, starts)
     default = parts.default_plan(info.program, info.device.target)
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"

@@ -83,6 +83,7 @@ class Store:
         """Give the file and the lock back; a writer leaves one file without a journal beside it."""
         if self._lock is not None:
             with suppress(sqlite3.OperationalError):  # somebody is reading: the journal stays, to no harm
+                self._db.execute("PRAGMA busy_timeout = 100")
                 self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
         if self._lock is not None:
@@ -251,7 +252,8 @@ def open_store(directory: Path) -> Store:
         InputError: there is no run, another version made it, or another process works on it.
     """
     read_store(directory).close()  # nothing is written to what is no store of ours
-    return Store(directory, _connect(directory), _take_lock(directory))
+    lock = _take_lock(directory)
+    return Store(directory, _connect(directory), lock)
 
 
 def read_store(directory: Path) -> Store:

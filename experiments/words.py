@@ -28,6 +28,8 @@ def describe_kernel(kernel: KernelPlan) -> str:
         parts.append(f"inner tiles of {kernel.inner_tile}")
     if kernel.unroll > 1:
         parts.append(f"unrolled by {kernel.unroll}")
+    if kernel.points_inside:
+        parts.append("points inside sequential loops")
     return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
 
 

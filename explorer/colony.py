@@ -28,10 +28,13 @@ from explorer.best import Best
 from explorer.pheromone import Trails
 from explorer.unseen import UnseenWalks, kernel_times
 from graph.optimization_graph import Node, OptimizationGraph, Policy
-from graph.policies import prefer, preferences
+from graph.policies import Preferences, prefer, preferences
 from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
+
+Starts: TypeAlias = Sequence[Preferences]
+"""Choices to try first, most promising first."""
 
 Desirability: TypeAlias = Callable[[Node], NDArray[np.float64]]
 """eta of a node's options, each above 0; what the ants know beside the trails (metrics: eq. 6)."""
@@ -77,13 +80,18 @@ class Colony:
         seed: int,
         options: ColonyOptions = ColonyOptions(),
         desirability: Desirability = indifferent,
+        starts: Starts = (),
     ) -> None:
-        """Explore `space`; the same seed, options and history give the same walks."""
+        """Explore `space`; the same seed, options, starts and history give the same walks.
+
+        The first ants follow `starts`, one each, wherever these are on offer.
+        """
         self._options = options
         self._seed = seed
         self._desirability = desirability
         self._walks = UnseenWalks(space, options.retries)
         self.trails = Trails(options.rho, options.floor, options.ceiling)
+        self._starts = list(starts)
         self._iteration = 0
         self._updates = 0  # since the last start
         self._stale = 0  # updates without a better program since the last start
@@ -101,6 +109,9 @@ class Colony:
         """See explorer.base.Explorer."""
         self._learn()
         ants = self._combined() if count > 0 else []
+        while self._starts and len(ants) < count:
+            walk = self._walks.draw_once(prefer(self._starts.pop(0), self._strongest))
+            ants += [walk] if walk is not None else []
         while len(ants) < count:
             walk = self._walks.draw(self._follow(np.random.default_rng((self._seed, self._iteration, len(ants)))))
             if walk is None:

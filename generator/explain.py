@@ -79,7 +79,8 @@ def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
         where = f"in shared memory ({shape.shared_bytes(plan.tile, plan.inner_tile)} bytes)" if plan.shared else \
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
-    yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}"
+    order = "inside" if plan.points_inside else "around"
+    yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:

@@ -20,16 +20,20 @@ Sizes: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ladders:
-    """Tile (and block) sizes on offer in x, y and z, and the most points in a tile."""
+    """Tile (and block) sizes on offer in x, y and z, and the most points in a tile.
+
+    `small_blocks`: on a device without lanes (a CPU) any power of two may be a block size, even 1.
+    """
 
     sizes: tuple[Sizes, Sizes, Sizes]
     max_points: int
+    small_blocks: bool = False
 
 
 PAPER = Ladders(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
 """The sizes of Coding Ants (section 5.1). Its limit of 1024 is one on threads, applied to tiles."""
 
-WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384)
+WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
 """Also small tiles, and tiles of which each thread computes many points."""
 
 
@@ -77,7 +81,8 @@ def geometry(largest: Sizes, target: Target, ladders: Ladders) -> Geometry:
     """The sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
 
     Where the device allows none of the blocks, all powers of two become block sizes; where the kernel has not
-    MIN_THREADS points to share out, its largest block is the least.
+    MIN_THREADS points to share out, its largest block is the least. A CPU runs the threads of a block one after the
+    other, in vectors where it can, so it needs no least number.
     """
     tiles = tuple(
         tuple(size for size in sizes if size <= cap) or (cap,)
@@ -86,16 +91,16 @@ def geometry(largest: Sizes, target: Target, ladders: Ladders) -> Geometry:
     blocks = tuple(
         tuple(size for size in sizes if size <= limit) for sizes, limit in zip(tiles, target.max_block, strict=False)
     )
+    without_lanes = ladders.small_blocks and target.shares_host_cores
     rest = _rest(tiles, blocks)
-    counts = _thread_counts(rest[0], target, ladders)
-    if not counts:
+    if without_lanes or not _thread_counts(rest[0], target, ladders):
         blocks = tuple(
             tuple(1 << n for n in range(min(sizes[-1], limit).bit_length()))
             for sizes, limit in zip(tiles, target.max_block, strict=False)
         )
         rest = _rest(tiles, blocks)
-        counts = _thread_counts(rest[0], target, ladders)
-    return Geometry(tiles, blocks, rest, ladders.max_points, min(MIN_THREADS, max(counts)), target.max_threads)
+    least = 1 if without_lanes else min(MIN_THREADS, max(_thread_counts(rest[0], target, ladders)))
+    return Geometry(tiles, blocks, rest, ladders.max_points, least, target.max_threads)
 
 
 def _cover(extent: int) -> int:

@@ -2,7 +2,7 @@
 
 Papenhausen & Mueller's Coding Ants, section 5.1.1. In this order: algorithm, serialize SCCs, maximize band depth
 (if not serialized), outer coincidence; then per kernel, x first, (tile size, block size) per parallel dimension, unroll
-factor, shared memory.
+factor, order of point loops and sequential loops (ours, not the paper's), shared memory.
 
 The decisions of a kernel are about its statements, whatever schedule it came from, so what was learned about a
 kernel under one schedule serves under another. Only sizes depend on more: on the kernel's extents, as far as they
@@ -29,6 +29,7 @@ INNER_TILE = 32  # of kernels with shared memory, as in the default plan; the ot
 _ALGORITHM, _SERIALIZE, _DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
 _COINCIDENCE = "outer coincidence"
 _TILE, _BLOCK, _UNROLL, _SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
+_POINTS = "points inside sequential loops"
 _AXES = "xyz"
 
 
@@ -85,6 +86,7 @@ def preferences_of(plan: Plan) -> Preferences:
     for kernel in plan.kernels:
         wanted[_UNROLL, kernel.statements] = kernel.unroll
         wanted[_SHARED, kernel.statements] = kernel.shared
+        wanted[_POINTS, kernel.statements] = kernel.points_inside
         for axis, tile, block in zip(_AXES, reversed(kernel.tile), reversed(kernel.block), strict=False):
             wanted[f"{_TILE} {axis}", kernel.statements] = tile
             wanted[f"{_BLOCK} {axis}", kernel.statements] = block
@@ -112,8 +114,10 @@ class _O1Space:
         unroll = 1
         if shape.sequential or tile != block:  # points of one thread are a loop, too
             unroll = _number(chooser, Decision(_UNROLL, shape.statements), UNROLL_FACTORS)
+        several = shape.sequential and tile != block
+        inside = several and _switch(chooser, Decision(_POINTS, shape.statements))
         shared = self._can_share(shape, tile) and _switch(chooser, Decision(_SHARED, shape.statements))
-        return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, unroll)
+        return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, unroll, inside)
 
     def _sizes(self, chooser: Chooser, shape: Shape) -> tuple[Sizes, Sizes]:
         """Tile and block sizes, outermost first; asked x first, since x matters most (coalescing)."""

@@ -91,10 +91,10 @@ def flat_schedule(schedule: Any) -> Any:
 
 
 def _instance(point: Any) -> Instance:
-    point = isl.Set.from_point(point) if isinstance(point, isl.Point) else point
-    name = point.get_tuple_name() if point.has_tuple_name() else ""
-    dims = range(point.dim(isl.dim_type.set))
-    return name or "", tuple(int(point.dim_max_val(d).to_python()) for d in dims)
+    space = point.get_space()
+    name = space.get_tuple_name(isl.dim_type.set) if space.has_tuple_name(isl.dim_type.set) else ""
+    dims = range(space.dim(isl.dim_type.set))
+    return name or "", tuple(int(point.get_coordinate_val(isl.dim_type.set, d).to_python()) for d in dims)
 
 
 def _number(text: str, values: Mapping[str, int]) -> int:

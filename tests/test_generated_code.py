@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,11 @@ from tests.support_suite import NAMES, ODD_SIZES, problem
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
 SIZES = {"odd": ODD_SIZES, "mini": dict.fromkeys(NAMES, ("MINI_DATASET",)),
          "float": {name: (*sizes, "DATA_TYPE_IS_FLOAT") for name, sizes in ODD_SIZES.items()}}
+
+
+def has_intel() -> bool:
+    """Whether the extra `intel` is installed."""
+    return any(d.name == "intel-opencl-rt" for d in distributions())
 
 
 def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -> Sequence[str]:
@@ -52,7 +58,7 @@ def test_thirty_random_plans(name: str, sizes: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 @pytest.mark.parametrize("name", NAMES)
 def test_thirty_random_plans_on_intel(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("importlib.metadata").distribution("intel-opencl-rt")
     assert not failures(problem(name, ODD_SIZES[name]), "intel", 30, 3, tmp_path)

@@ -38,7 +38,8 @@ def plans(program: Program) -> Iterator[Plan]:
 
 def measure(program: Program) -> tuple[float, float]:
     """Median CPU milliseconds per variant: kernels generated, kernels cached."""
-    fresh, cached = [], []
+    fresh: list[float] = []
+    cached: list[float] = []
     for plan in plans(program):
         for times in (fresh, cached):
             start = time.process_time()

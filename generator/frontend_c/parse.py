@@ -15,6 +15,8 @@ from generator.frontend_c.preprocess import Preprocessed, preprocess
 from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
 
+MAX_DEPTH = 150  # printing an expression takes several Python frames per level
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -35,10 +37,25 @@ def read_scop(file: Path, compilation: Compilation, function: str | None = None,
         InputError: no such file, a preprocessor or syntax error, no SCoP, or several and no choice.
     """
     expanded = preprocess(file, compilation)
-    tree = _parse(expanded.text)
+    try:
+        tree = _parse(expanded.text)
+        found = _choose(list(_scops(tree)), file, function, scop)
+    except RecursionError:
+        raise InputError(f"{file}: an expression is nested too deeply; split it into several statements") from None
+    for item in found.items:
+        _refuse_deep(item)
     typedefs = {d.name: d.type for d in _typedefs(tree)}
-    found = _choose(list(_scops(tree)), file, function, scop)
     return _source(file, compilation, expanded, tree, typedefs, found)
+
+
+def _refuse_deep(item: Any) -> None:
+    """Raise InputError where syntax is nested deeper than what recursive functions can follow."""
+    level, depth = [item], 0
+    while level:
+        if depth > MAX_DEPTH:
+            raise InputError(f"this is nested too deeply (more than {MAX_DEPTH} operations or blocks in each other); "
+                             "split it into several statements", where(level[0]))
+        level, depth = [child for node in level for _, child in node.children()], depth + 1
 
 
 def where(node: Any) -> Location | None:

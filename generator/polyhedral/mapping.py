@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
@@ -104,9 +104,22 @@ class _Mapper:
         points = [(d, t, b) for d, t, b in self.sizes if t > b]
         if points:
             steps = tuple(_scaled_floor(_in_tile(d, t), b).intersect_domain(domain) for d, t, b in points)
-            tree = Band(steps, (True,) * len(points), True, tree, ("point",) * len(points))
+            tree = self.around(tree, steps)
         members = tuple(_in_tile(d, t).mod_val(isl.Val(b)).intersect_domain(domain) for d, t, b in self.sizes)
         return Mapping("thread", thread_names(len(self.sizes)), members, tree)
+
+    def around(self, tree: Tree, steps: tuple[Any, ...]) -> Tree:
+        """The loops over a thread's points around `tree`, or around each of its leaves.
+
+        `for point: for k: S` or, with `points_inside`, `for k: for point: S`.
+        """
+        if self.plan.points_inside and isinstance(tree, Band):
+            return replace(tree, child=self.around(tree.child, steps))
+        if self.plan.points_inside and isinstance(tree, Sequence):
+            return Sequence(tree.filters, tuple(
+                self.around(child, tuple(s.intersect_domain(part) for s in steps))
+                for part, child in zip(tree.filters, tree.children, strict=True)))
+        return Band(steps, (True,) * len(steps), True, tree, ("point",) * len(steps))
 
 
 def _shifted(dim: Dimension) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import islpy as isl
 
+from generator.polyhedral.flow import value_flow
 from generator.polyhedral.original import access_maps
 from generator.program import Program
 
@@ -37,11 +38,9 @@ def model(program: Program) -> Model:
     writes = access_maps(program.statements, "write")
     may = access_maps(program.statements, "may_write").union(writes)
     schedule = isl.Schedule(program.schedule)
-    flow = (isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_may_source(may)
-            .set_schedule(schedule).compute_flow().get_may_dependence())
-    false = (isl.UnionAccessInfo.from_sink(may).set_must_source(writes).set_may_source(reads.union(may))
-             .set_schedule(schedule).compute_flow().get_may_dependence())
-    return Model(program, schedule.get_domain(), reads, may, flow.coalesce(), false.coalesce())
+    flow = value_flow(reads, writes, may, schedule).dependences
+    false = value_flow(may, writes, reads.union(may), schedule).dependences
+    return Model(program, schedule.get_domain(), reads, may, flow, false)
 
 
 def sets(union: Any) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
+from generator.polyhedral.flow import value_flow
 from generator.program import Access, Box, Role, Statement
 
 
@@ -83,8 +84,7 @@ def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozens
     """Roles of all accessed arrays by exact dataflow: an element is live in if a read of it has no source."""
     reads, writes = access_maps(statements, "read"), access_maps(statements, "write")
     may = access_maps(statements, "may_write").union(writes)
-    live = (isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_may_source(may)
-            .set_schedule(isl.Schedule(schedule)).compute_flow().get_may_no_source().range())
+    live = value_flow(reads, writes, may, isl.Schedule(schedule)).unsourced.range()
     written = {s.get_tuple_name(): s for s in _sets(may.range())}
     surely = {s.get_tuple_name(): s for s in _sets(writes.range())}
     live_in = {s.get_tuple_name(): s for s in _sets(live)}

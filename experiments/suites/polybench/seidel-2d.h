@@ -1,0 +1,56 @@
+/* seidel-2d: dataset sizes (PolyBench/C 4.2.1) and element type.
+
+   Choose a class with -DMINI_DATASET ... -DEXTRALARGE_DATASET (LARGE_DATASET if none), or any size with
+   -DN=...; -DDATA_TYPE_IS_FLOAT computes in float. */
+#ifndef PB_SEIDEL_2D_H
+#define PB_SEIDEL_2D_H
+
+#if !defined(MINI_DATASET) && !defined(SMALL_DATASET) && !defined(MEDIUM_DATASET) && \
+    !defined(LARGE_DATASET) && !defined(EXTRALARGE_DATASET)
+#define LARGE_DATASET
+#endif
+
+#if defined(MINI_DATASET)
+#define TSTEPS_OF_CLASS 20
+#define N_OF_CLASS 40
+#elif defined(SMALL_DATASET)
+#define TSTEPS_OF_CLASS 40
+#define N_OF_CLASS 120
+#elif defined(MEDIUM_DATASET)
+#define TSTEPS_OF_CLASS 100
+#define N_OF_CLASS 400
+#elif defined(LARGE_DATASET)
+#define TSTEPS_OF_CLASS 500
+#define N_OF_CLASS 2000
+#elif defined(EXTRALARGE_DATASET)
+#define TSTEPS_OF_CLASS 1000
+#define N_OF_CLASS 4000
+#endif
+
+#ifndef TSTEPS
+#define TSTEPS TSTEPS_OF_CLASS
+#endif
+#ifndef N
+#define N N_OF_CLASS
+#endif
+
+#define _PB_TSTEPS POLYBENCH_LOOP_BOUND(TSTEPS, tsteps)
+#define _PB_N POLYBENCH_LOOP_BOUND(N, n)
+
+#ifdef DATA_TYPE_IS_FLOAT
+#define DATA_TYPE float
+#define DATA_PRINTF_MODIFIER "%0.2f "
+#define SCALAR_VAL(x) x##f
+#define SQRT_FUN(x) sqrtf(x)
+#define EXP_FUN(x) expf(x)
+#define POW_FUN(x, y) powf(x, y)
+#else
+#define DATA_TYPE double
+#define DATA_PRINTF_MODIFIER "%0.2lf "
+#define SCALAR_VAL(x) x
+#define SQRT_FUN(x) sqrt(x)
+#define EXP_FUN(x) exp(x)
+#define POW_FUN(x, y) pow(x, y)
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+"""Plans worth measuring first: shapes of kernels that people write by hand, one per kind of device.
+
+    rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
+    points    one thread per point, neighbours along x (vectors or lanes across threads)
+    blocked   shared copies and several points per thread, as in a textbook GPU matrix multiplication
+
+Which one pays differs by device and program; a search starts from all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generator.lowering.default import INNER_TILE
+from generator.lowering.shapes import KernelShape, kernel_shapes
+from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.program import Program
+from generator.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """Tile and block sizes, x first, of as many dimensions as a kernel has."""
+
+    tile: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: bool
+    inside: bool
+
+
+_ROWS = _Style((256, 4, 1), (1, 1, 1), False, True)
+_POINTS = _Style((32, 8, 1), (32, 8, 1), False, False)
+_BLOCKED = _Style((64, 32, 1), (16, 8, 1), True, True)
+
+
+def start_plans(program: Program, target: Target) -> tuple[Plan, ...]:
+    """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
+    choice = ScheduleChoice()
+    shapes = kernel_shapes(program, choice)
+    styles = (_ROWS, _POINTS, _BLOCKED) if target.shares_host_cores else (_POINTS, _BLOCKED)
+    return tuple(Plan(choice, tuple(_kernel(shape, style, target) for shape in shapes)) for style in styles)
+
+
+def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
+    count = len(shape.extents)
+    tile = tuple(min(t, _cover(e)) for t, e in zip(style.tile[:count], reversed(shape.extents), strict=True))
+    block = tuple(min(b, t) for b, t in zip(style.block, tile, strict=False))
+    tile, block = tile[::-1], block[::-1]
+    fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE) <= target.local_bytes
+    shared = style.shared and fits
+    inside = style.inside and shape.sequential and tile != block
+    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, 1, inside)
+
+
+def _cover(extent: int) -> int:
+    """The least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()

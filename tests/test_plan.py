@@ -1,0 +1,57 @@
+"""Plans as values and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.errors import InputError
+from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
+
+SIZES = st.lists(st.sampled_from([1, 2, 8, 32]), max_size=3)
+KERNELS = st.builds(
+    lambda name, sizes, shared, unroll: KernelPlan((name,), tuple(sizes), tuple(sizes), shared, 32 if shared else 1, unroll),
+    st.sampled_from(["S0", "S1", "S2"]), SIZES, st.booleans(), st.sampled_from([1, 2, 4, 8]))
+PLANS = st.builds(
+    lambda choice, kernels: Plan(choice, tuple(sorted(kernels, key=lambda k: k.statements))),
+    st.builds(ScheduleChoice, st.sampled_from(["pluto", "feautrier"]), st.booleans(), st.booleans(), st.booleans()),
+    st.lists(KERNELS, max_size=3, unique_by=lambda k: k.statements))
+
+
+@given(PLANS)
+def test_json_round_trip(plan: Plan) -> None:
+    again = plan_from_json(plan.to_json())
+    assert again == plan
+    assert again.digest == plan.digest
+
+
+def test_fields_with_defaults_may_be_absent() -> None:
+    text = '{"schedule": {}, "kernels": [{"statements": ["S0"], "tile": [32], "block": [32]}]}'
+    assert plan_from_json(text) == Plan(ScheduleChoice(), (KernelPlan(("S0",), (32,), (32,)),))
+
+
+@pytest.mark.parametrize(("change", "essence"), [
+    ({"tile": 32}, "tile is 32; use a list of positive integers"),
+    ({"tile": [0]}, "tile is [0]"),
+    ({"block": [32, 32]}, "different lengths"),
+    ({"unroll": "4"}, 'unroll is "4"; use a positive integer'),
+    ({"shared": 1}, "shared is 1; use true or false"),
+    ({"statements": "S0"}, "use a list of statement names"),
+    ({"tiles": [1]}, "unknown field 'tiles'"),
+])
+def test_bad_kernel_is_refused(change: dict[str, object], essence: str) -> None:
+    kernel = {"statements": ["S0"], "tile": [32], "block": [32]} | change
+    with pytest.raises(InputError, match="kernels\\[0\\]") as caught:
+        plan_from_json(json.dumps({"schedule": {}, "kernels": [kernel]}))
+    assert essence in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schedule": 1, "kernels": []}', '{"schedule": {}, "kernels": 3}',
+                                  '{"schedule": {"algorithm": "best"}, "kernels": []}',
+                                  '{"schedule": {"serialize_sccs": "no"}, "kernels": []}'])
+def test_bad_plan_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        plan_from_json(text)
