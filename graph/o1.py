@@ -2,7 +2,7 @@
 
 Papenhausen & Mueller's Coding Ants, section 5.1.1. In this order: algorithm, serialize SCCs, maximize band depth
 (if not serialized), outer coincidence; then per kernel, x first, (tile size, block size) per parallel dimension, unroll
-factor, order of point loops and sequential loops (ours, not the paper's), shared memory.
+factor, order of point loops and sequential loops (ours; not in the paper's space), shared memory.
 
 The decisions of a kernel are about its statements, whatever schedule it came from, so what was learned about a
 kernel under one schedule serves under another. Only sizes depend on more: on the kernel's extents, as far as they
@@ -71,7 +71,7 @@ def make_o1_space(shapes: Shapes, target: Target, wide: bool = True) -> Space:
     def sizes(largest: Sizes) -> Geometry:
         return geometry(largest, target, ladders)
 
-    return _O1Space(shapes, target, ladders, sizes)
+    return _O1Space(shapes, target, ladders, sizes, wide)
 
 
 def preferences_of(plan: Plan) -> Preferences:
@@ -99,6 +99,7 @@ class _O1Space:
     target: Target
     ladders: Ladders
     sizes: Callable[[Sizes], Geometry]
+    reorders: bool
 
     def __call__(self, chooser: Chooser) -> Plan:
         schedule = _schedule(chooser)
@@ -114,7 +115,7 @@ class _O1Space:
         unroll = 1
         if shape.sequential or tile != block:  # points of one thread are a loop, too
             unroll = _number(chooser, Decision(_UNROLL, shape.statements), UNROLL_FACTORS)
-        several = shape.sequential and tile != block
+        several = self.reorders and shape.sequential and tile != block
         inside = several and _switch(chooser, Decision(_POINTS, shape.statements))
         shared = self._can_share(shape, tile) and _switch(chooser, Decision(_SHARED, shape.statements))
         return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, unroll, inside)

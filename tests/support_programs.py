@@ -59,6 +59,11 @@ def instances(union: Any) -> set[Instance]:
     return found
 
 
+def isl_set(text: str) -> Any:
+    """The isl UnionSet that `text` describes."""
+    return isl.UnionSet(text)
+
+
 def pairs(union: Any) -> set[Pair]:
     """The pairs of an isl UnionMap."""
     found: set[Pair] = set()

@@ -21,7 +21,7 @@ from runners.registry import open_runner
 from tests.support_suite import NAMES, ODD_SIZES, problem
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
-SIZES = {"odd": ODD_SIZES, "mini": dict.fromkeys(NAMES, ("MINI_DATASET",)),
+SIZES: dict[str, dict[str, tuple[str, ...]]] = {"odd": ODD_SIZES, "mini": dict.fromkeys(NAMES, ("MINI_DATASET",)),
          "float": {name: (*sizes, "DATA_TYPE_IS_FLOAT") for name, sizes in ODD_SIZES.items()}}
 
 

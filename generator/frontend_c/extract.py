@@ -147,6 +147,9 @@ class _Builder:
                 return self.loop(node, at)
             case c_ast.If():
                 return self.branch(node, at)
+            case c_ast.Assignment(rvalue=c_ast.Assignment()):  # a = b = 1
+                last = c_ast.Assignment(node.op, node.lvalue, node.rvalue.lvalue, node.coord)
+                return self.block((node.rvalue, last), at)
             case c_ast.Assignment():
                 return self.assign(node, node.lvalue, node.op[:-1], node.rvalue, at)
             case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):

@@ -10,6 +10,7 @@ Which one pays differs by device and program; a search starts from all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from generator.lowering.default import INNER_TILE
 from generator.lowering.shapes import KernelShape, kernel_shapes
@@ -17,20 +18,22 @@ from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
 from generator.target import Target
 
+Sizes: TypeAlias = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """Tile and block sizes, x first, of as many dimensions as a kernel has."""
+    """Tile and block sizes for kernels with 0, 1, 2 and 3 parallel dimensions, outermost first."""
 
-    tile: tuple[int, int, int]
-    block: tuple[int, int, int]
+    tiles: tuple[Sizes, Sizes, Sizes, Sizes]
+    blocks: tuple[Sizes, Sizes, Sizes, Sizes]
     shared: bool
     inside: bool
 
 
-_ROWS = _Style((256, 4, 1), (1, 1, 1), False, True)
-_POINTS = _Style((32, 8, 1), (32, 8, 1), False, False)
-_BLOCKED = _Style((64, 32, 1), (16, 8, 1), True, True)
+_ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), False, True)
+_POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)), False, False)
+_BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), True, True)
 
 
 def start_plans(program: Program, target: Target) -> tuple[Plan, ...]:
@@ -43,9 +46,8 @@ def start_plans(program: Program, target: Target) -> tuple[Plan, ...]:
 
 def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
     count = len(shape.extents)
-    tile = tuple(min(t, _cover(e)) for t, e in zip(style.tile[:count], reversed(shape.extents), strict=True))
-    block = tuple(min(b, t) for b, t in zip(style.block, tile, strict=False))
-    tile, block = tile[::-1], block[::-1]
+    tile = tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True))
+    block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
     fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE) <= target.local_bytes
     shared = style.shared and fits
     inside = style.inside and shape.sequential and tile != block
