@@ -6,7 +6,8 @@ they run, so that `antune --help` answers at once.
 
 from __future__ import annotations
 
-import os
+import errno
+import io
 import sys
 from typing import Annotated
 
@@ -15,10 +16,11 @@ import typer
 from antune.command_explain import explain
 from antune.command_machine import devices, doctor
 from antune.command_results import list_runs, report
-from antune.command_run import INTERRUPTED, resume, tune
+from antune.command_run import resume, tune
 from antune.errors import AntuneError
 
 BAD_INPUT = 2
+NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
                   add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -57,17 +59,19 @@ def antune(version: Version = False) -> None:
 
 def main() -> None:
     """The entry point of the `antune` command: an error the user can mend is one message, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # an odd name in a file's path must not end a run
     try:
         app()
     except AntuneError as error:
         print(f"antune: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        print("antune: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # `antune list | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except OSError as error:
+        if error.errno not in NO_BUGS:
+            raise
+        print(f"antune: {error.filename or 'a file'} cannot be written: {error.strerror}; free disk space, or use a "
+              "place that you can write", file=sys.stderr)
+        sys.exit(BAD_INPUT)
 
 
 if __name__ == "__main__":

@@ -107,11 +107,12 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
 def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:
     """Do `work`; Ctrl-C outside the search, which handles it itself, ends with a word on what is saved."""
     from experiments.store import is_run
+    from experiments.words import command
 
     try:
         return work()
     except KeyboardInterrupt:
-        saved = f"`antune resume {directory}` goes on" if is_run(directory) else "nothing was saved"
+        saved = f"`{command('resume', directory)}` goes on" if is_run(directory) else "nothing was saved"
         print(f"antune: interrupted; {saved}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
 

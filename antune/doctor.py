@@ -16,7 +16,7 @@ from experiments.environment import package_version
 from generator.errors import AntuneError
 
 State: TypeAlias = Literal["ok", "missing", "optional"]
-NEEDED = ("numpy", "islpy", "pycparser", "pyopencl", "scikit-learn", "deap", "pebble", "typer", "rich", "matplotlib",
+NEEDED = ("numpy", "islpy", "pycparser", "pyopencl", "scikit-learn", "deap", "typer", "rich", "matplotlib",
           "plotly")
 
 

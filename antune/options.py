@@ -34,7 +34,7 @@ Function: TypeAlias = Annotated[str | None, typer.Option(
     "--function", metavar="NAME", help="The function that holds the SCoP, when the file has several.",
     show_default=False)]
 Scop: TypeAlias = Annotated[int | None, typer.Option(
-    "--scop", metavar="N", min=0, help="Which SCoP of the file, counted from 0, when there are several.",
+    "--scop", metavar="N", min=1, help="Which SCoP of the file, counted from 1, when there are several.",
     show_default=False)]
 Parameters: TypeAlias = Annotated[list[str] | None, typer.Option(
     "--param", metavar="NAME=VALUE", help="A size, for a file without a main that would set it. Repeatable.",

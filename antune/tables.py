@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.run import Finish
 from experiments.run_dirs import Listed
-from experiments.words import describe_ms, describe_plan, describe_ratio, describe_seconds
+from experiments.words import command, describe_ms, describe_plan, describe_ratio, describe_seconds
 from runners.base import DeviceInfo
 
 if TYPE_CHECKING:
@@ -18,11 +18,21 @@ WIDE = 160
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns after the first are aligned right when all their cells are numbers."""
+    """Print a table; columns after the first are aligned right when all their cells are numbers.
+
+    Where the terminal is too narrow for it, each row becomes a few lines.
+    """
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else WIDE  # a file or a pipe has no edge to wrap at
-    Console(width=width).print(_table(header, rows))
+    terminal, table = sys.stdout.isatty(), _table(header, rows)
+    console = Console(width=None if terminal else WIDE)  # a file or a pipe has no edge to wrap at
+    if not terminal or Console(width=10 * WIDE).measure(table).maximum <= console.width:
+        console.print(table)
+        return
+    for first, *others in rows:
+        print(f"\n{header[0]} {first}".rstrip() if header[0] else f"\n{first}")
+        for name, cell in zip(header[1:], others, strict=True):
+            print(f"  {name}: {cell}")
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -77,7 +87,7 @@ def _ended(finish: Finish) -> str:
 
 def _next_step(finish: Finish) -> str:
     verb = "resume" if finish.ending == "interrupted" else "report"
-    return f"Next: antune {verb} {finish.directory}"
+    return f"Next: {command(verb, finish.directory)}"
 
 
 def print_runs(runs: Sequence[Listed]) -> None:

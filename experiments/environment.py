@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
-            "scikit-learn", "deap", "pebble")
+            "scikit-learn", "deap")
 
 
 @dataclass(frozen=True, slots=True)

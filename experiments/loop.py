@@ -153,7 +153,8 @@ class Search:
         self.by_plan.setdefault(evaluation.plan.digest, outcome)
 
     def _must_stop(self) -> bool:
-        return self.interrupt.requested or self.budget.out_of_time(self._elapsed_s())
+        """Asked to, or out of time; the default plan is outside of any budget."""
+        return self.interrupt.requested or (self.asked > 0 and self.budget.out_of_time(self._elapsed_s()))
 
     def _elapsed_s(self) -> float:
         return self.elapsed_before_s + time.monotonic() - self.started_s

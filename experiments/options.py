@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,6 +11,7 @@ from generator.frontend_c.source import Compilation
 
 SpaceName: TypeAlias = Literal["wide", "paper"]
 DEFAULT_ITERATIONS = 5
+MOST_ANTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Budget:
         """Raise InputError for a limit that is not positive, or when there is no limit at all."""
         limits = (("evaluations", self.evaluations), ("iterations", self.iterations), ("minutes", self.minutes))
         for name, value in limits:
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < math.inf:
                 raise InputError(f"--{name} is {value}; use a number above 0")
         if all(value is None for _, value in limits):
             raise InputError("the run has no end: give --evaluations, --iterations or --minutes")
@@ -87,7 +89,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""
-        if self.ants < 1:
-            raise InputError(f"--ants is {self.ants}; use at least 1")
-        if self.seed < 0:
-            raise InputError(f"--seed is {self.seed}; use 0 or above")
+        if not 1 <= self.ants <= MOST_ANTS:
+            raise InputError(f"--ants is {self.ants}; use 1 to {MOST_ANTS}")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"--seed is {self.seed}; use 0 to 2^63 - 1")

@@ -14,6 +14,8 @@ from metrics.outcome import cost_ms
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_MINOR = 1000  # an axis that spans more has no room for names between the powers of ten
+
 
 def write_convergence(store: Store, directory: Path) -> None:
     """Draw every timed evaluation, the best so far, the default plan and the sequential program."""
@@ -24,13 +26,15 @@ def write_convergence(store: Store, directory: Path) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     _draw(axes, store)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower center", ncols=5, frameon=False)
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=120)
     write_atomically(directory / "convergence.png", image.getvalue())
 
 
 def _draw(axes: Axes, store: Store) -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     summary, results = summarize(store), store.results()
     timed = [(r.evaluation.number, ms) for r in results if (ms := cost_ms(r.outcome)) is not None]
@@ -44,7 +48,6 @@ def _draw(axes: Axes, store: Store) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
     axes.yaxis.set_major_formatter("{x:.3g}")
-    axes.yaxis.set_minor_formatter("{x:.3g}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     numbers = [number for number, _ in timed]
     axes.plot(numbers, [ms for _, ms in timed], "o", markersize=4, alpha=0.5, label="timed")
@@ -53,10 +56,10 @@ def _draw(axes: Axes, store: Store) -> None:
     for label, ms, style in (("sequential C", summary.sequential_ms, ":"), ("default plan", summary.default_ms, "--")):
         if ms:
             axes.axhline(ms, linestyle=style, color="gray", label=label)
+    low, high = axes.get_ylim()
+    axes.yaxis.set_minor_formatter("{x:.3g}" if high < MOST_MINOR * low else NullFormatter())
     if failed:
-        low = axes.get_ylim()[0]
         axes.plot(failed, [low] * len(failed), "x", color="tab:red", label="failed", clip_on=False)
-    axes.legend()
 
 
 def best_so_far(times_ms: list[float]) -> list[float]:

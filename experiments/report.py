@@ -22,11 +22,15 @@ from metrics.outcome import Timed
 REPORT_FILE = "report.html"
 _MESSAGES = 5
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222 }
-table { border-collapse: collapse } td, th { padding: .2em 1em .2em 0; text-align: left; vertical-align: top }
-pre { background: #f6f6f6; padding: 1em; overflow: auto; font-size: 12px } .num { text-align: right }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(440px, 1fr)); gap: 1em }
-.note { color: #666 }
+html { color-scheme: light dark }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse }
+td, th { padding: .2em 1em .2em 0; text-align: left; vertical-align: top }
+td:last-child { overflow-wrap: anywhere }
+pre { background: rgba(128, 128, 128, .12); padding: 1em; overflow: auto; font-size: 12px }
+.columns { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(440px, 100%), 1fr)); gap: 1em }
+.columns > * { min-width: 0 } /* wide code scrolls, and does not widen the page */
+.note { color: #808080 }
 """
 
 
@@ -39,7 +43,8 @@ def write_report(store: Store, directory: Path) -> Path:
         _section("Environment", _environment(info, store.environment())),
         _section("Make this run again", f"<pre>{escape(reproduce_command(info))}</pre>")]
     title = escape(f"{summary.name} on {summary.device}")
-    page = (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+    page = (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+            f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
             f"<style>{_STYLE}</style>{library()}</head><body><h1>{title}</h1>{''.join(sections)}</body></html>\n")
     path = directory / REPORT_FILE
     write_atomically(path, page)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_EFFECTS = 24
 _MARGIN = {"l": 60, "r": 20, "t": 40, "b": 50}
+# On a page that may be dark or light: nothing behind the data, and a gray that can be read on both.
+_INK, _GRID, _COLOR, _BEST, _FAILED = "#808080", "rgba(128, 128, 128, 0.25)", "#4c8bc0", "#e08214", "#d6604d"
 
 
 def library() -> str:
@@ -36,16 +38,20 @@ def convergence(summary: Summary, results: Sequence[Result]) -> str:
     failed = [r for r in results if not isinstance(r.outcome, Timed)]
     numbers, times = [e.number for e, _ in timed], [ms for _, ms in timed]
     figure = Figure(layout={"xaxis_title": "evaluation (0: default plan)", "yaxis_title": "time [ms]",
-                            "yaxis_type": "log", "height": 420, "margin": _MARGIN})
-    figure.add_trace(Scatter(x=numbers, y=times, mode="markers", name="timed",
+                            "yaxis_type": "log", "height": 420, "margin": _MARGIN, "showlegend": True,
+                            "legend": {"orientation": "h", "y": 1, "yanchor": "bottom"}})
+    figure.add_trace(Scatter(x=numbers, y=times, mode="markers", name="timed", marker_color=_COLOR,
                              text=["<br>".join(describe_plan(e.plan)) for e, _ in timed]))
-    figure.add_trace(Scatter(x=numbers, y=best_so_far(times), mode="lines", line_shape="hv", name="best so far"))
+    figure.add_trace(Scatter(x=numbers, y=best_so_far(times), mode="lines", line_shape="hv", name="best so far",
+                             line_color=_BEST))
     if failed and times:
         figure.add_trace(Scatter(x=[r.evaluation.number for r in failed], y=[min(times) * 0.9] * len(failed),
-                                 mode="markers", marker_symbol="x", name="failed", text=[_why(r) for r in failed]))
-    for name, ms in (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms)):
-        if ms:
-            figure.add_hline(y=ms, line_dash="dot", annotation_text=name)
+                                 mode="markers", marker_symbol="x", marker_color=_FAILED, name="failed",
+                                 text=[_why(r) for r in failed]))
+    for name, ms, dash in (("sequential C", summary.sequential_ms, "dot"), ("default plan", summary.default_ms, "dash")):
+        if ms and results:
+            figure.add_trace(Scatter(x=[0, results[-1].evaluation.number], y=[ms, ms], mode="lines", name=name,
+                                     line={"dash": dash, "color": _INK}))
     return _html(figure)
 
 
@@ -55,7 +61,7 @@ def failures(results: Sequence[Result]) -> str:
 
     counts = Counter(kind_of(r.outcome).replace("_", " ") for r in results)
     kinds = [kind for kind, _ in counts.most_common()]
-    figure = Figure(Bar(x=[counts[kind] for kind in kinds], y=kinds, orientation="h"),
+    figure = Figure(Bar(x=[counts[kind] for kind in kinds], y=kinds, orientation="h", marker_color=_COLOR),
                     layout={"xaxis_title": "evaluations", "height": 120 + 30 * len(kinds), "margin": _MARGIN | {"l": 120}})
     return _html(figure)
 
@@ -68,7 +74,8 @@ def effect(shown: Effect) -> str:
                             "yaxis_type": "log", "showlegend": False, "height": 300, "margin": _MARGIN})
     for option in shown.options:
         failed = f"<br>{option.failures} failed" if option.failures else ""
-        figure.add_trace(Box(y=option.times_ms, name=f"{option.option}{failed}", boxpoints="all", jitter=0.4))
+        figure.add_trace(Box(y=option.times_ms, name=f"{option.option}{failed}", boxpoints="all", jitter=0.4,
+                             marker_color=_COLOR))
     return _html(figure)
 
 
@@ -80,5 +87,9 @@ def _why(result: Result) -> str:
 def _html(figure: Figure) -> str:
     from plotly.io import to_html
 
-    text: str = to_html(figure, include_plotlyjs=False, full_html=False, config={"responsive": True})
+    figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font_color=_INK)
+    figure.update_xaxes(gridcolor=_GRID, zerolinecolor=_GRID)
+    figure.update_yaxes(gridcolor=_GRID, zerolinecolor=_GRID)
+    text: str = to_html(figure, include_plotlyjs=False, full_html=False,
+                        config={"responsive": True, "displayModeBar": False})
     return text

@@ -19,6 +19,7 @@ from experiments.plots import write_convergence
 from experiments.records import Ending, Result, RunInfo, best_of
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.summary import Summary, reproduce_command, write_summary
+from experiments.words import command
 from generator.errors import InputError
 from generator.problem import Problem
 from runners.base import DeviceInfo, Limits, Runner
@@ -86,7 +87,8 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
     with open_store(directory) as store:
         info, ending = store.info(), store.ending()
         if extension is None and ending in ("finished", "exhausted"):
-            reporter.note(f"{directory} is complete; to search on: `antune resume {directory} --evaluations N`")
+            reporter.note(f"{directory} is complete; to search on: "
+                          f"`{command('resume', directory)} --evaluations N`")
             return _finish(store, ending)
         _compare_source(info, directory, reporter)
         problem = Problem(info.program, store.reference())

@@ -11,8 +11,8 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
@@ -24,6 +24,8 @@ from experiments.options import Budget, RunOptions
 from experiments.outcome_rows import outcome_to_row, row_to_outcome
 from experiments.program_json import from_json, to_json
 from experiments.records import Ending, Evaluation, Result, RunInfo
+from experiments.store_errors import damaged, database_errors, entry_errors
+from experiments.words import command
 from generator.errors import InputError
 from generator.plan import plan_from_json
 from generator.problem import Reference, load_reference, save_reference
@@ -67,6 +69,7 @@ class Store:
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: TextIO | None) -> None:
         """Internal: use the functions of this module."""
         self.directory = directory
+        self._path = directory / STORE_FILE
         self._db = connection
         self._db.row_factory = sqlite3.Row
         self._lock = lock
@@ -91,14 +94,14 @@ class Store:
 
     def info(self) -> RunInfo:
         """The fixed facts of the run."""
-        row = self._db.execute("SELECT * FROM run").fetchone()
+        row = self._row("SELECT * FROM run")
         program = from_json(row["program"], Program)
         if program.digest != row["program_digest"]:
-            raise InputError(f"{self.directory / STORE_FILE} is damaged: the program does not have its digest; "
-                             "start a new run")
-        return RunInfo(row["created_at"], from_json(row["options"], RunOptions), row["source_hash"],
-                       row["source_text"], program, from_json(row["device"], DeviceInfo), row["compiler"],
-                       tuple(json.loads(row["sequential_ms"])))
+            raise damaged(self._path, "the program does not have its digest")
+        with entry_errors(self._path):
+            return RunInfo(row["created_at"], from_json(row["options"], RunOptions), row["source_hash"],
+                           row["source_text"], program, from_json(row["device"], DeviceInfo), row["compiler"],
+                           tuple(json.loads(row["sequential_ms"])))
 
     def reference(self) -> Reference:
         """The inputs, the expected outputs and the sequential baseline. Raises InputError when they are lost."""
@@ -110,69 +113,95 @@ class Store:
 
     def begin_session(self, budget: Budget, driver: str) -> None:
         """Record that this process works on the run from now on, within `budget`."""
-        with self._db:
+        with self._writing():
             self._db.execute(_INSERT_SESSION, _session_row(budget, driver))
 
     def end_session(self, ending: Ending) -> None:
         """Record how the latest session ended."""
-        with self._db:
+        with self._writing():
             self._db.execute("UPDATE session SET ending = ? WHERE number = (SELECT max(number) FROM session)",
                              (ending,))
 
     def budget(self) -> Budget:
         """The budget of the latest session."""
-        row = self._db.execute("SELECT budget FROM session ORDER BY number DESC").fetchone()
+        row = self._row("SELECT budget FROM session ORDER BY number DESC")
         return from_json(row["budget"], Budget)
 
     def environment(self) -> Environment:
         """The environment of the latest session."""
-        row = self._db.execute("SELECT environment FROM session ORDER BY number DESC").fetchone()
+        row = self._row("SELECT environment FROM session ORDER BY number DESC")
         return from_json(row["environment"], Environment)
 
     def ending(self) -> Ending | None:
         """How the latest session ended; None when it was killed or is still at work."""
-        row = self._db.execute("SELECT ending FROM session ORDER BY number DESC").fetchone()
+        row = self._row("SELECT ending FROM session ORDER BY number DESC")
         ending: Ending | None = row["ending"]
         return ending
 
     def asked(self, iteration: int) -> int | None:
         """How many walks the explorer was asked for in `iteration`, None when it has not begun."""
-        row = self._db.execute("SELECT asked FROM iteration WHERE number = ?", (iteration,)).fetchone()
-        return None if row is None else int(row["asked"])
+        rows = self._rows("SELECT asked FROM iteration WHERE number = ?", iteration)
+        return int(rows[0]["asked"]) if rows else None
 
     def iterations(self) -> int:
         """The number of iterations that were begun, without that of the default plan."""
-        return int(self._db.execute("SELECT count(*) FROM iteration WHERE number > 0").fetchone()[0])
+        return int(self._row("SELECT count(*) FROM iteration WHERE number > 0")[0])
 
     def add_batch(self, iteration: int, asked: int, batch: Sequence[Evaluation]) -> None:
         """Record what an iteration will evaluate, before it does."""
         rows = [(e.number, e.iteration, e.ant, e.walk, e.plan.to_json(), e.plan.digest) for e in batch]
-        with self._db:
+        with self._writing():
             self._db.execute("INSERT INTO iteration VALUES (?, ?)", (iteration, asked))
             self._db.executemany("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def batch(self, iteration: int) -> tuple[Evaluation, ...]:
         """What `iteration` asked for, in ask order."""
-        rows = self._db.execute("SELECT * FROM evaluation WHERE iteration = ? ORDER BY number", (iteration,))
-        return tuple(_evaluation(row) for row in rows)
+        rows = self._rows("SELECT * FROM evaluation WHERE iteration = ? ORDER BY number", iteration)
+        with entry_errors(self._path):
+            return tuple(_evaluation(row) for row in rows)
 
     def add_result(self, number: int, outcome: Outcome, elapsed_s: float) -> None:
         """Record the outcome of evaluation `number`; it survives whatever happens next."""
         row = outcome_to_row(outcome) | {"evaluation": number, "finished_at": utc_now(), "elapsed_s": elapsed_s}
         names, marks = ", ".join(row), ", ".join("?" * len(row))
-        with self._db:
+        with self._writing():
             self._db.execute(f"INSERT INTO outcome ({names}) VALUES ({marks})", tuple(row.values()))
 
     def results(self) -> tuple[Result, ...]:
         """Every finished evaluation, by number."""
-        rows = self._db.execute("SELECT * FROM evaluation JOIN outcome ON outcome.evaluation = evaluation.number "
-                                "ORDER BY number")
-        return tuple(Result(_evaluation(row), row_to_outcome(row), row["finished_at"], row["elapsed_s"])
-                     for row in rows)
+        rows = self._rows("SELECT * FROM evaluation JOIN outcome ON outcome.evaluation = evaluation.number "
+                          "ORDER BY number")
+        with entry_errors(self._path):
+            return tuple(Result(_evaluation(row), row_to_outcome(dict(row)), row["finished_at"], row["elapsed_s"])
+                         for row in rows)
 
     def elapsed_s(self) -> float:
         """Active seconds of the run so far, over all sessions."""
-        return float(self._db.execute("SELECT coalesce(max(elapsed_s), 0) FROM outcome").fetchone()[0])
+        return float(self._row("SELECT coalesce(max(elapsed_s), 0) FROM outcome")[0])
+
+    def check(self) -> None:
+        """Raise InputError when the file was made by another version, or is no store at all."""
+        version = self._row("PRAGMA user_version")[0]
+        if version != SCHEMA_VERSION or not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
+            raise InputError(f"{self._path} was made by another version of antune (store version {version}, this one "
+                             f"reads {SCHEMA_VERSION}); use that version or start a new run")
+
+    def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        with database_errors(self._path):
+            return self._db.execute(query, values).fetchall()
+
+    def _row(self, query: str) -> sqlite3.Row:
+        """The first row; a sound store has one."""
+        rows = self._rows(query)
+        if not rows:
+            raise damaged(self._path, "an entry is missing")
+        return rows[0]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """All or nothing of what is written inside."""
+        with database_errors(self._path), self._db:
+            yield
 
 
 def _evaluation(row: sqlite3.Row) -> Evaluation:
@@ -211,7 +240,7 @@ def abandon(reserved: Reservation) -> None:
     reserved.lock.close()
     if is_run(reserved.directory):
         return
-    for name in (LOCK_FILE, REFERENCE_FILE):
+    for name in (LOCK_FILE, REFERENCE_FILE, _unfinished(REFERENCE_FILE), _unfinished(STORE_FILE)):
         (reserved.directory / name).unlink(missing_ok=True)
     for path in reversed(reserved.made):
         if any(path.iterdir()):
@@ -239,10 +268,13 @@ def _unwritable(error: OSError) -> str:
 
 
 def _taken(directory: Path, source_hash: str) -> str:
-    with closing(sqlite3.connect(f"file:{_quoted(directory)}?mode=ro", uri=True)) as db:
-        stored = db.execute("SELECT source_hash FROM run").fetchone()[0]
+    try:
+        with read_store(directory) as store:
+            stored = store.info().source_hash
+    except InputError:
+        return f"{directory} holds a run that cannot be read; choose another with --out"
     what = "a run" if stored == source_hash else "a run made with another version of the file"
-    return f"{directory} already holds {what}: go on with `antune resume {directory}`, or choose another --out"
+    return f"{directory} already holds {what}: go on with `{command('resume', directory)}`, or choose another --out"
 
 
 def open_store(directory: Path) -> Store:
@@ -260,7 +292,13 @@ def read_store(directory: Path) -> Store:
     """The run in `directory`, for reading only: possible at any time. Raises InputError like `open_store`."""
     _check_run(directory)
     connection = sqlite3.connect(f"file:{_quoted(directory)}?mode=ro", uri=True, timeout=10)
-    return _checked(Store(directory, connection, None))
+    store = Store(directory, connection, None)
+    try:
+        store.check()
+    except InputError:
+        store.close()
+        raise
+    return store
 
 
 def _quoted(directory: Path) -> str:
@@ -271,21 +309,6 @@ def _check_run(directory: Path) -> None:
     if not is_run(directory):
         raise InputError(f"{directory} is not a run directory: it has no {STORE_FILE}; "
                          "`antune list` shows the runs, `antune tune FILE.c` makes one")
-
-
-def _checked(store: Store) -> Store:
-    path = store.directory / STORE_FILE
-    try:
-        version = store._db.execute("PRAGMA user_version").fetchone()[0]
-        rows = store._db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'session'").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        store.close()
-        raise InputError(f"{path} is damaged: {error}; start a new run") from None
-    if version != SCHEMA_VERSION or not rows:
-        store.close()
-        raise InputError(f"{path} was made by another version of antune (store version {version}, this one "
-                         f"reads {SCHEMA_VERSION}); use that version or start a new run")
-    return store
 
 
 def _take_lock(directory: Path) -> TextIO:
@@ -314,22 +337,29 @@ def _locked(handle: TextIO) -> bool:
     return False
 
 
+def _unfinished(name: str) -> str:
+    """The name of a file until it is complete; np.savez wants the suffix to stay."""
+    return f"new-{name}"
+
+
 def _save_reference(reference: Reference, path: Path) -> None:
-    new = path.with_name("new-" + path.name)  # np.savez wants the suffix .npz
+    new = path.with_name(_unfinished(path.name))
     save_reference(reference, new)
     new.replace(path)
 
 
 def _connect(directory: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(directory / STORE_FILE, timeout=10)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")  # a result survives a power cut too: it cost a second to get
-    connection.execute("PRAGMA foreign_keys = ON")
+    path = directory / STORE_FILE
+    with database_errors(path):
+        connection = sqlite3.connect(path, timeout=10)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a result survives a power cut too: it cost a second to get
+        connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 
 def _write_store(directory: Path, info: RunInfo, driver: str) -> None:
-    new = directory / ("new-" + STORE_FILE)
+    new = directory / _unfinished(STORE_FILE)
     new.unlink(missing_ok=True)
     schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
     row: dict[str, Any] = {
@@ -337,7 +367,7 @@ def _write_store(directory: Path, info: RunInfo, driver: str) -> None:
         "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.program),
         "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
         "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms)}
-    with closing(sqlite3.connect(new)) as connection:
+    with database_errors(new), closing(sqlite3.connect(new)) as connection:
         connection.executescript(schema)
         connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                            tuple(row.values()))

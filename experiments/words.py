@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 
 
@@ -43,6 +46,11 @@ def _mapping(kernel: KernelPlan) -> str:
 
 def _by(numbers: list[int] | tuple[int, ...]) -> str:
     return "x".join(str(number) for number in numbers)
+
+
+def command(verb: str, directory: Path) -> str:
+    """`antune resume 'my runs/gemm-1'`: a command on a run, fit for pasting into a shell."""
+    return shlex.join(["antune", verb, str(directory)])
 
 
 def describe_ms(ms: float | None) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +55,12 @@ def save_reference(reference: Reference, path: Path) -> None:
 
 def load_reference(path: Path) -> Reference:
     """Read what `save_reference` wrote. Raises OSError or ValueError when the file is absent or damaged."""
-    with np.load(path, allow_pickle=False) as data:
-        meta = json.loads(str(data["meta"]))
-        inputs = {key[3:]: data[key] for key in data.files if key.startswith("in:")}
-        outputs = {key[4:]: data[key] for key in data.files if key.startswith("out:")}
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            meta = json.loads(str(data["meta"]))
+            inputs = {key[3:]: data[key] for key in data.files if key.startswith("in:")}
+            outputs = {key[4:]: data[key] for key in data.files if key.startswith("out:")}
+    except (BadZipFile, EOFError, KeyError, zlib.error) as error:
+        raise ValueError(f"the file is damaged: {error}") from error
     return Reference(inputs, outputs, tuple(meta["sequential_ms"]), meta["origin"], meta["compiler"],
                      tuple(meta["warnings"]))

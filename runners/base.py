@@ -31,7 +31,7 @@ class Limits:
     compile_s: float = 60.0
     run_s: float = 30.0
     half_width: float = 0.02
-    min_repeats: int = 5
+    min_repeats: int = 6  # the fewest samples that can have a 95 % interval
     max_repeats: int = 50
     time_s: float = 2.0
     give_up: float = 3.0

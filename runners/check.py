@@ -22,6 +22,7 @@ SAFETY = 32.0
 # variant is off by far more than the eleven digits that remain.
 UNIT = {"float": 2.0**-23, "double": 2.0**-43}
 MOST_RELATIVE = 0.01
+PEERS = 16.0
 
 
 def relative_tolerance(type_name: str, length: int) -> float:
@@ -75,7 +76,7 @@ def _difference(array: Array, expected: NDArray[Any], got: NDArray[Any], length:
 
 
 def _far(expected: NDArray[Any], got: NDArray[Any], relative: float) -> NDArray[np.bool_]:
-    """Where |got - expected| > relative * (|expected| + rms of the whole array), or NaN where there was none."""
+    """Where |got - expected| > relative * (|expected| + a usual element), or NaN where there was none."""
     want, have = expected.astype(np.float64), got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(have - want) <= relative * (np.abs(want) + _magnitude(want))
@@ -86,9 +87,14 @@ def _far(expected: NDArray[Any], got: NDArray[Any], relative: float) -> NDArray[
 
 
 def _magnitude(values: NDArray[np.float64]) -> float:
-    """The root mean square of the finite values: elements that cancel to almost 0 are judged by their peers."""
-    finite = values[np.isfinite(values)]
-    largest = float(np.max(np.abs(finite), initial=0.0))
-    if largest == 0.0:
+    """The size of a usual element: elements that cancel to almost 0 are judged by their peers.
+
+    The root mean square of the finite values, but at most PEERS times the median of those that are not 0: a few
+    huge elements must not hide errors in all the others.
+    """
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    if not sizes.size:
         return 0.0
-    return largest * float(np.sqrt(np.mean(np.square(finite / largest))))
+    largest = float(np.max(sizes))
+    rms = largest * math.sqrt(float(np.sum(np.square(sizes / largest))) / values.size)
+    return min(rms, PEERS * float(np.median(sizes)))

@@ -43,9 +43,5 @@ def initial_values(problem: Problem) -> Values:
 
 
 def scalar_arguments(problem: Problem, values: Values) -> dict[str, Any]:
-    """Scalars that kernels take by value: read-only scalars, and parameters (as C `int`)."""
-    scalars: dict[str, Any] = {name: np.int32(value) for name, value in problem.program.parameters}
-    for array in problem.program.arrays:
-        if array.by_value:
-            scalars[array.name] = values[array.name][()]
-    return scalars
+    """Scalars that kernels take by value: those that are only read. Sizes are bound in the text."""
+    return {array.name: values[array.name][()] for array in problem.program.arrays if array.by_value}

@@ -1,13 +1,15 @@
 """Inside the device worker: check a compiled Variant against the reference, then time it.
 
 The only process that times on the device, under a lock that all antune processes of the host respect. Every run
-starts from the same data; the whole output is compared after the first run and after the last.
+starts from the same data; the whole output is compared after the first run and after the last, and nothing else may have
+been written.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Literal
 
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, Durations, KernelTime, LaunchFailed, Outcome, Timed, WrongResult
@@ -90,15 +92,17 @@ class DeviceWorker:
         executable = Executable(self._device, program, variant, self._memory)
         return _Loaded(variant, executable, tuple(launches(variant)))
 
-    def _check(self, loaded: _Loaded, which: str) -> str | None:
+    def _check(self, loaded: _Loaded, which: Literal["first", "last"]) -> str | None:
         """Run once from whole data (which also warms up), and compare."""
         self._memory.upload()
         loaded.executable.run(loaded.launches)
         return self._difference(which)
 
-    def _difference(self, which: str) -> str | None:
+    def _difference(self, which: Literal["first", "last"]) -> str | None:
         got = self._memory.read([array.name for array in self._setup.program.outputs])
         message = self._memory.overrun() or compare(self._setup.program, self._expected, got, self._length)
+        if message is None and which == "last":
+            message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None
 
     def _time(self, loaded: _Loaded, best_ms: float | None, check_s: float, clock: _Clock) -> Outcome:

@@ -60,6 +60,3 @@ class Raised:
     """The handler raised an exception; the worker lives on."""
 
     message: str
-
-
-FromWorker: TypeAlias = Ready | StartFailed | InPhase | Answer | Raised

@@ -22,7 +22,7 @@ from runners.host_program import BoundLaunch
 from runners.opencl_probe import open_device
 
 FLUSH_EVERY = 4096
-GUARD = b"\xa5" * 1024
+GUARD = b"\xa5" * 4096  # a multiple of every driver's alignment for parts of buffers
 MESSAGE_CHARS = 2000
 FRAME = ("Build on <", "(options:", "(source saved as")
 SOURCE_PATH = re.compile(r"/\S+\.cl:(?=\d)")
@@ -84,7 +84,8 @@ class Device:
 class Memory:
     """The arrays of a Problem on a device, with a pristine copy of all that a run changes.
 
-    Behind each array lies a guard zone, so that a kernel that writes past an end is found out.
+    Before and behind each array lies a guard zone, so that a kernel that writes out of bounds is found out.
+    Kernels get `buffers`, which begin behind the first zone.
     """
 
     def __init__(self, device: Device, problem: Problem) -> None:
@@ -93,11 +94,13 @@ class Memory:
         self._values: Values = initial_values(problem)
         self.scalars = scalar_arguments(problem, self._values)
         self.buffers: dict[str, cl.Buffer] = {}
+        self._whole: dict[str, cl.Buffer] = {}
         self._pristine: dict[str, cl.Buffer] = {}
         for array in problem.program.arrays:
             if array.by_value:
                 continue
-            self.buffers[array.name] = self._buffer(array.name)
+            whole = self._whole[array.name] = self._buffer(array.name)
+            self.buffers[array.name] = whole.get_sub_region(len(GUARD), self._values[array.name].nbytes + len(GUARD))
             if array.role != "in":
                 self._pristine[array.name] = self._buffer(array.name)
 
@@ -106,12 +109,12 @@ class Memory:
         return cl.Buffer(self._device.context, flags, hostbuf=self._image(name))
 
     def _image(self, name: str) -> NDArray[np.uint8]:
-        """The bytes of an array with its guard zone."""
-        return np.frombuffer(self._values[name].tobytes() + GUARD, np.uint8)
+        """The bytes of an array between its guard zones."""
+        return np.frombuffer(GUARD + self._values[name].tobytes() + GUARD, np.uint8)
 
     def upload(self) -> None:
         """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
-        for buffers in (self.buffers, self._pristine):
+        for buffers in (self._whole, self._pristine):
             for name, buffer in buffers.items():
                 cl.enqueue_copy(self._device.queue, buffer, self._image(name))
         self._device.queue.finish()
@@ -119,7 +122,7 @@ class Memory:
     def restore(self) -> None:
         """Undo what a run wrote, on the device, and wait for it: the next run starts from the same data."""
         for name, pristine in self._pristine.items():
-            cl.enqueue_copy(self._device.queue, self.buffers[name], pristine)
+            cl.enqueue_copy(self._device.queue, self._whole[name], pristine)
         self._device.queue.finish()
 
     def read(self, names: Sequence[str]) -> Values:
@@ -131,12 +134,20 @@ class Memory:
         return contents
 
     def overrun(self) -> str | None:
-        """The first array that was written past its end, in words."""
+        """The first array that was written out of its bounds, in words."""
         zone = np.empty(len(GUARD), np.uint8)
-        for name, buffer in self.buffers.items():
-            cl.enqueue_copy(self._device.queue, zone, buffer, src_offset=self._values[name].nbytes)
-            if zone.tobytes() != GUARD:
-                return f"{name} was written past its end"
+        for name, whole in self._whole.items():
+            for words, offset in (("before its start", 0), ("past its end", whole.size - len(GUARD))):
+                cl.enqueue_copy(self._device.queue, zone, whole, src_offset=offset)
+                if zone.tobytes() != GUARD:
+                    return f"{name} was written {words}"
+        return None
+
+    def changed_input(self) -> str | None:
+        """The first array that the program only reads and that is not as it was uploaded, in words."""
+        for name in self._whole:
+            if name not in self._pristine and self.read([name])[name].tobytes() != self._values[name].tobytes():
+                return f"{name} was written, which the program only reads"
         return None
 
 

@@ -12,7 +12,6 @@ from generator.problem import Problem, load_reference
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
-from metrics.outcome import CompileFailed, Illegal, LaunchFailed, Outcome
 from runners.base import Limits
 from runners.messages import Handler
 
@@ -82,7 +81,6 @@ class Compiled:
 
 
 CompileTask: TypeAlias = Generate | Compile
-WorkerAnswer: TypeAlias = Generated | Compiled | Illegal | CompileFailed | LaunchFailed | Outcome
 
 
 def make_compile_worker(setup: WorkerSetup) -> Handler:

@@ -25,10 +25,10 @@ void f(void) {
 #pragma scop
 """
 LOGGED_HEAD = """#include <stdio.h>
-static double note(char kind, const char *name, int a, int b, int c) { printf("%c %s %d %d %d\\n", kind, name, a, b, c); return 1; }
-int main(void) {
-  int i, j, k;
+static double note(char kind, const char *name, int a, int b, int c) {
+  printf("%c %s %d %d %d\\n", kind, name, a, b, c); return 1; }
 
+int main(void) { int i, j, k;
 """
 NONE = -99
 
@@ -134,7 +134,8 @@ class Nest:
         if self.number(0, 5) == 0 and self.iterators:
             self.temporaries += 1
             name, value = f"t{self.temporaries}", self.value()
-            self.emit(f"double {name} = {value.plain};", value.logged, f"note('W', \"{name}\", {NONE}, {NONE}, {NONE})", "")
+            write = f"note('W', \"{name}\", {NONE}, {NONE}, {NONE})"
+            self.emit(f"double {name} = {value.plain};", value.logged, write, "")
             self.scalars.append(name)
             return
         target, op, value = self.element("W"), self.pick("=", "=", "=", "+=", "*=", "++"), self.value()
@@ -147,7 +148,8 @@ class Nest:
     def emit(self, plain: str, value: str, write: str, read: str) -> None:
         """Log the instance, the reads, then the write."""
         values = (*self.iterators, *(str(NONE),) * (3 - len(self.iterators)))
-        self.line(plain, f"{{ note('S', \"{len(self.plain)}\", {', '.join(values)}); (void)({value}); {read or '0'}; {write}; }}")
+        start = f"note('S', \"{len(self.plain)}\", {', '.join(values)})"
+        self.line(plain, f"{{ {start}; (void)({value}); {read or '0'}; {write}; }}")
 
     def header(self, it: str) -> str:
         """A loop header; every one of them ends."""

@@ -64,6 +64,11 @@ def isl_set(text: str) -> Any:
     return isl.UnionSet(text)
 
 
+def isl_schedule(text: str) -> Any:
+    """The isl Schedule that `text` describes."""
+    return isl.Schedule(text)
+
+
 def pairs(union: Any) -> set[Pair]:
     """The pairs of an isl UnionMap."""
     found: set[Pair] = set()

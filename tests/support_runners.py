@@ -24,7 +24,7 @@ QUICK = Limits(compile_s=20.0, run_s=10.0, half_width=0.2, min_repeats=3, max_re
 
 # A Plan's unroll factor chooses what the hand-written "lowering" below makes of it.
 GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, CRASH, HANG, WRONG, NAN, ONCE, LOCAL, NO_WRITE, SLEEPY, BUG, \
-    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME, OVERRUN = range(1, 21)
+    HANG_LOWER, LOOP, CRASH_CHECK, HANG_CHECK, HANG_TIME, OVERRUN, UNDERRUN, SPOILS_INPUT, HALF, STALE = range(1, 25)
 SPIN = "volatile __global float *p = B; while (p[i] != 12345.0f) p[i] = 1.0f;"
 
 BODIES = {
@@ -40,6 +40,10 @@ BODIES = {
     LOCAL: "__local float big[1 << 22]; big[get_local_id(0)] = A[i]; barrier(CLK_LOCAL_MEM_FENCE);"
            " B[i] = a * big[get_local_id(0)];",
     OVERRUN: "B[i] = a * A[i]; if (i == 0) B[get_global_size(0) + 3] = 1.0f;",
+    UNDERRUN: "B[i] = a * A[i]; if (i == 0) B[-1] = 1.0f;",
+    SPOILS_INPUT: "float t = A[i]; B[i] = a * t; if (i == 3 && H[0] == 0) H[0] = 1;",
+    HALF: "if (i % 2) B[i] = a * A[i];",
+    STALE: "B[i] = (H[0] == 1) ? a * A[i] : 0.0f;",
     NO_WRITE: "if (i != 9) B[i] = a * A[i];",
     SLEEPY: "float s = A[i]; for (int k = 0; k < 60000; k++) s = s * 0.5f + A[i] * 0.5f; B[i] = a * A[i] + 0.0f * s;",
     CRASH_CHECK: "if (n == 1) ((volatile __global int *)(size_t)16)[i] = 1; B[i] = a * A[i];",
@@ -55,7 +59,7 @@ def plan(unroll: int) -> Plan:
 
 
 def scale_program(size: int = SIZE) -> Program:
-    """`B[i] = a * A[i]`; H counts the runs and is not an output, so that nothing notices it changing."""
+    """`B[i] = a * A[i]`; H counts the runs: it is no output, so that only the check of the inputs notices."""
     target, source = Load("B", (Name("i"),), 1), Load("A", (Name("i"),), 0)
     statement = Statement("S0", ("i",), f"{{ S0[i] : 0 <= i < {size} }}",
                           Assignment(target, "", Binary("*", Load("a"), source)),

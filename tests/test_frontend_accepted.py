@@ -48,11 +48,15 @@ inline static __attribute__((always_inline)) int weird(int x) {
   char c = '{', d = '\'', e = '"';
   switch (z) { case 1 ... 5: return c; default: return d + e; }
 }
-static void *worker(void *arg) { struct timeval tv; gettimeofday(&tv, NULL); pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); return arg; }
+static void *worker(void *arg) {
+  struct timeval tv; gettimeofday(&tv, NULL);
+  pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); return arg;
+}
 double a[4], b[N], *heap, out[N][N];
 matrix M;
 static double sum;
-void kernel(const int n, const matrix in, volatile double *restrict v, size_t count, real scale, double (*P)[N], unsigned un)
+void kernel(const int n, const matrix in, volatile double *restrict v, size_t count, real scale,
+            double (*P)[N], unsigned un)
 {
   assert(n <= N);
   struct timeval start;
@@ -75,7 +79,8 @@ void kernel(const int n, const matrix in, volatile double *restrict v, size_t co
   for (i = N - 1; i > -1; i = i - 2) { double tmp = b[i], two = 2; { double tmp = 1.0; b[i] = tmp; } b[i] += tmp * two; }
   #pragma omp parallel for
   for (i = LOW; HIGH >= i; i = 1 + i) for (j = i; j != LOCAL + HALF; j++) P[i][j] = MAX(i, j) + sqrt(fabs(P[i][j]));
-  for (unsigned int u = 0; u < un; u++) { if (u >= 1u && u - 1u < 3) out[u - 1][0] = 1; else out[u][0x1] = 010; }
+  for (unsigned int u = 0; u < un; u++) { if (u >= 1u && u - 1u < 3) out[u - 1][0] = 1;
+    else out[u][0x1] = 010; }
   sum++; --sum; sum *= 2;
   for (i = 0; i < n; i++) out[i][2] = i > 0 ? out[i-1][2] : 'c';
   { { sum -= 1; } }
@@ -111,7 +116,7 @@ def test_the_same_file_is_run_for_its_data(tmp_path: Path) -> None:
 
 
 # SCoP text and the instances of its statements S0, S1, ...
-ACCEPTED = {
+ACCEPTED: dict[str, tuple[str, list[list[tuple[int, ...]]]]] = {
     "negative step": ("for (i = 5; i > -1; i = i - 2) x[i] = 0;", [[(5,), (3,), (1,)]]),
     "step on the left": ("for (i = 0; 5 > i; i = 3 + i) x[i] = 0;", [[(0,), (3,)]]),
     "octal step": ("for (i = 0; i < 20; i += 010) x[i] = 0;", [[(0,), (8,), (16,)]]),
@@ -143,6 +148,7 @@ ACCEPTED = {
     "guarded subscript": ("for (i = 0; i < 2; i++) x[i] = i > 0 ? x[i - 1] : 0;", [[(0,), (1,)]]),
     "guard by &&": ("for (i = 0; i < 2; i++) x[i] = i > 0 && x[i - 1] > 0;", [[(0,), (1,)]]),
     "guard by ||": ("for (i = 0; i < 2; i++) x[i] = i == 0 || x[i - 1] > 0;", [[(0,), (1,)]]),
+    "chained assignments": ("x[0] = x[1] = s += 3;", [[()], [()], [()]]),
     "first element": ("*x = 0;", [[()]]),
     "nested blocks": ("{ { s = 0; } ; { } }", [[()]]),
     "several on a line": ("s = 0; s += 1; s *= 2;", [[()], [()], [()]]),

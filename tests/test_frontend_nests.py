@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from generator.errors import InputError
@@ -89,7 +89,6 @@ def check_roles(program: Program, events: list[Event]) -> None:
         expected = "temp" if array.name[0] == "t" else "in" if not mine else "inout" if alive else "out"
         assert array.role == expected, array.name
     poisoned = [(box.array, point) for box in program.poison for point in points(box.low, box.high)]
-    assert len(set(poisoned)) == len(poisoned)
     assert set(poisoned) <= written - live
     assert {e for e in written - live if not e[1]} <= set(poisoned)
 
@@ -104,6 +103,8 @@ def points(low: tuple[int, ...], high: tuple[int, ...]) -> Iterator[tuple[int, .
 
 @QUICK
 @given(SEEDS)
+@example(114)  # isl's own flow analysis fails on its subscripts with divisions
+@example(1708)  # isl's own flow analysis misses an output dependence between its strided domains
 def test_the_model_is_what_the_program_does(seed: int) -> None:
     check_nest(*nest_texts(seed))
 

@@ -133,6 +133,13 @@ def test_minutes_end_a_run_within_an_iteration(tmp_path: Path, source: Path) -> 
     assert (finish.ending, finish.summary.evaluations) == ("finished", 3)
 
 
+def test_the_default_plan_is_outside_of_the_minutes(tmp_path: Path, source: Path) -> None:
+    options = replace(toy_options(source), budget=Budget(minutes=1e-9))
+    finish = tune(options, tmp_path / "run", Log(), toy_parts(ToyRunner()))
+    assert (finish.ending, finish.summary.evaluations) == ("finished", 0)
+    assert finish.best is not None and finish.best.evaluation.number == 0
+
+
 def test_budget_ends_at_the_first_limit() -> None:
     budget = Budget(evaluations=12, iterations=2, minutes=1.0)
     assert budget.batch(10, Spent(0, 0, 0.0)) == 10

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics import Interval, Welford, geometric_mean, interval_ranks, median, median_interval
+from metrics.statistics import Interval, geometric_mean, interval_ranks, median, median_interval
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 POSITIVE = st.floats(1e-6, 1e6)
@@ -58,37 +58,6 @@ def test_the_relative_half_width() -> None:
     assert Interval(9.0, 11.0).relative_half_width(10.0) == pytest.approx(0.1)
     assert Interval(5.0, 5.0).relative_half_width(0.0) == 0.0
     assert Interval(0.0, 1.0).relative_half_width(0.0) == math.inf
-
-
-@given(st.lists(NUMBERS, min_size=2, max_size=60))
-def test_welford_agrees_with_two_passes(values: list[float]) -> None:
-    running = Welford()
-    for value in values:
-        running = running.add(value)
-    assert running.count == len(values)
-    assert running.mean == pytest.approx(statistics.fmean(values), rel=1e-9, abs=1e-6)
-    assert running.deviation == pytest.approx(statistics.stdev(values), rel=1e-6, abs=1e-4)
-
-
-def test_welford_does_not_cancel() -> None:
-    running = Welford()
-    for value in (1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16):
-        running = running.add(value)
-    assert running.variance == pytest.approx(30.0, rel=1e-9)
-
-
-@given(st.lists(NUMBERS, max_size=30), st.lists(NUMBERS, max_size=30))
-def test_merging_is_adding_all(left: list[float], right: list[float]) -> None:
-    def of(values: list[float]) -> Welford:
-        running = Welford()
-        for value in values:
-            running = running.add(value)
-        return running
-
-    merged, whole = of(left).merge(of(right)), of(left + right)
-    assert merged.count == whole.count
-    assert merged.mean == pytest.approx(whole.mean, rel=1e-9, abs=1e-6)
-    assert merged.variance == pytest.approx(whole.variance, rel=1e-6, abs=1e-3)
 
 
 @given(st.lists(POSITIVE, min_size=1, max_size=40))

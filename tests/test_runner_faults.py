@@ -40,7 +40,7 @@ def device(request: pytest.FixtureRequest) -> DeviceInfo:
 @pytest.fixture(scope="module")
 def outcomes(device: DeviceInfo, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Outcome]:
     """All kinds of kernels in one batch; the good ones are spread among the bad."""
-    kinds = range(support.GOOD, support.OVERRUN + 1)
+    kinds = range(support.GOOD, support.STALE + 1)
     with support.opened(device, tmp_path_factory.mktemp("faults"), LIMITS) as runner:
         return dict(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds], None))
 
@@ -99,7 +99,9 @@ def test_a_hang_ends_at_its_limit(outcomes: dict[int, Outcome], kind: int, phase
 
 @pytest.mark.parametrize(("kind", "words"), [
     (support.WRONG, "after the first run B[77] is 0.0"), (support.NAN, "B[5] is nan"),
-    (support.OVERRUN, "B was written past its end"),
+    (support.OVERRUN, "B was written past its end"), (support.UNDERRUN, "B was written before its start"),
+    (support.SPOILS_INPUT, "after the last run H was written, which the program only reads"),
+    (support.HALF, "B[0] is nan"), (support.STALE, "after the first run B[0] is 0.0"),
     (support.NO_WRITE, "B[9] is nan"), (support.ONCE, "after the last run B[0] is 0.0")])
 def test_a_wrong_result_names_the_place(outcomes: dict[int, Outcome], kind: int, words: str) -> None:
     outcome = outcomes[kind]

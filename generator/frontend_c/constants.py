@@ -57,5 +57,5 @@ def _character(text: str) -> int | None:
         return None
     if body[1:] in _ESCAPES:
         return _ESCAPES[body[1:]]
-    code = int(body[2:], 16) if body[1] == "x" else int(body[1:], 8)
+    code = int("0" + body[1:], 0) if body[1] == "x" else int(body[1:], 8)
     return (code + 128) % 256 - 128  # char is signed, as on the devices

@@ -9,7 +9,7 @@ from typing import Any
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
-from generator.expr import Binary, Expr, Load, Select, evaluate, map_children
+from generator.expr import Binary, Cast, Expr, Int, Load, Select, evaluate, map_children
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.loops import Header, bad_step, read_header
@@ -212,7 +212,7 @@ class _Builder:
         """One statement `lvalue op= rvalue`."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
-        accesses = _Accesses(f"S{len(self.statements)}", at, node)
+        accesses = _Accesses(f"S{len(self.statements)}", at, node, self.variables)
         value = accesses.number(read_expression(rvalue, self.names(at)))
         target = read_access(lvalue, self.names(at))
         if op:
@@ -227,9 +227,8 @@ class _Builder:
 class _Accesses:
     """Numbers the loads of one statement and records their access relations."""
 
-    def __init__(self, statement: str, at: Iteration, node: Any) -> None:
-        self.statement, self.node = statement, node
-        self.at = at
+    def __init__(self, statement: str, at: Iteration, node: Any, variables: Mapping[str, Variable]) -> None:
+        self.statement, self.at, self.node, self.variables = statement, at, node, variables
         self.found: list[Access] = []
 
     def add(self, load: Load, kind: AccessKind, at: Iteration | None = None) -> Load:
@@ -246,6 +245,8 @@ class _Accesses:
         """`expr` with every load recorded as a read, in the iterations `at` in which it is evaluated."""
         at = at or self.at
         match expr:
+            case Load(array) if at.domain.is_empty():  # never evaluated; only its type matters
+                return Cast(self.variables[array].type, Int(0))
             case Load():
                 return self.add(expr, "read", at)
             case Select(test, then, otherwise):

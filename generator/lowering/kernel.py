@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from generator.emit.kernel import kernel_text
+from generator.errors import IllegalPlan
 from generator.expr import Expr, Int, Load, children, map_children
 from generator.linear import simplify, substitute
 from generator.lowering.barriers import check_barriers
@@ -128,6 +129,8 @@ class _Filler:
         for local in self.arrays:
             point = self.points[local.stage]
             if instance.name in point.statements:
+                if local.stage not in tiles:  # isl put the copies under a condition of their own
+                    raise IllegalPlan("a barrier would stand under a condition")
                 at = self._tiles(point, tiles[local.stage])
                 corners[local.array] = (local, tuple(origin(e, self.part, self.plan, point, at)
                                                      for e in local.footprint.extents))

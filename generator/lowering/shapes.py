@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from generator.plan import ScheduleChoice
+from generator.errors import IllegalPlan
+from generator.lowering.kernel import lower_kernel
+from generator.plan import KernelPlan, ScheduleChoice
 from generator.polyhedral.footprint import StagedArray, stage_points
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.tree import Band, Sequence, Tree
 from generator.program import ELEMENT_BYTES, Program
+
+TYPICAL_TILE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,24 @@ def kernel_shapes(program: Program, choice: ScheduleChoice) -> tuple[KernelShape
     for number, part in enumerate(schedule_kernels(program, choice).kernels):
         staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
                        for point in stage_points(program, choice, number) for a in point.arrays)
+        if staged and not _may_wait(program, choice, number):
+            staged = ()
         shareable = tuple(sorted({a.array for a, _, _ in staged}))
         shapes.append(KernelShape(part.statements, tuple(d.extent for d in part.parallel), shareable,
                                   _has_loop(part.tree), staged))
     return tuple(sorted(shapes, key=lambda s: s.statements))
+
+
+def _may_wait(program: Program, choice: ScheduleChoice, number: int) -> bool:
+    """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
+    part = schedule_kernels(program, choice).kernels[number]
+    count = len(part.parallel)
+    plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, True, TYPICAL_TILE)
+    try:
+        lower_kernel(program, choice, number, plan, "opencl")
+    except IllegalPlan:
+        return False
+    return True
 
 
 def _has_loop(tree: Tree) -> bool:

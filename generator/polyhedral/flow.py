@@ -21,8 +21,9 @@ def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
     With `x -> e` a sink access, sources are the earlier `w` of `may` on `e`, except those before an `m` of `must`
     on `e` that is itself earlier than `x`.
 
-    By relational algebra alone: isl's own flow analysis looks for the last source with a lexicographic maximum, which
-    (in isl 0.27) is wrong for some domains with strides, as `tests/test_polyhedral_flow.py` shows.
+    By relational algebra alone. isl's own flow analysis searches the last source by parametric integer programming;
+    as of isl 0.27 that misses sources in some domains with strides (tests/test_polyhedral_flow.py holds one) and
+    fails on some subscripts with divisions.
     """
     times = schedule.get_map().intersect_domain(schedule.get_domain())
     earlier = times.lex_gt_union_map(times)  # x -> what runs before x

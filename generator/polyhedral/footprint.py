@@ -16,6 +16,7 @@ import islpy as isl
 
 from generator.plan import ScheduleChoice
 from generator.polyhedral.kernels import Dimension, KernelPart, dimension, schedule_kernels
+from generator.polyhedral.members import value_range
 from generator.polyhedral.tree import Band, Sequence, Tree, multi, statements_of
 from generator.program import Program, Statement
 
@@ -105,6 +106,8 @@ def _rows(statement: Statement, access: str, part: KernelPart, tree: Tree, domai
     path = outer + _deeper(tree, space, len(tiled))
     order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in path]))
     relation = isl.Map(access).intersect_domain(instances)
+    if relation.is_empty():
+        return None
     by_loops = isl.Map.from_union_map(order.reverse().apply_range(isl.UnionMap.from_map(relation)))
     if not by_loops.is_single_valued():
         return None
@@ -141,8 +144,7 @@ def _extent(row: Any, loops: Any, parallel: int, tiled: int) -> Extent | None:
     for k in range(outer):
         affine = affine.set_coefficient_val(isl.dim_type.in_, k, 0)
     rest = isl.PwAff.from_aff(affine).intersect_domain(loops)
-    return Extent(tuple(coefficients[:parallel]), tuple(coefficients[parallel:]),
-                  int(rest.min_val().to_python()), int(rest.max_val().to_python()))
+    return Extent(tuple(coefficients[:parallel]), tuple(coefficients[parallel:]), *value_range(rest))
 
 
 def _merge(rows: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:

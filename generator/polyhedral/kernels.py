@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.plan import ScheduleChoice
 from generator.polyhedral.legality import check_host
+from generator.polyhedral.members import value_range
 from generator.polyhedral.model import model
 from generator.polyhedral.scheduling import compute_schedule
 from generator.polyhedral.tree import Band, Launch, Sequence, Tree, from_isl, restrict, statements_of
@@ -116,7 +117,7 @@ class _Finder:
 def dimension(member: Any, domain: Any) -> Dimension:
     """`member` restricted to `domain`, with its range."""
     inside = member.intersect_domain(domain)
-    return Dimension(inside, int(inside.min_val().to_python()), int(inside.max_val().to_python()))
+    return Dimension(inside, *value_range(inside))
 
 
 def _has_parallel(tree: Tree) -> bool:

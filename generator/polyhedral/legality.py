@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import islpy as isl
+
 from generator.errors import IllegalPlan
 from generator.polyhedral.model import maps
 from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
@@ -52,21 +54,33 @@ def check_kernel(tree: Tree, dependences: Any) -> None:
 
 
 def check_threads(tree: Tree, dependences: Any) -> None:
-    """Raise IllegalPlan if a dependence crosses blocks or threads anywhere below `tree`.
+    """Raise IllegalPlan if a dependence within a launch crosses blocks or threads.
 
-    Needed beside `check_kernel`, because a loop that carries a dependence orders it within a thread only.
+    Needed beside `check_kernel`, because loops and sequences order what they run within one thread only.
     """
+    for level in ("block", "thread"):
+        members = _indices(tree, level)
+        if members:
+            _require_same(members, dependences, level)
+
+
+def _indices(tree: Tree, level: str) -> tuple[Any, ...]:
+    """Where `tree` runs each instance: its block or thread indices, over all branches; () when it maps none."""
     match tree:
         case Leaf() | Launch():
-            return
-        case Mapping(level=level, members=members, child=child):
-            _require_same(members, dependences, level)
-            check_threads(child, dependences)
-        case Band(child=child) | Stage(child=child):
-            check_threads(child, dependences)
+            return ()
+        case Mapping(level=here, members=members) if here == level:
+            return members
+        case Band(child=child) | Stage(child=child) | Mapping(child=child):
+            return _indices(child, level)
         case Sequence(filters, children):
-            for part, child in zip(filters, children, strict=True):
-                check_threads(child, dependences.intersect_domain(part).intersect_range(part))
+            branches = [tuple(m.intersect_domain(part) for m in _indices(child, level))
+                        for part, child in zip(filters, children, strict=True)]
+            result: list[Any] = []
+            for branch in branches:
+                for k, member in enumerate(branch):
+                    result[k:k + 1] = [result[k].union_add(member) if k < len(result) else member]
+            return tuple(result)
 
 
 def _require_same(members: tuple[Any, ...], dependences: Any, level: str) -> None:
@@ -98,12 +112,13 @@ def _split(filters: tuple[Any, ...], dependences: Any, what: str) -> list[Any]:
 
 
 def _words(dependences: Any) -> str:
-    """One example pair of instances, in words."""
-    example = next(maps(dependences))
-    pair = example.sample()
-    source, sink = str(pair.domain()), str(pair.range())
-    return f"{_instance(sink)} depends on {_instance(source)}"
+    """One example pair of instances, in words: `S1(i=0, j=2) depends on S0(i=0)`."""
+    pair = next(maps(dependences)).sample()
+    return f"{_instance(pair.range())} depends on {_instance(pair.domain())}"
 
 
-def _instance(text: str) -> str:
-    return text.strip("{} ").replace(" : ", " with ")
+def _instance(one: Any) -> str:
+    """The only point of an isl Set."""
+    point, kind = one.sample_point(), isl.dim_type.set
+    values = [f"{one.get_dim_name(kind, d)}={point.get_coordinate_val(kind, d)}" for d in range(one.dim(kind))]
+    return f"{one.get_tuple_name()}({', '.join(values)})" if values else str(one.get_tuple_name())

@@ -24,6 +24,17 @@ def iterator_of(member: Any, program: Program) -> str | None:
     return min(names) if names else None
 
 
+def value_range(values: Any) -> tuple[int, int]:
+    """The least and the greatest value of an isl PwAff or UnionPwAff with a bounded, non-empty domain.
+
+    By way of the set of values: isl's own `min_val` fails where it writes an integer as `(i + 16)/5`.
+    """
+    if isinstance(values, isl.PwAff):
+        values = isl.UnionPwAff.from_pw_aff(values)
+    taken = isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(values).range())
+    return int(taken.dim_min_val(0).to_python()), int(taken.dim_max_val(0).to_python())
+
+
 def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
     """`{ name[v] : v = values of members on domain }` as an isl Set."""
     if not members:

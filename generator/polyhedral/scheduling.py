@@ -16,6 +16,7 @@ from generator.program import Program
 
 # isl counts its own elementary operations; a 20-statement SCoP needs some ten million.
 _MAX_OPERATIONS = 400_000_000
+_LIMIT_REACHED = "maximal number of operations"
 
 
 @contextmanager
@@ -41,7 +42,7 @@ def bounded() -> Iterator[None]:
     try:
         yield
     except isl.Error as error:
-        if "maximal number of operations" in str(error):
+        if _LIMIT_REACHED in str(error):
             raise IllegalPlan("isl gave up: the operation limit for one step was reached") from None
         raise
     finally:
@@ -57,12 +58,43 @@ def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
         IllegalPlan: the scheduler gave up.
     """
     facts = model(program)
-    constraints = (isl.ScheduleConstraints.on_domain(facts.domain).set_validity(facts.dependences)
-                   .set_proximity(facts.flow).set_coincidence(facts.dependences))
+    relaxed = [_without_bounds(relation, facts.domain) for relation in (facts.dependences, facts.flow)]
+    try:
+        return _ask_isl(facts.domain, relaxed[0], relaxed[1], choice)
+    except _NoSchedule:  # what holds outside the domain alone may contradict itself
+        try:
+            return _ask_isl(facts.domain, facts.dependences, facts.flow, choice)
+        except _NoSchedule as error:
+            raise IllegalPlan(f"isl finds no schedule with these options: {error}") from None
+
+
+class _NoSchedule(Exception):
+    """isl's scheduler ended with an error of its own."""
+
+
+def _ask_isl(domain: Any, validity: Any, proximity: Any, choice: ScheduleChoice) -> Any:
+    """One call of the scheduler. Raises _NoSchedule, or IllegalPlan at the operation limit."""
+    constraints = (isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
+                   .set_proximity(proximity).set_coincidence(validity))
     algorithm = {"pluto": isl.schedule_algorithm.ISL, "feautrier": isl.schedule_algorithm.FEAUTRIER}
     with bounded(), isl_options(
             schedule_algorithm=algorithm[choice.algorithm],
             schedule_serialize_sccs=int(choice.serialize_sccs),
             schedule_maximize_band_depth=int(choice.maximize_band_depth),
-            schedule_outer_coincidence=int(choice.outer_coincidence)):
-        return constraints.compute_schedule()
+            schedule_outer_coincidence=int(choice.outer_coincidence),
+            schedule_treat_coalescing=0):  # it reasons about sizes: with constant ones it takes minutes on heat-3d
+        try:
+            return constraints.compute_schedule()
+        except isl.Error as error:
+            if _LIMIT_REACHED in str(error):
+                raise
+            raise _NoSchedule(str(error)) from None
+
+
+def _without_bounds(dependences: Any, domain: Any) -> Any:
+    """The same relation on `domain`, described without the domain's own bounds.
+
+    A schedule that respects it respects `dependences`. Constant bounds only burden the scheduler's linear programs:
+    without them heat-3d takes milliseconds instead of minutes.
+    """
+    return dependences.gist_domain(domain).gist_range(domain)

@@ -10,6 +10,7 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.footprint import Extent, StagedArray, StagePoint
 from generator.polyhedral.kernels import Dimension, KernelPart
+from generator.polyhedral.members import value_range
 from generator.program import Program, Statement
 
 
@@ -36,10 +37,12 @@ def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: Sta
 def _check_access(access: str, statement: Statement, instances: Any, part: KernelPart, plan: KernelPlan,
                   point: StagePoint, footprint: StagedArray, sizes: tuple[int, ...]) -> None:
     relation = isl.Map(access).intersect_domain(instances)
+    if relation.is_empty():
+        return
     index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation))
     for dim, (extent, size) in enumerate(zip(footprint.extents, sizes, strict=True)):
         local = index.get_pw_aff(dim).sub(_corner(extent, instances, part, plan, point)).intersect_domain(instances)
-        low, high = local.min_val().to_python(), local.max_val().to_python()
+        low, high = value_range(local)
         if low < 0 or high >= size:
             raise IllegalPlan(f"{statement.name} reads `{footprint.array}` outside its shared copy: local subscript "
                               f"{dim} goes from {low} to {high}, the copy has {size}")
