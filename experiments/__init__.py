@@ -1,8 +1,9 @@
 """Runs: the one loop, the durable store, resuming, and everything that is made of results.
 
 Read in this order: `options.py` and `records.py` (the values), `loop.py` (ask, evaluate, store, tell), `store.py`
-with `schema.sql` (what survives), `run.py` (a run from end to end, and resume), `summary.py` (the files scripts
-rely on), `report.py` (the page for people). `parts.py` is the only place that names the other rooms' makers.
+with `schema.sql` and `store_errors.py` (what survives), `run.py` (a run from end to end, and resume), `summary.py`
+(the files scripts rely on), `report.py` (the page for people). `parts.py` is the only place that names the other
+rooms' makers.
 
 May import `explorer`, `runners`, `graph`, `metrics` and `generator`; only `antune` imports it. Heavy libraries are
 imported inside functions: the commands that only read a store stay quick.

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from generator.capture import capture
+from generator.errors import InputError
 from generator.frontend_c.extract import extract, needed_extents
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem, Reference
+from generator.program import Program
+
+_INT_MAX = 2**31 - 1
 
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
@@ -24,9 +28,18 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     source = read_scop(file, compilation, function, scop)
     captured = capture(source, overrides, lambda values: needed_extents(source, values), seed)
     program = extract(source, captured.parameters, captured.extents)
+    _check_index_range(program)
     names = {array.name for array in program.arrays}
     inputs = {name: value for name, value in captured.reference.inputs.items() if name in names}
     outputs = {a.name: captured.reference.outputs[a.name] for a in program.outputs}
     reference = captured.reference
     return Problem(program, Reference(inputs, outputs, reference.sequential_ms, reference.origin, reference.compiler,
                                       reference.warnings))
+
+
+def _check_index_range(program: Program) -> None:
+    """Raise InputError for an array that the `int` subscripts of device code cannot address."""
+    for array in program.arrays:
+        if array.elements > _INT_MAX:
+            raise InputError(f"{program.file}: `{array.name}` has {array.elements} elements; device code subscripts "
+                             f"with int, so at most {_INT_MAX} are supported: use a smaller size")

@@ -21,11 +21,7 @@ from generator.variant import Launch as LaunchOp
 
 @lru_cache(maxsize=64)
 def host_nest(program: Program, choice: ScheduleChoice) -> tuple[Node, ...]:
-    """Loops whose instances are `K<number>` with the values of the kernel's prefix.
-
-    Raises:
-        IllegalPlan: isl's operation limit was reached.
-    """
+    """Loops whose instances are `K<number>` with the values of the kernel's prefix."""
     scheduled = schedule_kernels(program, choice)
     launches = [images(k.prefix, k.domain, f"K{n}") for n, k in enumerate(scheduled.kernels)]
     tree = _over_launches(scheduled.host, scheduled.kernels, launches, 0)

@@ -10,6 +10,7 @@ from generator.lowering.kernel import lower_kernel
 from generator.plan import KernelPlan, ScheduleChoice
 from generator.polyhedral.footprint import StagedArray, stage_points
 from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.limited import ChildError, limited
 from generator.polyhedral.tree import Band, Sequence, Tree
 from generator.program import ELEMENT_BYTES, Program
 
@@ -69,8 +70,8 @@ def _may_wait(program: Program, choice: ScheduleChoice, number: int) -> bool:
     count = len(part.parallel)
     plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, True, TYPICAL_TILE)
     try:
-        lower_kernel(program, choice, number, plan, "opencl")
-    except IllegalPlan:
+        limited(lambda: lower_kernel(program, choice, number, plan, "opencl").kernel.name, "generating a kernel")
+    except (IllegalPlan, ChildError):
         return False
     return True
 

@@ -11,7 +11,7 @@ import islpy as isl
 from generator.expr import Binary, Expr, Int, Name, Select, Unary
 from generator.linear import simplify
 from generator.nest import For, If, Instance, Node
-from generator.polyhedral.scheduling import bounded, isl_options
+from generator.polyhedral.scheduling import isl_options
 from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pdiv_q": "/", "pdiv_r": "%", "zdiv_r": "%", "eq": "==",
@@ -42,15 +42,12 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName])
     """Loop nests that run `domain` in the order of `tree`; `context` is what is known of parameters.
 
     `names[d]` belongs to schedule dimension d.
-
-    Raises:
-        IllegalPlan: isl's operation limit was reached.
     """
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
     for loop in names:
         ids = ids.add(isl.Id.read_from_str(isl.DEFAULT_CONTEXT, loop.name))
     notes = {loop.name: loop.note for loop in names}
-    with bounded(), isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1):
+    with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1):
         schedule = to_schedule(tree, domain)
         build = isl.AstBuild.from_context(context).set_iterators(ids)
         return _nodes(build.node_from_schedule(schedule), notes)

@@ -11,12 +11,9 @@ import islpy as isl
 
 from generator.errors import IllegalPlan
 from generator.plan import ScheduleChoice
+from generator.polyhedral.limited import ChildError, limited
 from generator.polyhedral.model import model
 from generator.program import Program
-
-# isl counts its own elementary operations; a 20-statement SCoP needs some ten million.
-_MAX_OPERATIONS = 400_000_000
-_LIMIT_REACHED = "maximal number of operations"
 
 
 @contextmanager
@@ -33,23 +30,6 @@ def isl_options(**options: int) -> Iterator[None]:
             getattr(context, f"set_{name}")(value)
 
 
-@contextmanager
-def bounded() -> Iterator[None]:
-    """Abort isl calls that would take (nearly) for ever. Raises IllegalPlan then."""
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(_MAX_OPERATIONS)
-    try:
-        yield
-    except isl.Error as error:
-        if _LIMIT_REACHED in str(error):
-            raise IllegalPlan("isl gave up: the operation limit for one step was reached") from None
-        raise
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
-
-
 @lru_cache(maxsize=64)
 def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
     """The isl Schedule that the scheduler finds; legal by construction and checked again later.
@@ -61,34 +41,26 @@ def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
     relaxed = [_without_bounds(relation, facts.domain) for relation in (facts.dependences, facts.flow)]
     try:
         return _ask_isl(facts.domain, relaxed[0], relaxed[1], choice)
-    except _NoSchedule:  # what holds outside the domain alone may contradict itself
+    except ChildError:  # what holds outside the domain alone may contradict itself
         try:
             return _ask_isl(facts.domain, facts.dependences, facts.flow, choice)
-        except _NoSchedule as error:
+        except ChildError as error:
             raise IllegalPlan(f"isl finds no schedule with these options: {error}") from None
 
 
-class _NoSchedule(Exception):
-    """isl's scheduler ended with an error of its own."""
-
-
 def _ask_isl(domain: Any, validity: Any, proximity: Any, choice: ScheduleChoice) -> Any:
-    """One call of the scheduler. Raises _NoSchedule, or IllegalPlan at the operation limit."""
+    """One call of the scheduler. Raises ChildError for isl's own errors, IllegalPlan at the time limit."""
     constraints = (isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
                    .set_proximity(proximity).set_coincidence(validity))
     algorithm = {"pluto": isl.schedule_algorithm.ISL, "feautrier": isl.schedule_algorithm.FEAUTRIER}
-    with bounded(), isl_options(
+    with isl_options(
             schedule_algorithm=algorithm[choice.algorithm],
             schedule_serialize_sccs=int(choice.serialize_sccs),
             schedule_maximize_band_depth=int(choice.maximize_band_depth),
             schedule_outer_coincidence=int(choice.outer_coincidence),
             schedule_treat_coalescing=0):  # it reasons about sizes: with constant ones it takes minutes on heat-3d
-        try:
-            return constraints.compute_schedule()
-        except isl.Error as error:
-            if _LIMIT_REACHED in str(error):
-                raise
-            raise _NoSchedule(str(error)) from None
+        text = limited(lambda: str(constraints.compute_schedule()), "scheduling with these options")
+    return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
 
 
 def _without_bounds(dependences: Any, domain: Any) -> Any:
