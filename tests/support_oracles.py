@@ -64,7 +64,8 @@ def doitgen(d: Data) -> Result:
 
 def _lower(new: NDArray[Any], old: NDArray[Any]) -> NDArray[Any]:
     """The lower triangle of `new`, the rest of `old`."""
-    return np.tril(new) + np.triu(old, 1)
+    merged: NDArray[Any] = np.tril(new) + np.triu(old, 1)
+    return merged
 
 
 def syrk(d: Data) -> Result:

@@ -1,8 +1,9 @@
 """From Program + Plan + Target to a Variant.
 
 Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, fill in the
-statements), `host.py` (launches and host loops), `naming.py` (readable loop names), `barriers.py` (the rules of
-barriers), `shapes.py` (what a kernel offers to decide), `default.py` (the default plan).
+statements), `staging.py` (shared copies), `barriers.py` (the rules of barriers), `host.py` (launches and host loops),
+`naming.py` (readable loop names), `shapes.py` (what a kernel offers to decide), `default.py` and `starts.py` (the default
+plan and others worth measuring first).
 
 May import `generator.polyhedral`, `generator.emit` and the value types of `generator`.
 """

@@ -11,6 +11,7 @@ from generator.lowering.naming import loop_names
 from generator.nest import For, If, Instance, Node
 from generator.plan import ScheduleChoice
 from generator.polyhedral.ast import LoopName, box_context, generate
+from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.kernels import KernelPart, schedule_kernels
 from generator.polyhedral.members import coordinate, images, union_of
 from generator.polyhedral.tree import Band, Launch, Sequence, Tree
@@ -21,11 +22,17 @@ from generator.variant import Launch as LaunchOp
 
 @lru_cache(maxsize=64)
 def host_nest(program: Program, choice: ScheduleChoice) -> tuple[Node, ...]:
-    """Loops whose instances are `K<number>` with the values of the kernel's prefix."""
+    """Loops whose instances are `K<number>` with the values of the kernel's prefix.
+
+    Raises:
+        IllegalPlan: isl's loops do not launch what they should.
+    """
     scheduled = schedule_kernels(program, choice)
     launches = [images(k.prefix, k.domain, f"K{n}") for n, k in enumerate(scheduled.kernels)]
     tree = _over_launches(scheduled.host, scheduled.kernels, launches, 0)
-    return generate(tree, union_of(launches), box_context([]), host_names(program, choice))
+    nest = generate(tree, union_of(launches), box_context([]), host_names(program, choice))
+    check_instances(nest, (), values_at((), union_of(launches)))
+    return nest
 
 
 def host_names(program: Program, choice: ScheduleChoice) -> tuple[LoopName, ...]:

@@ -17,9 +17,10 @@ from generator.lowering.staging import LocalArray, copies, into_local, local_arr
 from generator.nest import Assign, Barrier, Copy, For, If, Instance, Node, walk
 from generator.plan import KernelPlan, ScheduleChoice
 from generator.polyhedral.ast import box_context, enter, generate, index_filter, leave
+from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import KernelPart, dimension, schedule_kernels
-from generator.polyhedral.legality import check_kernel, check_threads
+from generator.polyhedral.legality import check_kernel, check_threads, indices
 from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, thread_names
 from generator.polyhedral.staged import check_stage
 from generator.program import Assignment, Program
@@ -79,7 +80,10 @@ def _nest(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKe
     if prefix:
         domain = domain.intersect(index_filter(part.prefix, prefix))
     names = loop_names(mapped.tree, program, [name for name, _, _ in bounds])
-    return generate(mapped.tree, domain, box_context(bounds), names)
+    nest = generate(mapped.tree, domain, box_context(bounds), names)
+    places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"))
+    check_instances(nest, bounds, values_at(places, part.domain))
+    return nest
 
 
 class _Filler:

@@ -1,9 +1,10 @@
 """The only room that knows isl: sets, dependences, the scheduler, schedule trees, legality, AST.
 
 Read in this order: `affine.py`, `wrapping.py` and `original.py` (used by the front end), `flow.py` and `model.py`
-(dependences), `scheduling.py` (isl's scheduler with the Plan's options), `tree.py` (schedule trees as values),
-`kernels.py` (where kernels start and what they access), `mapping.py` (blocks, threads, tiles), `legality.py` (the exact
-check), `ast.py` (loops and expressions out of isl).
+(dependences), `limited.py` (calls that may not end) and `scheduling.py` (isl's scheduler with the Plan's options),
+`tree.py` (schedule trees as values), `kernels.py` (where kernels start), `footprint.py` (arrays worth a shared copy),
+`mapping.py` (blocks, threads, tiles), `legality.py` and `staged.py` (the exact checks), `ast.py` (loops and expressions
+out of isl), `coverage.py` (the exact check of those loops).
 
 isl objects never leave through a public value: Programs, Plans and Variants hold text and our own nodes.
 """

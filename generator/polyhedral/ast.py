@@ -8,6 +8,7 @@ from typing import Any
 
 import islpy as isl
 
+from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Name, Select, Unary
 from generator.linear import simplify
 from generator.nest import For, If, Instance, Node
@@ -42,6 +43,9 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName])
     """Loop nests that run `domain` in the order of `tree`; `context` is what is known of parameters.
 
     `names[d]` belongs to schedule dimension d.
+
+    Raises:
+        IllegalPlan: isl fails (on some conditions with several divisions).
     """
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
     for loop in names:
@@ -50,7 +54,11 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName])
     with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1):
         schedule = to_schedule(tree, domain)
         build = isl.AstBuild.from_context(context).set_iterators(ids)
-        return _nodes(build.node_from_schedule(schedule), notes)
+        try:
+            root = build.node_from_schedule(schedule)
+        except isl.Error as error:
+            raise IllegalPlan(f"isl fails to make loops for this schedule: {error}") from None
+        return _nodes(root, notes)
 
 
 def to_schedule(tree: Tree, domain: Any) -> Any:

@@ -59,12 +59,12 @@ def check_threads(tree: Tree, dependences: Any) -> None:
     Needed beside `check_kernel`, because loops and sequences order what they run within one thread only.
     """
     for level in ("block", "thread"):
-        members = _indices(tree, level)
+        members = indices(tree, level)
         if members:
             _require_same(members, dependences, level)
 
 
-def _indices(tree: Tree, level: str) -> tuple[Any, ...]:
+def indices(tree: Tree, level: str) -> tuple[Any, ...]:
     """Where `tree` runs each instance: its block or thread indices, over all branches; () when it maps none."""
     match tree:
         case Leaf() | Launch():
@@ -72,9 +72,9 @@ def _indices(tree: Tree, level: str) -> tuple[Any, ...]:
         case Mapping(level=here, members=members) if here == level:
             return members
         case Band(child=child) | Stage(child=child) | Mapping(child=child):
-            return _indices(child, level)
+            return indices(child, level)
         case Sequence(filters, children):
-            branches = [tuple(m.intersect_domain(part) for m in _indices(child, level))
+            branches = [tuple(m.intersect_domain(part) for m in indices(child, level))
                         for part, child in zip(filters, children, strict=True)]
             result: list[Any] = []
             for branch in branches:

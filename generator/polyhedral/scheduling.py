@@ -12,7 +12,8 @@ import islpy as isl
 from generator.errors import IllegalPlan
 from generator.plan import ScheduleChoice
 from generator.polyhedral.limited import ChildError, limited
-from generator.polyhedral.model import model
+from generator.polyhedral.members import union_of
+from generator.polyhedral.model import model, sets
 from generator.program import Program
 
 
@@ -64,9 +65,20 @@ def _ask_isl(domain: Any, validity: Any, proximity: Any, choice: ScheduleChoice)
 
 
 def _without_bounds(dependences: Any, domain: Any) -> Any:
-    """The same relation on `domain`, described without the domain's own bounds.
+    """The same relation on `domain`, described without the constant bounds of the loops.
 
     A schedule that respects it respects `dependences`. Constant bounds only burden the scheduler's linear programs:
-    without them heat-3d takes milliseconds instead of minutes.
+    without them heat-3d takes milliseconds instead of minutes. Bounds by other iterators (`j < i`) stay: without
+    them a triangular loop nest (ludcmp, nussinov) seems to contradict itself.
     """
-    return dependences.gist_domain(domain).gist_range(domain)
+    boxes = union_of([_bounding_box(part) for part in sets(domain)])
+    return dependences.gist_domain(boxes).gist_range(boxes)
+
+
+def _bounding_box(points: Any) -> Any:
+    """The smallest isl Set with constant bounds around `points`."""
+    box = isl.Set.universe(points.get_space())
+    for dim in range(points.dim(isl.dim_type.set)):
+        box = box.lower_bound_val(isl.dim_type.set, dim, points.dim_min_val(dim))
+        box = box.upper_bound_val(isl.dim_type.set, dim, points.dim_max_val(dim))
+    return box

@@ -1,0 +1,89 @@
+"""The exact check of generated loops: they run the instances they should, each once, in its block and thread.
+
+isl's AST generation simplifies conditions aggressively; as of isl 0.27 it loses instances of some domains with
+several strides. So the loops are read back as sets and compared with what was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.nest import For, If, Instance, Node
+from generator.polyhedral.affine import Iteration, affine, condition, loop_domain, subtract, top
+from generator.polyhedral.model import maps
+from generator.polyhedral.tree import multi
+
+
+def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, int]], expected: Any) -> None:
+    """Compare the instances that `nodes` run with `expected`.
+
+    The text is read as affine expressions, the same way as the user's C. `bounds` are the parameters (host iterators, block and thread indices) with their least and greatest value;
+    `expected` is the isl UnionMap from instances to the values of the parameters at which they run. Other
+    instances (copies, launches of other kernels) are ignored.
+
+    Raises:
+        IllegalPlan: an instance is missing, is too many, runs at other indices, or runs twice.
+    """
+    wanted = {m.get_tuple_name(isl.dim_type.in_): m for m in maps(expected)}
+    found: dict[str, Any] = {}
+    for instance, at in _executed(nodes, _start(bounds)):
+        if instance.name not in wanted:
+            continue
+        run = _run_at(instance, at)
+        if not run.is_single_valued():
+            raise IllegalPlan(f"the generated loops run an instance of {instance.name} twice")
+        places = run.project_out(isl.dim_type.out, len(bounds), len(at.iterators) - len(bounds))
+        before = found.get(instance.name)
+        if before is not None and not before.is_disjoint(places):
+            raise IllegalPlan(f"the generated loops run an instance of {instance.name} twice")
+        found[instance.name] = places if before is None else before.union(places)
+    for name, places in wanted.items():
+        if name not in found or not places.is_equal(found[name]):
+            raise IllegalPlan(f"isl made loops that do not run what they should of {name}; use other sizes or another "
+                              "schedule")
+
+
+def values_at(members: Sequence[Any], domain: Any) -> Any:
+    """The isl UnionMap from the instances of `domain` to the values of `members`."""
+    if not members:
+        return isl.UnionMap.from_domain(domain)
+    return isl.UnionMap.from_multi_union_pw_aff(multi(members)).intersect_domain(domain)
+
+
+def _start(bounds: Sequence[tuple[str, int, int]]) -> Iteration:
+    """The box of parameter values."""
+    at = top()
+    for name, low, high in bounds:
+        at = at.enter(name)
+        last = len(at.iterators) - 1
+        domain = at.domain.lower_bound_val(isl.dim_type.set, last, isl.Val(low))
+        at = Iteration(at.iterators, domain.upper_bound_val(isl.dim_type.set, last, isl.Val(high)))
+    return at
+
+
+def _executed(nodes: tuple[Node, ...], at: Iteration) -> Iterator[tuple[Instance, Iteration]]:
+    """Every instance node with the iterations in which it is reached."""
+    for node in nodes:
+        match node:
+            case For(iterator, start, test, step, body):
+                yield from _executed(body, loop_domain(at.enter(iterator), start, test, step))
+            case If(test, then, otherwise):
+                region = condition(test, at)
+                yield from _executed(then, at.restrict(region))
+                yield from _executed(otherwise, subtract(at, region))
+            case Instance():
+                yield node, at
+            case _:
+                raise AssertionError("statements are filled in later")
+
+
+def _run_at(instance: Instance, at: Iteration) -> Any:
+    """The isl Map from instances to the iterations (with the parameters in front) that run them."""
+    run = isl.Map.from_domain(at.domain)
+    for argument in instance.arguments:
+        run = run.flat_range_product(isl.Map.from_pw_aff(affine(argument, at)))
+    return run.intersect_domain(at.domain).set_tuple_name(isl.dim_type.out, instance.name).reverse()
