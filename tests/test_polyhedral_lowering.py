@@ -52,7 +52,7 @@ def check(program: Program, rng: np.random.Generator) -> str:
     try:
         plan, variant = lowered_plan(program, choice, rng)
     except IllegalPlan as error:
-        assert "isl " in str(error)  # no schedule, no loops, or loops that lose instances
+        assert "isl " in str(error) or "was given up" in str(error)  # no schedule, no loops, or loops that lose some
         return "isl"
     parts = schedule_kernels(program, choice).kernels
     kernels = tuple(lower_kernel(program, choice, number, plan.kernel(part.statements), TARGET.dialect)

@@ -92,8 +92,8 @@ def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, builder
                 continue
             for dim, (low, high, extent) in enumerate(zip(*touched, shape, strict=True)):
                 if low < 0 or high >= extent:
-                    raise InputError(f"subscript {dim + 1} of `{variable.name}` in `{statement.text}` goes from {low} to "
-                                     f"{high} but the array has {extent} elements in this dimension",
+                    raise InputError(f"subscript {dim + 1} of `{variable.name}` in `{statement.text}` goes from {low} "
+                                     f"to {high} but the array has {extent} elements in this dimension",
                                      Location(file, statement.line))
 
 

@@ -21,9 +21,9 @@ from generator.polyhedral.tree import multi
 def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, int]], expected: Any) -> None:
     """Compare the instances that `nodes` run with `expected`.
 
-    The text is read as affine expressions, the same way as the user's C. `bounds` are the parameters (host iterators, block and thread indices) with their least and greatest value;
-    `expected` is the isl UnionMap from instances to the values of the parameters at which they run. Other
-    instances (copies, launches of other kernels) are ignored.
+    The loops are read as affine expressions, the same way as the user's C. `bounds` are the parameters (host
+    iterators, block and thread indices) with their least and greatest value; `expected` is the isl UnionMap from
+    instances to the values of the parameters at which they run. Other instances (copies) are ignored.
 
     Raises:
         IllegalPlan: an instance is missing, is too many, runs at other indices, or runs twice.

@@ -58,8 +58,7 @@ def _ask_isl(domain: Any, validity: Any, proximity: Any, choice: ScheduleChoice)
             schedule_algorithm=algorithm[choice.algorithm],
             schedule_serialize_sccs=int(choice.serialize_sccs),
             schedule_maximize_band_depth=int(choice.maximize_band_depth),
-            schedule_outer_coincidence=int(choice.outer_coincidence),
-            schedule_treat_coalescing=0):  # it reasons about sizes: with constant ones it takes minutes on heat-3d
+            schedule_outer_coincidence=int(choice.outer_coincidence)):
         text = limited(lambda: str(constraints.compute_schedule()), "scheduling with these options")
     return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
 
