@@ -22,6 +22,7 @@ from generator.reading import read_problem
 from generator.target import Target
 
 SUITE = Path(__file__).parents[1] / "suites" / "polybench"
+_BLOCKS = ((), (16,), (16, 16), (4, 8, 16))
 TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True, False)
 
 
@@ -32,7 +33,7 @@ def plans(program: Program) -> Iterator[Plan]:
         for shared in (False, True):
             for unroll in (1, 4):
                 yield Plan(base.schedule, tuple(
-                    replace(k, tile=(tile,) * len(k.tile), block=(16,) * len(k.block), shared=shared,
+                    replace(k, tile=(tile,) * len(k.tile), block=_BLOCKS[len(k.block)], shared=shared,
                             inner_tile=32 if shared else 1, unroll=unroll) for k in base.kernels))
 
 
