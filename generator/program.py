@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, TypeAlias
 
 from generator.expr import Expr, Load
@@ -46,10 +47,7 @@ class Array:
     @property
     def elements(self) -> int:
         """The number of elements (1 for a scalar)."""
-        total = 1
-        for extent in self.extents:
-            total *= extent
-        return total
+        return prod(self.extents)
 
     @property
     def bytes(self) -> int:

@@ -6,6 +6,8 @@ cut to the tile, shared memory wherever the copies fit, no unrolling.
 
 from __future__ import annotations
 
+from math import prod
+
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
@@ -31,14 +33,7 @@ def _kernel(shape: KernelShape, target: Target) -> KernelPlan:
 
 def _fit(block: tuple[int, ...], target: Target) -> tuple[int, ...]:
     """Halve the outermost size until the device allows the block."""
-    while _threads(block) > target.max_threads:
+    while prod(block) > target.max_threads:
         largest = block.index(max(block))
         block = (*block[:largest], block[largest] // 2, *block[largest + 1:])
     return block
-
-
-def _threads(block: tuple[int, ...]) -> int:
-    total = 1
-    for size in block:
-        total *= size
-    return total

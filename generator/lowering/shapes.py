@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from generator.errors import IllegalPlan
 from generator.lowering.kernel import lower_kernel
 from generator.plan import KernelPlan, ScheduleChoice
 from generator.polyhedral.footprint import StagedArray, stage_points
 from generator.polyhedral.kernels import schedule_kernels
-from generator.polyhedral.limited import ChildError, limited
+from generator.polyhedral.limited import limited
 from generator.polyhedral.tree import Band, Sequence, Tree
 from generator.program import ELEMENT_BYTES, Program
 
@@ -38,10 +39,7 @@ class KernelShape:
         total = 0
         for footprint, element, tiled in self.staged:
             inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
-            elements = 1
-            for size in footprint.sizes(outer, inner):
-                elements *= size
-            total += elements * element
+            total += prod(footprint.sizes(outer, inner)) * element
         return total
 
 
@@ -69,11 +67,18 @@ def _may_wait(program: Program, choice: ScheduleChoice, number: int) -> bool:
     part = schedule_kernels(program, choice).kernels[number]
     count = len(part.parallel)
     plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, True, TYPICAL_TILE)
+
+    def refusal() -> str:
+        try:
+            lower_kernel(program, choice, number, plan, "opencl")
+        except IllegalPlan as error:
+            return str(error)
+        return ""
+
     try:
-        limited(lambda: lower_kernel(program, choice, number, plan, "opencl").kernel.name, "generating a kernel")
-    except (IllegalPlan, ChildError):
+        return not limited(refusal, "generating a kernel")
+    except IllegalPlan:  # it would take for ever
         return False
-    return True
 
 
 def _has_loop(tree: Tree) -> bool:

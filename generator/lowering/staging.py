@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from generator.expr import Binary, Expr, Load, Name
 from generator.linear import combination, simplify
@@ -29,10 +30,7 @@ class LocalArray:
     @property
     def bytes(self) -> int:
         """Size in bytes."""
-        total = ELEMENT_BYTES[self.type]
-        for size in self.sizes:
-            total *= size
-        return total
+        return ELEMENT_BYTES[self.type] * prod(self.sizes)
 
 
 def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
