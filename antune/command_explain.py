@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +20,11 @@ from antune.options import (
     Sources,
     parse_scoped,
 )
+
+if TYPE_CHECKING:
+    from generator.plan import Plan
+    from generator.program import Program
+    from generator.target import Target
 
 PlanFile = Annotated[Path | None, typer.Option("--plan", metavar="PLAN.json", show_default=False,
                                                help="A plan, e.g. best.json of a run. Default: the default plan.")]
@@ -46,4 +52,23 @@ def explain(file: SourceFile, plan_file: PlanFile = None, include: IncludeDirs =
     target = find_device(device).target
     program = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters),
                            0).program
-    print(explain_plan(program, plan or default_plan(program, target), target))
+    plan = plan or default_plan(program, target)
+    print(explain_plan(program, plan, target))
+    print("\n".join(_static_model(program, plan, target)))
+
+
+def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:
+    """The static metrics of the kernels and of the program, one line each."""
+    from generator.lowering.facts import kernel_facts
+    from metrics.device_model import device_model
+    from metrics.static_model import static_metrics
+
+    metrics = static_metrics(kernel_facts(program, plan, target), device_model(target))
+    yield "== Static model (0 to 1, 1 is the device's peak; metrics/static_model.py defines the metrics)"
+    for kernel in metrics.kernels:
+        yield f"{kernel.name} {{{', '.join(kernel.statements)}}}: {_listed(kernel.values)}"
+    yield f"all kernels, weighted by work: {_listed(metrics.values)}"
+
+
+def _listed(values: tuple[tuple[str, float], ...]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in values)

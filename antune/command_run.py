@@ -42,11 +42,22 @@ class SpaceChoice(StrEnum):
     paper = "paper"
 
 
+class LevelChoice(StrEnum):
+    """How much of the schedule is searched."""
+
+    o1 = "o1"
+    o2 = "o2"
+
+
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
                                        "pheromone) or `random`.")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, or those of "
                                                   "the Coding Ants `paper`.")]
+LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides which statements share loops: the "
+                                                  "compiler (`o1`) or the search (`o2`).")]
+StrictFloat = Annotated[bool, typer.Option("--strict-float", help="Never change the order of floating-point sums: no "
+                                           "parallel reductions of float and double.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to keep the run. Default: "
                                           "antune-runs/NAME-N.", show_default=False)]
 
@@ -55,7 +66,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None,
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
          evaluations: Evaluations = None, minutes: Minutes = None, seed: Seed = 0, device: Device = None,
-         space: SpaceOption = SpaceChoice.wide, out: Out = None) -> None:
+         space: SpaceOption = SpaceChoice.wide, level: LevelOption = LevelChoice.o1, strict_float: StrictFloat = False,
+         out: Out = None) -> None:
     """Search for fast code for the loops of a C file.
 
     The file is compiled and run once as it is: that gives the real inputs, the expected results and the
@@ -74,7 +86,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
     options = RunOptions(str(scoped.file), scoped.compilation, make_budget(evaluations, iterations, minutes),
-                         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, device, space.value)
+                         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, device, space.value,
+                         level.value, strict_float)
     directory = out or next_directory(RUNS_ROOT, file.stem)
     with make_reporter() as reporter:
         finish = _guarded(lambda: run(options, directory, reporter), directory)

@@ -10,6 +10,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 
 SpaceName: TypeAlias = Literal["wide", "paper"]
+LevelName: TypeAlias = Literal["o1", "o2"]
 DEFAULT_ITERATIONS = 5
 MOST_ANTS = 100_000
 
@@ -72,7 +73,8 @@ def make_budget(evaluations: int | None, iterations: int | None, minutes: float 
 class RunOptions:
     """Everything that a run is a function of, beside the device and the machine.
 
-    `file` is absolute. `device` is the user's selector (None: the best one found).
+    `file` is absolute. `device` is the user's selector (None: the best one found). `level` says who decides which
+    statements share loops (o1: isl's scheduler, o2: the search); `strict_float` keeps the order of floating sums.
     """
 
     file: str
@@ -86,6 +88,8 @@ class RunOptions:
     seed: int = 0
     device: str | None = None
     space: SpaceName = "wide"
+    level: LevelName = "o1"
+    strict_float: bool = False
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

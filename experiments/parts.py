@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import assert_never
 
-from experiments.options import RunOptions, SpaceName
+from experiments.options import RunOptions
 from experiments.records import RunInfo
 from explorer.base import Explorer
 from generator.errors import InputError
@@ -33,7 +34,7 @@ class Parts:
     read_problem: Callable[[RunOptions], Problem]
     check_explorer: Callable[[str], None]
     check_device: Callable[[str], None]
-    make_space: Callable[[Program, Target, SpaceName], Space]
+    make_space: Callable[[Program, Target, RunOptions], Space]
     make_explorer: Callable[[str, Space, int, Sequence[Plan]], Explorer]
     start_plans: Callable[[Program, Target], Sequence[Plan]]
     default_plan: Callable[[Program, Target], Plan]
@@ -54,11 +55,24 @@ def _check_explorer(name: str) -> None:
         raise InputError(f"unknown explorer {name!r}; use one of {', '.join(EXPLORERS)}")
 
 
-def _make_space(program: Program, target: Target, name: SpaceName) -> Space:
+def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from generator.lowering.shapes import kernel_shapes
+    from generator.polyhedral.partition import level
+    from generator.polyhedral.reductions import parallel_reductions
     from graph.o1 import make_o1_space
+    from graph.o2 import make_o2_space
 
-    return make_o1_space(lru_cache(lambda choice: kernel_shapes(program, choice)), target, name == "wide")
+    shapes = lru_cache(lambda schedule: kernel_shapes(program, schedule))
+    reductions = parallel_reductions(program, options.strict_float)
+    wide = options.space == "wide"
+    match options.level:
+        case "o1":
+            return make_o1_space(shapes, target, wide, reductions)
+        case "o2":
+            levels = lru_cache(lambda reduced, path: level(program, reduced, path))
+            return make_o2_space(shapes, levels, target, wide, reductions)
+        case _:
+            assert_never(options.level)
 
 
 def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Plan]) -> Explorer:

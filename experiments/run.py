@@ -112,7 +112,7 @@ def _hash(source: bytes) -> str:
 def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter,
              parts: Parts) -> Finish:
     options = info.options
-    space = parts.make_space(info.program, info.device.target, options.space)
+    space = parts.make_space(info.program, info.device.target, options)
     starts = parts.start_plans(info.program, info.device.target)
     explorer = parts.make_explorer(options.explorer, space, options.seed, starts)
     default = parts.default_plan(info.program, info.device.target)

@@ -135,8 +135,11 @@ def reproduce_command(info: RunInfo) -> str:
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
               ("--ants", options.ants), ("--iterations", options.budget.iterations),
               ("--evaluations", options.budget.evaluations), ("--minutes", options.budget.minutes),
-              ("--seed", options.seed), ("--device", options.device), ("--space", options.space))
+              ("--seed", options.seed), ("--device", options.device), ("--space", options.space),
+              ("--level", options.level))
     for flag, single_value in single:
         if single_value is not None:
             words += [flag, str(single_value)]
+    if options.strict_float:
+        words.append("--strict-float")
     return shlex.join(words)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import assert_never
 
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
@@ -13,8 +14,26 @@ def describe_plan(plan: Plan) -> tuple[str, ...]:
     return (describe_schedule(plan.schedule), *(describe_kernel(kernel) for kernel in plan.kernels))
 
 
-def describe_schedule(choice: ScheduleChoice) -> str:
-    """`schedule: pluto, strongly connected components together, ...`."""
+def describe_schedule(schedule: Schedule) -> str:
+    """`schedule: pluto, strongly connected components together, ...` or `schedule: S0 S1 | S2`."""
+    reduced = f"; parallel reductions: {' '.join(schedule.reductions)}" if schedule.reductions else ""
+    match schedule:
+        case ScheduleChoice():
+            return _describe_choice(schedule) + reduced
+        case Partition(groups):
+            return "schedule: " + " | ".join(_describe_group(group) for group in groups) + reduced
+        case _:
+            assert_never(schedule)
+
+
+def _describe_group(group: Group) -> str:
+    """`S0 S1`, or `(S0 | S1)` for parts in loops of their own inside the shared ones."""
+    if not group.parts:
+        return " ".join(group.statements)
+    return "(" + " | ".join(_describe_group(part) for part in group.parts) + ")"
+
+
+def _describe_choice(choice: ScheduleChoice) -> str:
     sccs = "each strongly connected component on its own" if choice.serialize_sccs else "components fused"
     depth = "" if choice.serialize_sccs else (
         ", deepest bands" if choice.maximize_band_depth else ", bands as they come")
@@ -33,6 +52,16 @@ def describe_kernel(kernel: KernelPlan) -> str:
         parts.append(f"unrolled by {kernel.unroll}")
     if kernel.points_inside:
         parts.append("points inside sequential loops")
+    if kernel.order:
+        parts.append(f"dimension {kernel.order[-1]} along x")
+    if kernel.padding:
+        parts.append(f"rows padded by {kernel.padding}")
+    if kernel.registers:
+        parts.append("results in registers")
+    if kernel.combine != "atomic":
+        parts.append({"shared": "blocks combine in shared memory", "shuffle": "warps combine by shuffles"}[kernel.combine])
+    if kernel.exchange:
+        parts.append("atomic stores")
     return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
 
 

@@ -8,9 +8,11 @@ from generator.emit.cstyle import Printer
 from generator.expr import Expr
 from generator.lowering import lower
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import KernelPlan, Plan
+from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.model import maps, model
+from generator.polyhedral.partition import level
+from generator.polyhedral.reductions import reducible
 from generator.program import Program
 from generator.target import Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
@@ -24,7 +26,8 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
     """
     variant = lower(program, plan, target)
     sections = (("Program", _program(program)), ("Statements", _statements(program)),
-                ("Dependences", _dependences(program)), ("Schedule", _schedule(program, plan)),
+                ("Dependences", _dependences(program)),
+                ("Strongly connected components", _components(program, plan)), ("Schedule", _schedule(program, plan)),
                 ("Kernels", _kernels(program, plan)), ("Host program", host_lines(variant.host)),
                 ("Device code", variant.source.splitlines()))
     return "\n".join(line for title, lines in sections for line in (f"== {title}", *lines, ""))
@@ -38,7 +41,8 @@ def _program(program: Program) -> Iterator[str]:
              "temp": "local to the SCoP"}
     for array in program.arrays:
         extents = "".join(f"[{n}]" for n in array.extents)
-        yield f"  {array.type} {array.name}{extents}: {words[array.role]}"
+        along = f"; expanded along {', '.join(array.expanded)} (its values never cross these loops)"
+        yield f"  {array.type} {array.name}{extents}: {words[array.role]}{along if array.expanded else ''}"
 
 
 def _statements(program: Program) -> Iterator[str]:
@@ -56,11 +60,36 @@ def _dependences(program: Program) -> Iterator[str]:
 
 
 def _schedule(program: Program, plan: Plan) -> Iterator[str]:
-    choice = plan.schedule
-    yield (f"algorithm {choice.algorithm}; SCCs {'one after the other' if choice.serialize_sccs else 'fused if legal'};"
-           f" maximize band depth: {'yes' if choice.maximize_band_depth else 'no'}; outer coincidence: "
-           f"{'yes' if choice.outer_coincidence else 'no'}")
-    yield schedule_kernels(program, choice).schedule
+    match plan.schedule:
+        case ScheduleChoice() as choice:
+            yield (f"algorithm {choice.algorithm}; SCCs "
+                   f"{'one after the other' if choice.serialize_sccs else 'fused if legal'}; maximize band depth: "
+                   f"{_yes(choice.maximize_band_depth)}; outer coincidence: {_yes(choice.outer_coincidence)}")
+        case Partition(groups):
+            yield "statements that share loops, in order: " + "; ".join(_group(group) for group in groups)
+    if plan.schedule.reductions:
+        yield f"updates in any order (parallel reductions): {', '.join(plan.schedule.reductions)}"
+    yield schedule_kernels(program, plan.schedule).schedule
+
+
+def _yes(flag: bool) -> str:
+    return "yes" if flag else "no"
+
+
+def _group(group: Group) -> str:
+    parts = f" (inside: {'; '.join(_group(part) for part in group.parts)})" if group.parts else ""
+    return f"{{{', '.join(group.statements)}}}{parts}"
+
+
+def _components(program: Program, plan: Plan) -> Iterator[str]:
+    """The strongly connected components, and what runs in parallel in each of them alone."""
+    found = level(program, plan.schedule.reductions, ())
+    for number, component in enumerate(found.components):
+        after = sorted({a for a, b in found.before if b == number})
+        order = f"; after {', '.join(str(a) for a in after)}" if after else ""
+        yield f"{number}: {', '.join(component.statements)}; {component.parallel} parallel loop(s) outermost{order}"
+    names = reducible(program)
+    yield f"reductions (their updates may change places): {', '.join(names) or 'none'}"
 
 
 def _kernels(program: Program, plan: Plan) -> Iterator[str]:
@@ -69,6 +98,7 @@ def _kernels(program: Program, plan: Plan) -> Iterator[str]:
 
 
 def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
+    shape = shape.ordered(plan.order)
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"
@@ -76,11 +106,20 @@ def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
         yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
                f"{tile // block} point(s) per thread")
     if shape.shareable:
-        where = f"in shared memory ({shape.shared_bytes(plan.tile, plan.inner_tile)} bytes)" if plan.shared else \
+        size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding)
+        where = f"in shared memory ({size} bytes, rows padded by {plan.padding})" if plan.shared else \
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
+    if shape.kept:
+        yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"
+    if shape.reduces:
+        ways = {"atomic": "each thread updates atomically", "shared": "a block combines in shared memory",
+                "shuffle": "warps combine by shuffles"}
+        yield f"    several threads reduce into one element: {ways[plan.combine]}"
     order = "inside" if plan.points_inside else "around"
     yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
+    if plan.exchange:
+        yield "    stores by atomic exchange"
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:

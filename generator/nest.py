@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from generator.expr import Expr, Load
+from generator.expr import Binary, Call, Expr, Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,45 @@ class Copy:
     above: tuple[bool, ...]
 
 
-Node: TypeAlias = For | If | Instance | Assign | Barrier | Copy
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A variable of this thread, or an array of `sizes`; with constant subscripts it lives in registers."""
+
+    name: str
+    type: str
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """`target = target operator value`, in one step with regard to all threads; operator "=" stores `value`."""
+
+    target: Load
+    operator: str
+    value: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """`variable` becomes the `operator` of its values in all `lanes` neighbouring threads of a sub-group (warp)."""
+
+    variable: Load
+    operator: str
+    type: str
+    lanes: int
+
+
+Node: TypeAlias = For | If | Instance | Assign | Barrier | Copy | Declare | Atomic | Shuffle
+
+
+def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
+    """`target = target operator value` as an assignment."""
+    if operator in ("+", "*"):
+        return Assign(target, operator, value)
+    if kind in ("float", "double"):
+        return Assign(target, "", Call(f"f{operator}{'f' if kind == 'float' else ''}", (target, value)))
+    return Assign(target, "", Binary(operator, target, value))
 
 
 def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:

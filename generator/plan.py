@@ -15,16 +15,43 @@ from typing import Any, Literal, TypeAlias, get_args
 from generator.errors import InputError
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
+Combine: TypeAlias = Literal["atomic", "shared", "shuffle"]
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleChoice:
-    """How the isl scheduler is asked to schedule (the O1 decisions of Coding Ants)."""
+    """How the isl scheduler is asked to schedule (the O1 decisions of Coding Ants).
+
+    `reductions` (sorted) names statements whose own updates may run in any order: their loops become parallel.
+    """
 
     algorithm: Algorithm = "pluto"
     serialize_sccs: bool = False
     maximize_band_depth: bool = True
     outer_coincidence: bool = True
+    reductions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Statements that share loops (sorted names), and the order of the loop nests inside these loops.
+
+    No `parts`: the scheduler decides what is below the shared loops.
+    """
+
+    statements: tuple[str, ...]
+    parts: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Which statements share loops, in order of execution (the O2 decisions of Coding Ants); `reductions` as above."""
+
+    groups: tuple[Group, ...]
+    reductions: tuple[str, ...] = ()
+
+
+Schedule: TypeAlias = ScheduleChoice | Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +60,15 @@ class KernelPlan:
 
     `tile[d]` and `block[d]` belong to the parallel dimension d, outermost first (the last one is the device's
     x); each thread computes `tile / block` points per dimension, cyclically, so that neighbours stay coalesced.
+    `order` permutes the parallel dimensions of the schedule before that (empty: as they are).
     `inner_tile` is the tile size of the sequential members of the kernel's band (1: untiled).
-    `shared` copies arrays with reuse to shared (local) memory. `unroll` is the factor of the innermost loops.
-    `points_inside` runs the loops over a thread's points inside its sequential loops instead of around them: what a
-    sequential step loads then serves all points.
+    `shared` copies arrays with reuse to shared (local) memory; `padding` makes the rows of the copies longer by so many
+    elements, against bank conflicts. `registers` keeps the elements that a thread updates in registers until its end.
+    `unroll` is the factor of the innermost loops. `points_inside` runs the loops over a thread's points inside its
+    sequential loops instead of around them: what a sequential step loads then serves all points.
+    `combine` says how the threads of a block add up what they reduce together: each on its own by atomic updates,
+    through shared memory, or by shuffles within a sub-group (warp).
+    `exchange` stores by atomic exchange.
     """
 
     statements: tuple[str, ...]
@@ -46,13 +78,18 @@ class KernelPlan:
     inner_tile: int = 1
     unroll: int = 1
     points_inside: bool = False
+    order: tuple[int, ...] = ()
+    padding: int = 0
+    registers: bool = False
+    combine: Combine = "atomic"
+    exchange: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A complete set of decisions. `kernels` is sorted by statements."""
 
-    schedule: ScheduleChoice
+    schedule: Schedule
     kernels: tuple[KernelPlan, ...]
 
     def kernel(self, statements: tuple[str, ...]) -> KernelPlan:
@@ -83,28 +120,50 @@ def plan_from_json(text: str) -> Plan:
     except json.JSONDecodeError as error:
         raise InputError(f"the plan is not JSON: {error}") from None
     _check_fields(data, Plan, "plan")
-    schedule = data["schedule"]
-    _check_fields(schedule, ScheduleChoice, "plan.schedule")
-    _require(schedule, "plan.schedule", ("algorithm",), get_args(Algorithm).__contains__,
-             f"one of {', '.join(get_args(Algorithm))}")
-    _require(schedule, "plan.schedule", ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag,
-             "true or false")
     _require(data, "plan", ("kernels",), lambda value: isinstance(value, list), "a list of kernels")
     kernels = []
     for number, kernel in enumerate(data["kernels"]):
         _check_fields(kernel, KernelPlan, f"plan.kernels[{number}]")
         kernels.append(_kernel(kernel, f"plan.kernels[{number}]"))
-    return Plan(ScheduleChoice(**schedule), tuple(sorted(kernels, key=lambda k: k.statements)))
+    return Plan(_schedule(data["schedule"], "plan.schedule"), tuple(sorted(kernels, key=lambda k: k.statements)))
+
+
+def _schedule(data: Any, where: str) -> Schedule:
+    if isinstance(data, dict) and "groups" in data:
+        _check_fields(data, Partition, where)
+        _require(data, where, ("reductions",), _names, "a list of statement names")
+        return Partition(_groups(data, "groups", where), tuple(sorted(data.get("reductions", ()))))
+    _check_fields(data, ScheduleChoice, where)
+    _require(data, where, ("algorithm",), get_args(Algorithm).__contains__, f"one of {', '.join(get_args(Algorithm))}")
+    _require(data, where, ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag, "true or false")
+    _require(data, where, ("reductions",), _names, "a list of statement names")
+    return ScheduleChoice(**(data | {"reductions": tuple(sorted(data.get("reductions", ())))}))
+
+
+def _groups(data: dict[str, Any], name: str, where: str) -> tuple[Group, ...]:
+    _require(data, where, (name,), lambda value: isinstance(value, list), "a list of groups of statements")
+    groups = []
+    for number, group in enumerate(data.get(name, ())):
+        place = f"{where}.{name}[{number}]"
+        _check_fields(group, Group, place)
+        _require(group, place, ("statements",), _names, "a list of statement names")
+        groups.append(Group(tuple(sorted(group["statements"])), _groups(group, "parts", place)))
+    return tuple(groups)
 
 
 def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     _require(data, where, ("statements",), _names, "a list of statement names")
     _require(data, where, ("tile", "block"), _sizes, "a list of positive integers, one per parallel dimension")
     _require(data, where, ("inner_tile", "unroll"), _positive, "a positive integer")
-    _require(data, where, ("shared", "points_inside"), _flag, "true or false")
+    _require(data, where, ("shared", "points_inside", "registers", "exchange"), _flag, "true or false")
+    _require(data, where, ("padding",), lambda value: value == 0 or _positive(value), "0 or a positive integer")
+    _require(data, where, ("combine",), get_args(Combine).__contains__, f"one of {', '.join(get_args(Combine))}")
     if len(data["tile"]) != len(data["block"]):
         raise InputError(f"{where}: tile and block have different lengths")
-    sequences = {name: tuple(data[name]) for name in ("statements", "tile", "block")}
+    _require(data, where, ("order",), lambda value: value in ([], ()) or (
+        isinstance(value, list) and sorted(value) == list(range(len(data["tile"])))),
+        "a permutation of the dimensions' numbers")
+    sequences = {name: tuple(data[name]) for name in ("statements", "tile", "block", "order") if name in data}
     return KernelPlan(**(data | sequences))
 
 

@@ -32,12 +32,14 @@ class Array:
 
     `role`: `in` is only read; `out` is written and none of its elements is live at the entry; `inout` is
     written and some element is live at the entry; `temp` is local to the SCoP (neither live in nor out).
+    `expanded` names the loops whose iterations have copies of their own: the leading dimensions.
     """
 
     name: str
     type: ElementType
     extents: tuple[int, ...]
     role: Role
+    expanded: tuple[str, ...] = ()
 
     @property
     def by_value(self) -> bool:
@@ -66,11 +68,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`target op= value` (`op` is "" for a plain assignment, else + - * / ...)."""
+    """`target op= value` (`op` is "" for a plain assignment, else + - * / ...), if `guard` (if any) is not 0."""
 
     target: Load
     op: str
     value: Expr
+    guard: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from generator.errors import InputError
 from generator.frontend_c.extract import extract, needed_extents
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
+from generator.polyhedral.expansion import expand
 from generator.problem import Problem, Reference
 from generator.program import Program
 
@@ -18,7 +19,7 @@ _INT_MAX = 2**31 - 1
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
                  overrides: Mapping[str, int], seed: int) -> Problem:
-    """Read the SCoP of `file`, run the original program once, and build the model with all sizes bound.
+    """Read the SCoP of `file`, run the original program once, and build the model with all sizes bound, expanded.
 
     `overrides` gives values to parameters when there is no `main` to take them from.
 
@@ -27,9 +28,9 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     """
     source = read_scop(file, compilation, function, scop)
     captured = capture(source, overrides, lambda values: needed_extents(source, values), seed)
-    program = extract(source, captured.parameters, captured.extents)
+    program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
-    names = {array.name for array in program.arrays}
+    names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held
     inputs = {name: value for name, value in captured.reference.inputs.items() if name in names}
     outputs = {a.name: captured.reference.outputs[a.name] for a in program.outputs}
     reference = captured.reference

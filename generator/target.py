@@ -10,7 +10,10 @@ Dialect: TypeAlias = Literal["opencl", "cuda"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z."""
+    """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z.
+
+    `sub_group`: threads that can exchange values by shuffles (a warp); 0: the device has no shuffles.
+    """
 
     name: str
     dialect: Dialect
@@ -20,3 +23,4 @@ class Target:
     compute_units: int
     fp64: bool
     shares_host_cores: bool
+    sub_group: int = 0

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan, Schedule
 from generator.problem import Problem
 from generator.target import Target
 from metrics.outcome import (
@@ -75,12 +75,12 @@ class DeterministicRunner:
                      plan.digest, hopeless, NOTHING)
 
 
-def schedule_factor(schedule: ScheduleChoice, salt: str) -> float:
+def schedule_factor(schedule: Schedule, salt: str) -> float:
     """How much a schedule slows the whole program down (1: not at all); which one is best depends on `salt`."""
     return 1 + 0.3 * _uniform(salt, "schedule", repr(schedule))
 
 
-def kernel_ms(kernel: KernelPlan, schedule: ScheduleChoice, salt: str) -> float:
+def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
     """The pretended time of one kernel in milliseconds."""
     name = ",".join(kernel.statements)
     work_ms = 1 + 9 * _uniform(salt, name, "work")

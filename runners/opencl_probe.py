@@ -12,6 +12,8 @@ from runners.base import DeviceInfo
 from runners.messages import Answer, Handler, Report
 
 SHORT_NAMES = {"Portable Computing Language": "PoCL", "Intel(R) OpenCL": "Intel OpenCL"}
+SUB_GROUP = 32  # the size kernels ask for: that of a warp
+SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing
 
 
@@ -58,10 +60,12 @@ def _describe(platform: cl.Platform, device: cl.Device, taken: list[str]) -> Dev
 
 def _target(device: cl.Device) -> Target:
     x, y, z = [*device.max_work_item_sizes, 1, 1, 1][:3]
+    extensions = device.extensions.split()
     return Target(name=device.name.strip(), dialect="opencl", max_threads=device.max_work_group_size,
                   max_block=(x, y, z), local_bytes=device.local_mem_size,
-                  compute_units=device.max_compute_units, fp64="cl_khr_fp64" in device.extensions.split(),
-                  shares_host_cores=bool(device.type & cl.device_type.CPU))
+                  compute_units=device.max_compute_units, fp64="cl_khr_fp64" in extensions,
+                  shares_host_cores=bool(device.type & cl.device_type.CPU),
+                  sub_group=SUB_GROUP if SHUFFLES <= set(extensions) else 0)
 
 
 def _rank(info: DeviceInfo) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.options import Budget, RunOptions, SpaceName
+from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS, Parts
 from experiments.records import Result, RunInfo
 from experiments.store import utc_now
@@ -36,7 +36,7 @@ REFERENCE = Reference({"A": np.ones(8), "x": np.array(3.0)}, {"A": np.full(8, 7.
                       "cc 1.0", ())
 
 
-def toy_space(_program: Program, _target: Target, _name: SpaceName) -> Space:
+def toy_space(_program: Program, _target: Target, _options: RunOptions) -> Space:
     """Tiles, blocks and unrolling of one kernel: 140 plans."""
 
     def space(chooser: Chooser) -> Plan:

@@ -9,6 +9,7 @@ import pytest
 from generator.expr import Cast, Int, Load, Name
 from generator.frontend_c.preprocess import blank_other_bodies, without_assembly
 from generator.frontend_c.source import Compilation
+from generator.polyhedral.expansion import expand
 from generator.reading import read_problem
 from tests.support_programs import instances, isl_set, program_of, scop, write_c
 
@@ -112,7 +113,7 @@ def test_a_file_full_of_oddities() -> None:
 def test_the_same_file_is_run_for_its_data(tmp_path: Path) -> None:
     problem = read_problem(write_c(ODD, tmp_path), Compilation(), None, None, {}, 0)
     assert problem.reference.origin == "capture"
-    assert problem.program.statements == program_of(ODD, VALUES).statements
+    assert problem.program.statements == expand(program_of(ODD, VALUES)).statements
 
 
 # SCoP text and the instances of its statements S0, S1, ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.errors import IllegalPlan
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.target import Target
+from graph.kernels import Shape
 from graph.ladders import PAPER, WIDE, Ladders, caps, geometry
-from graph.o1 import Shape, make_o1_space, preferences_of
+from graph.o1 import make_o1_space, preferences_of
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
 from graph.prefixes import PrefixTree
@@ -33,8 +34,13 @@ class FakeShape:
     extents: tuple[int, ...]
     shareable: tuple[str, ...] = ("A",)
     sequential: bool = True
+    kept: tuple[tuple[int, ...], ...] = ()
+    reduces: bool = False
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int) -> int:
+    def ordered(self, order: tuple[int, ...]) -> FakeShape:
+        return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
         return 4 * math.prod(tile) * inner_tile
 
 
@@ -78,15 +84,17 @@ def test_every_plan_keeps_all_limits(
         walk = graph.walk(space, uniform(np.random.default_rng((seed, k))))
         assert walk is not None
         [kernel] = walk.plan.kernels
-        check_sizes(kernel, shape, target, ladders)
+        turned = shape.ordered(kernel.order)
+        check_sizes(kernel, turned, target, ladders)
         threads = math.prod(kernel.block)
         assert threads >= (1 if wide and target.shares_host_cores else min(32, most))
         assert wide or not kernel.points_inside
         assert not kernel.points_inside or (sequential and kernel.tile != kernel.block)
         assert kernel.unroll in ((1, 2, 4, 8) if sequential or kernel.tile != kernel.block else (1,))
-        assert kernel.inner_tile == (32 if kernel.shared else 1)
+        assert kernel.inner_tile == 1 or (sequential and kernel.inner_tile > kernel.unroll)
+        assert wide or (kernel.order, kernel.padding, kernel.registers) == ((), 0, False)
         if kernel.shared:
-            assert shape.shared_bytes(kernel.tile, 32) <= target.local_bytes
+            assert turned.shared_bytes(kernel.tile, kernel.inner_tile, kernel.padding) <= target.local_bytes
     assert not any(node.pruned.any() for node in graph.nodes.values())
 
 
@@ -121,7 +129,8 @@ def test_all_sizes_that_fit_are_reached() -> None:
     found, graph, tree = set(), OptimizationGraph(), PrefixTree()
     while (walk := graph.walk(space, first, tree)) is not None:
         tree.close(graph.path(walk))
-        found.add((walk.plan.kernels[0].tile, walk.plan.kernels[0].block))
+        if not walk.plan.kernels[0].order:
+            found.add((walk.plan.kernels[0].tile, walk.plan.kernels[0].block))
     y, x = (1, 2, 4, 8), (8, 16, 32, 64)
     sizes = [((ty, tx), (by, bx)) for ty in y for tx in x for by in y for bx in x if by <= ty and bx <= tx]
     assert found == {(tile, block) for tile, block in sizes if math.prod(block) >= 32}
@@ -129,7 +138,7 @@ def test_all_sizes_that_fit_are_reached() -> None:
 
 def test_tiny_kernels_run_with_the_threads_they_have() -> None:
     [walk] = random_walks(same_for_all(FakeShape(("S",), (3, 2))), 1)
-    assert walk.plan.kernels[0].tile == walk.plan.kernels[0].block == (4, 2)
+    assert sorted(walk.plan.kernels[0].tile) == sorted(walk.plan.kernels[0].block) == [2, 4]
     [walk] = random_walks(same_for_all(FakeShape(("S",), ())), 1)
     assert walk.plan.kernels[0].tile == walk.plan.kernels[0].block == ()
 
@@ -150,20 +159,23 @@ def test_order_of_decisions() -> None:
     names = [choice.decision.name for choice in walk.choices]
     assert names[:4] == ["algorithm", "serialize SCCs", "maximize band depth", "outer coincidence"]
     of_s = [choice.decision.name for choice in walk.choices if choice.decision.subject == ("S",)]
-    assert of_s == ["outer tile size x", "thread block size x", "outer tile size y", "thread block size y",
-                    "unroll factor", "points inside sequential loops", "shared memory"]
+    assert of_s == ["x dimension", "outer tile size x", "thread block size x", "outer tile size y",
+                    "thread block size y", "unroll factor", "points inside sequential loops", "shared memory",
+                    "inner tile size", "atomic store"]
     assert [kernel.statements for kernel in walk.plan.kernels] == [("S",), ("T",)]
 
 
 def test_band_depth_is_asked_only_where_components_are_not_serialized() -> None:
     for walk in random_walks(same_for_all(FakeShape(("S",), (100,))), 40):
         asked = {choice.decision.name for choice in walk.choices}
+        assert isinstance(walk.plan.schedule, ScheduleChoice)
         assert ("maximize band depth" in asked) != walk.plan.schedule.serialize_sccs
         assert walk.plan.schedule.maximize_band_depth or not walk.plan.schedule.serialize_sccs
 
 
 def test_a_kernel_shares_its_nodes_between_schedules_and_splits_them_where_its_shape_differs() -> None:
-    def shapes(choice: ScheduleChoice) -> Sequence[Shape]:
+    def shapes(choice: Schedule) -> Sequence[Shape]:
+        assert isinstance(choice, ScheduleChoice)
         outer = 8 if choice.algorithm == "feautrier" else 1000
         return (FakeShape(("S",), (outer, 1000)), FakeShape(("T",), (1000,)))
 
@@ -177,14 +189,15 @@ def test_a_kernel_shares_its_nodes_between_schedules_and_splits_them_where_its_s
 
 
 def test_a_schedule_that_isl_does_not_find_is_a_dead_end() -> None:
-    def shapes(choice: ScheduleChoice) -> Sequence[Shape]:
+    def shapes(choice: Schedule) -> Sequence[Shape]:
+        assert isinstance(choice, ScheduleChoice)
         if choice.algorithm == "feautrier" and choice.outer_coincidence:
             raise IllegalPlan("isl gave up")
         return (FakeShape(("S",), (100,)),)
 
     walks = random_walks(make_o1_space(shapes, GPU), 60)
     assert len(walks) == 60
-    schedules = {walk.plan.schedule for walk in walks}
+    schedules = {walk.plan.schedule for walk in walks if isinstance(walk.plan.schedule, ScheduleChoice)}
     assert all(not s.outer_coincidence for s in schedules if s.algorithm == "feautrier")
     assert any(s.outer_coincidence for s in schedules if s.algorithm == "pluto")
     assert any(s.algorithm == "feautrier" for s in schedules)

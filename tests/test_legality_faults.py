@@ -85,12 +85,12 @@ def check_mapped(name: str, seed: int, faults: int) -> Counter[bool]:
     """Kernels with blocks, threads, tiles and stages."""
     rng, total = np.random.default_rng(seed), Counter[bool]()
     for choice in CHOICES:
-        for number, part in enumerate(schedule_kernels(program(name), choice).kernels):
+        for part in schedule_kernels(program(name), choice).kernels:
             count = len(part.parallel)
             blocks = tuple(int(rng.integers(1, 3)) for _ in range(count))
             plan = KernelPlan(part.statements, tuple(b * int(rng.integers(1, 3)) for b in blocks), blocks,
                               shared=bool(rng.integers(2)), inner_tile=int(rng.integers(1, 3)))
-            mapped = map_kernel(part, plan, stage_points(program(name), choice, number))
+            mapped = map_kernel(part, plan, stage_points(program(name), part))
             assert verdict(mapped.tree, part.dependences)
             total += compare(mapped.tree, part.domain, part.dependences, rng, faults)
     return total

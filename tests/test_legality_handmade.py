@@ -132,7 +132,7 @@ def gemm_part() -> KernelPart:
 
 
 def test_a_shared_copy_of_an_array_written_in_the_launch() -> None:
-    part, points = gemm_part(), stage_points(GEMM, ScheduleChoice(), 0)
+    part, points = gemm_part(), stage_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=4)
     copied = StagedArray("A", (Extent((1, 0), (0,), 0, 0), Extent((0, 1), (0,), 0, 0)))
     with pytest.raises(IllegalPlan, match=r"`A` has a shared copy but S\d writes it in the same launch"):
@@ -141,7 +141,7 @@ def test_a_shared_copy_of_an_array_written_in_the_launch() -> None:
 
 @pytest.mark.parametrize("inner_tile", [1, 4])
 def test_a_shared_copy_that_is_too_small(inner_tile: int) -> None:
-    part, points = gemm_part(), stage_points(GEMM, ScheduleChoice(), 0)
+    part, points = gemm_part(), stage_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=inner_tile)
     for point in points:
         inner = tuple(d.extent if inner_tile == 1 else inner_tile for d in point.tiled)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from metrics.outcome import Failed, Outcome, Timed
 from runners.base import Job, Limits
 from runners.deterministic import DeterministicRunner
@@ -62,7 +62,7 @@ def test_neighbours_are_alike() -> None:
 
 def test_kernel_times_belong_to_the_kernel_alone() -> None:
     """The second kernel's plan is the same in plans that differ in the first kernel only."""
-    times: dict[tuple[KernelPlan, ScheduleChoice], set[float]] = {}
+    times: dict[tuple[KernelPlan, Schedule], set[float]] = {}
     for plan, outcome in zip(PLANS, OUTCOMES, strict=True):
         if isinstance(outcome, Timed):
             assert [kernel.statements for kernel in outcome.kernels] == [("S0", "S1"), ("S2",)]

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.registry import EXPLORERS, make_explorer
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.target import Target
-from graph.o1 import Shape, make_o1_space
+from graph.kernels import Shape
+from graph.o1 import make_o1_space
 from graph.space import Chooser, Decision, Space
 from metrics.outcome import Durations, KernelTime, Outcome, Timed
 
@@ -30,13 +31,19 @@ class TwoDimensional:
     extents: tuple[int, ...] = (2000, 2000)
     shareable: tuple[str, ...] = ("A",)
     sequential: bool = True
+    kept: tuple[tuple[int, ...], ...] = ()
+    reduces: bool = False
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int) -> int:
+    def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
+        """As it is, but for the extents."""
+        return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
         """Two operands of four bytes."""
         return 4 * inner_tile * sum(tile)
 
 
-def six_kernels(schedule: ScheduleChoice) -> Sequence[Shape]:
+def six_kernels(schedule: Schedule) -> Sequence[Shape]:
     """The same kernels under every schedule."""
     return tuple(TwoDimensional((f"S{number}",)) for number in range(6))
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Protocol, assert_never
 
+from generator.emit.atomics import atomic_functions, atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
 from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
 from generator.expr import Binary, Expr, Int, Name
-from generator.nest import Assign, Barrier, Copy, For, If, Instance, Node
-from generator.program import Program
+from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, apply, walk
+from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 from generator.variant import Kernel
 
@@ -36,9 +37,17 @@ class SharedArray(Protocol):
         """Its extents."""
 
 
-def preamble(program: Program, dialect: Dialect) -> str:
-    """What stands before the kernels."""
-    return _DIALECTS[dialect].double_preamble if any(a.type == "double" for a in program.arrays) else ""
+def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dialect) -> str:
+    """What stands before kernels with these bodies."""
+    words = _DIALECTS[dialect]
+    nodes = [node for body in bodies for node in walk(body)]
+    atomics = {(node.operator, node.type) for node in nodes if isinstance(node, Atomic)}
+    parts = [words.double_preamble] if any(a.type == "double" for a in program.arrays) else []
+    if any(ELEMENT_BYTES[kind] == 8 for _, kind in atomics):
+        parts.append(words.swap_preamble)
+    if any(isinstance(node, Shuffle) for node in nodes):
+        parts.append(words.sub_group_preamble)
+    return "".join([*parts, atomic_functions(atomics, words)])
 
 
 def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray], body: tuple[Node, ...],
@@ -55,7 +64,10 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     block = ", ".join(str(b) for b in (*kernel.block, 1, 1)[:3])
     comment = f"// {', '.join(kernel.statements)}: " + "  ".join(
         program.statement(name).text for name in kernel.statements)
-    lines = [comment, words.kernel.format(block=block, threads=prod(kernel.block)),
+    attributes = words.kernel.format(block=block, threads=prod(kernel.block))
+    if words.sub_groups and any(isinstance(node, Shuffle) for node in walk(body)):
+        attributes += f" {words.sub_groups}"
+    lines = [comment, attributes,
              f"void {kernel.name}({', '.join(parameters)})", "{", *writer.indices(code),
              *(f"  {words.shared_memory} {words.type(a.type)} {a.name}{''.join(f'[{n}]' for n in a.sizes)};"
                for a in shared),
@@ -88,13 +100,13 @@ class _Writer:
         result: set[str] = set()
         for node in nodes:
             match node:
-                case Assign(target, _, _):
+                case Assign(target, _, _) | Atomic(target, _, _, _):
                     result.add(target.array)
                 case For(body=body):
                     result |= self.written(body)
                 case If(_, then, otherwise):
                     result |= self.written(then) | self.written(otherwise)
-                case Barrier() | Copy() | Instance():
+                case Barrier() | Copy() | Instance() | Declare() | Shuffle():
                     pass
         return result
 
@@ -118,6 +130,13 @@ class _Writer:
                     yield pad + self.words.barrier
                 case Copy():
                     yield from self._copy(node, depth)
+                case Declare(name, kind, sizes):
+                    yield f"{pad}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
+                case Atomic(target, operator, value, kind):
+                    yield (f"{pad}{atomic_name(operator, kind)}(&{self.printer.text(target)}, "
+                           f"{self.printer.text(value)});")
+                case Shuffle():
+                    yield from self._shuffle(node, depth)
                 case Instance(name, _):
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:
@@ -133,6 +152,15 @@ class _Writer:
                f"{self.printer.text(node.condition)}; {step}) {{{note}")
         yield from self.lines(node.body, depth + 1)
         yield f"{pad}}}"
+
+    def _shuffle(self, shuffle: Shuffle, depth: int) -> Iterator[str]:
+        """Exchange with ever nearer neighbours: after the last step all have the result."""
+        value, lanes = shuffle.variable, shuffle.lanes // 2
+        while lanes:
+            text = self.words.shuffle.format(value=self.printer.text(value), lanes=lanes)
+            step = apply(value, shuffle.operator, Name(text), shuffle.type)
+            yield from self.lines((step,), depth)
+            lanes //= 2
 
     def _copy(self, copy: Copy, depth: int) -> Iterator[str]:
         """Loops over the box: its last dimensions go to the threads, x to the last."""

@@ -2,8 +2,9 @@
 
 Read in this order: `source.py` (the values), `preprocess.py` (the system compiler's preprocessor, system text
 dropped), `parse.py` (syntax: the SCoP, its variables and their declarations), `scopes.py` (no name means two things),
-`ctypes.py` (element types), `constants.py` and `expressions.py` (C expressions to ours), `loops.py` (loop headers),
-`extract.py` (sets, accesses and the original schedule, once parameters and extents are known from a capture).
+`liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
+`expressions.py` (C expressions to ours), `loops.py` (loop headers), `extract.py` (sets, accesses and the original
+schedule, once parameters and extents are known from a capture).
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """

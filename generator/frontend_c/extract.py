@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
-from generator.expr import Binary, Cast, Expr, Int, Load, Select, evaluate, map_children
+from generator.expr import Expr, evaluate
+from generator.frontend_c.accesses import Accesses
+from generator.frontend_c.conditions import Place, both, changes_condition, divide, negation
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.loops import Header, bad_step, read_header
@@ -18,10 +21,11 @@ from generator.frontend_c.source import ScopSource, Variable
 from generator.polyhedral.affine import (
     Iteration,
     NotAffine,
+    Undefined,
+    bounds,
     domain_text,
     holds,
     loop_domain,
-    relation,
     subtract,
     top,
 )
@@ -35,7 +39,7 @@ from generator.polyhedral.original import (
     array_usage,
     original_schedule,
 )
-from generator.program import Access, AccessKind, Array, Assignment, ElementType, Program, Statement
+from generator.program import Array, Assignment, ElementType, Program, Statement
 
 
 def extract(source: ScopSource, parameters: Mapping[str, int],
@@ -46,17 +50,24 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
         InputError: something that is not static control (file:line, the text, the reason), or a subscript that
             leaves its array.
     """
-    builder = _build(source, parameters)
+    builder = _build(source, parameters, {v.name: extents[v.name] for v in source.variables if v.name in extents})
     usage = builder.usage()
     arrays = []
-    for variable in (*source.variables, *source.locals):
+    for variable in builder.variables.values():
         if variable.name in usage:
-            shape = extents.get(variable.name) or builder.local_extents(variable, source.file)
+            shape = tuple(extent for extent in builder.shape(variable.name) if extent is not None)
             _check_range(variable, shape, usage[variable.name], builder, source.file)
             arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role))
     poison = tuple(box for name in sorted(usage) for box in usage[name].poison)
-    return Program(source.function, source.file, tuple(sorted(arrays, key=lambda a: a.name)),
+    return Program(source.function, source.file, tuple(sorted(_live_results(arrays, source), key=lambda a: a.name)),
                    tuple(builder.statements), builder.schedule, tuple(sorted(parameters.items())), poison)
+
+
+def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
+    """`arrays` where results that nothing reads after the SCoP are temporary; all count if none would be left."""
+    unread = {v.name for v in source.variables if v.unread_after}
+    found = [replace(a, role="temp") if a.role == "out" and a.name in unread else a for a in arrays]
+    return found if any(a.role in ("out", "inout") for a in found) else arrays
 
 
 def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
@@ -65,20 +76,22 @@ def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[st
     Raises:
         InputError: as `extract`.
     """
-    usage = _build(source, parameters).usage()
+    # Sizes that are declared do not matter here, so that any number will do.
+    shapes = {v.name: tuple(None if text is None else 1 for text in v.extents) for v in source.variables}
+    usage = _build(source, parameters, shapes).usage()
     return {v.name: tuple(h + 1 for h in usage[v.name].high)
             for v in source.variables if None in v.extents and v.name in usage}
 
 
-def _build(source: ScopSource, parameters: Mapping[str, int]) -> _Builder:
+def _build(source: ScopSource, parameters: Mapping[str, int],
+           shapes: Mapping[str, tuple[int | None, ...]]) -> _Builder:
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
-    builder = _Builder(parameters, variables, iterators, frozenset(v.name for v in source.locals),
-                       source.first_line)
-    order = builder.block(source.items, top())
+    builder = _Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
+                       Location(source.file, source.first_line))
+    order = builder.block(source.items, Place(top()))
     if order is None:
-        place = Location(source.file, source.first_line)
-        raise InputError("the SCoP holds no statement that is ever executed", place)
+        raise InputError("the SCoP holds no statement that is ever executed", builder.start)
     builder.schedule = original_schedule(order, {s.name: s for s in builder.statements})
     return builder
 
@@ -99,25 +112,32 @@ def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, builder
 
 @dataclass
 class _Builder:
-    """Collects statements while walking the syntax tree; the walk returns the order of execution."""
+    """Collects statements while walking the syntax tree; the walk returns the order of execution.
+
+    `variables` and `locals` grow by the arrays that hold conditions; `shapes` holds the extents that are known so far.
+    """
 
     parameters: Mapping[str, int]
-    variables: Mapping[str, Variable]
+    variables: dict[str, Variable]
     iterators: Mapping[str, ElementType]
-    locals: frozenset[str]
-    first_line: int
+    locals: set[str]
+    shapes: dict[str, tuple[int | None, ...]]
+    start: Location
     statements: list[Statement] = field(default_factory=list)
     schedule: str = ""
 
     def usage(self) -> dict[str, Usage]:
         """Roles and ranges of all arrays."""
-        return array_usage(self.statements, self.schedule, self.locals)
+        return array_usage(self.statements, self.schedule, frozenset(self.locals))
 
-    def local_extents(self, variable: Variable, file: str) -> tuple[int, ...]:
-        """Extents of an array declared inside the SCoP, which nobody could capture."""
-        return tuple(self.extent(variable, text, file) for text in variable.extents)
+    def shape(self, name: str) -> tuple[int | None, ...]:
+        """The extents of a variable; those declared inside the SCoP nobody could capture. Raises InputError."""
+        if name not in self.shapes:
+            variable = self.variables[name]
+            self.shapes[name] = tuple(self.extent(variable, text) for text in variable.extents)
+        return self.shapes[name]
 
-    def extent(self, variable: Variable, text: str | None, file: str) -> int:
+    def extent(self, variable: Variable, text: str | None) -> int:
         """The value of one extent. Raises InputError."""
         try:
             tree = c_parser.CParser().parse(f"int x = {text};").ext[0].init if text else None
@@ -126,38 +146,37 @@ class _Builder:
             value = None
         if value is None:
             raise InputError(f"the size `{text or '?'}` of `{variable.name}`, which is declared inside the SCoP, is "
-                             "not a constant; declare the array before the SCoP", Location(file, self.first_line))
+                             "not a constant; declare the array before the SCoP", self.start)
         return value
 
     def names(self, at: Iteration) -> Names:
         """What names mean inside the loops of `at`."""
         return Names(at.iterators, self.iterators, self.parameters, self.variables)
 
-    def block(self, items: Sequence[Any], at: Iteration) -> Order | None:
+    def block(self, items: Sequence[Any], place: Place) -> Order | None:
         """Statements in text order."""
-        parts = [part for item in items if (part := self.node(item, at)) is not None]
-        return None if not parts else parts[0] if len(parts) == 1 else Block(tuple(parts))
+        return _in_order([self.node(item, place) for item in items])
 
-    def node(self, node: Any, at: Iteration) -> Order | None:
+    def node(self, node: Any, place: Place) -> Order | None:
         """One statement, loop, branch or block. Raises InputError for anything else."""
         match node:
             case c_ast.Compound():
-                return self.block(node.block_items or [], at)
+                return self.block(node.block_items or [], place)
             case c_ast.For():
-                return self.loop(node, at)
+                return self.loop(node, place)
             case c_ast.If():
-                return self.branch(node, at)
+                return self.branch(node, place)
             case c_ast.Assignment(rvalue=c_ast.Assignment()):  # a = b = 1
                 last = c_ast.Assignment(node.op, node.lvalue, node.rvalue.lvalue, node.coord)
-                return self.block((node.rvalue, last), at)
+                return self.block((node.rvalue, last), place)
             case c_ast.Assignment():
-                return self.assign(node, node.lvalue, node.op[:-1], node.rvalue, at)
+                return self.assign(node, node.lvalue, node.op[:-1], node.rvalue, place)
             case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-                return self.assign(node, node.expr, node.op[-1], c_ast.Constant("int", "1", node.coord), at)
+                return self.assign(node, node.expr, node.op[-1], c_ast.Constant("int", "1", node.coord), place)
             case c_ast.Decl() if node.name in self.variables:
                 if node.init is None:
                     return None
-                return self.assign(node, c_ast.ID(node.name, node.coord), "", node.init, at)
+                return self.assign(node, c_ast.ID(node.name, node.coord), "", node.init, place)
             case None | c_ast.EmptyStatement() | c_ast.Pragma():
                 return None
             case c_ast.FuncCall():
@@ -167,9 +186,9 @@ class _Builder:
                 raise InputError(f"`{to_c(node).split(' {')[0][:60]}` is not static control: a SCoP holds `for` "
                                  "loops, `if`/`else` and assignments", where(node))
 
-    def loop(self, node: Any, at: Iteration) -> Order | None:
+    def loop(self, node: Any, place: Place) -> Order | None:
         """A `for` loop."""
-        header = read_header(node)
+        header, at = read_header(node), place.at
         inner = at.enter(header.iterator)
         if header.iterator in at.iterators:
             raise InputError(f"the iterator `{header.iterator}` is already used by an outer loop", where(node))
@@ -181,7 +200,7 @@ class _Builder:
         except NotAffine as error:
             text = f"for ({header.iterator} = {to_c(header.start)}; {to_c(header.test)}; ...)"
             raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
-        body = self.node(node.stmt, inside) if not inside.domain.is_empty() else None
+        body = self.node(node.stmt, place.within(inside)) if not inside.domain.is_empty() else None
         return Loop(len(at.iterators), step, body) if body else None
 
     def step(self, node: Any, header: Header) -> int:
@@ -195,74 +214,84 @@ class _Builder:
             raise bad_step(node, header.iterator)
         return step
 
-    def branch(self, node: Any, at: Iteration) -> Order | None:
-        """An `if` with an affine condition."""
-        test = read_expression(node.cond, self.names(at))
+    def branch(self, node: Any, place: Place) -> Order | None:
+        """An `if`: its parts run in different iterations, or under a guard where the condition depends on data."""
+        test, at = read_expression(node.cond, self.names(place.at)), place.at
         try:
             region = holds(test, at)
-        except NotAffine as error:
-            raise InputError(f"the condition `{to_c(node.cond)}` is not affine: {error}", where(node)) from None
-        parts = []
-        for child, inside in ((node.iftrue, at.restrict(region)), (node.iffalse, subtract(at, region))):
-            part = self.node(child, inside) if child is not None and not inside.domain.is_empty() else None
-            parts += [part] if part else []
-        return None if not parts else parts[0] if len(parts) == 1 else Block(tuple(parts))
+        except Undefined as error:
+            raise InputError(f"the condition `{to_c(node.cond)}` has no value: {error}", where(node)) from None
+        except NotAffine:
+            return self.guarded(node, place)
+        return _in_order([self.part(node.iftrue, place.within(at.restrict(region))),
+                          self.part(node.iffalse, place.within(subtract(at, region)))])
 
-    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, at: Iteration) -> Order:
-        """One statement `lvalue op= rvalue`."""
+    def part(self, node: Any, place: Place) -> Order | None:
+        """One part of an `if`, which may be absent or never run."""
+        return None if node is None or place.at.domain.is_empty() else self.node(node, place)
+
+    def guarded(self, node: Any, place: Place) -> Order | None:
+        """An `if` whose condition depends on data."""
+        try:
+            yes, then = divide(node.cond, place.at, self.reading(place))
+            no, otherwise = divide(negation(node.cond), place.at, self.reading(place))
+        except Undefined as error:
+            raise InputError(f"the condition `{to_c(node.cond)}` has no value: {error}", where(node)) from None
+        decided = None
+        if yes.domain.is_empty() or no.domain.is_empty():
+            then = otherwise = None
+        elif changes_condition(node):
+            decided, element = self.decide(node.cond, place)
+            then, otherwise = element, negation(element)
+        return _in_order([decided, self.part(node.iftrue, place.where_also(yes, then)),
+                          self.part(node.iffalse, place.where_also(no, otherwise))])
+
+    def reading(self, place: Place) -> Callable[[Any], Expr]:
+        """What makes expressions of syntax trees at `place`."""
+        return lambda node: read_expression(node, self.names(place.at))
+
+    def decide(self, condition: Any, place: Place) -> tuple[Order, Any]:
+        """A statement that evaluates `condition` once per iteration, and the syntax tree of the element that keeps it."""
+        ranges = bounds(place.at)
+        name = self.fresh_name("test")
+        self.variables[name] = Variable(name, "int", tuple(str(high - low + 1) for low, high in ranges), True, False)
+        self.locals.add(name)
+        element: Any = c_ast.ID(name, condition.coord)
+        for iterator, (low, _) in zip(place.at.iterators, ranges, strict=True):
+            element = c_ast.ArrayRef(element, _offset(iterator, low, condition.coord), condition.coord)
+        value = both(place.guard, c_ast.BinaryOp("!=", condition, c_ast.Constant("int", "0"), condition.coord))
+        node = c_ast.Assignment("=", element, value, condition.coord)
+        return self.assign(node, element, "", value, Place(place.at)), element
+
+    def fresh_name(self, base: str) -> str:
+        """A name that the SCoP does not use: `base_1`, `base_2`, ..."""
+        taken = {*self.variables, *self.iterators, *self.parameters}
+        return next(name for number in count(1) if (name := f"{base}_{number}") not in taken)
+
+    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: Place) -> Order:
+        """One statement `lvalue op= rvalue`, under the guard of its place."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
-        accesses = _Accesses(f"S{len(self.statements)}", at, node, self.variables)
-        value = accesses.number(read_expression(rvalue, self.names(at)))
-        target = read_access(lvalue, self.names(at))
-        if op:
-            accesses.add(target, "read")
-        target = accesses.add(target, "write")
-        name = accesses.statement
-        self.statements.append(Statement(name, at.iterators, domain_text(at, name), Assignment(target, op, value),
-                                         tuple(accesses.found), to_c(node) + ";", int(node.coord.line)))
+        at, read, name = place.at, self.reading(place), f"S{len(self.statements)}"
+        accesses = Accesses(name, at, node, self.variables, self.shape, place.guard is not None)
+        guard = accesses.number(read(place.guard)) if place.guard is not None else None
+        value = accesses.number(read(rvalue))
+        target = accesses.target(read_access(lvalue, self.names(at)), bool(op))
+        text = (f"if ({to_c(place.guard)}) " if place.guard is not None else "") + to_c(node) + ";"
+        self.statements.append(Statement(name, at.iterators, domain_text(at, name), Assignment(target, op, value, guard),
+                                         tuple(accesses.found), text, int(node.coord.line)))
         return Once(name)
 
 
-class _Accesses:
-    """Numbers the loads of one statement and records their access relations."""
-
-    def __init__(self, statement: str, at: Iteration, node: Any, variables: Mapping[str, Variable]) -> None:
-        self.statement, self.at, self.node, self.variables = statement, at, node, variables
-        self.found: list[Access] = []
-
-    def add(self, load: Load, kind: AccessKind, at: Iteration | None = None) -> Load:
-        """Record one access in the iterations `at`. Raises InputError when a subscript is not affine."""
-        try:
-            text = relation(at or self.at, self.statement, load.array, load.index)
-        except NotAffine as error:
-            raise InputError(f"a subscript of `{load.array}` in `{to_c(self.node)}` is not affine: {error}",
-                             where(self.node)) from None
-        self.found.append(Access(load.array, text, kind))
-        return Load(load.array, tuple(without_casts(i) for i in load.index), len(self.found) - 1)
-
-    def number(self, expr: Expr, at: Iteration | None = None) -> Expr:
-        """`expr` with every load recorded as a read, in the iterations `at` in which it is evaluated."""
-        at = at or self.at
-        match expr:
-            case Load(array) if at.domain.is_empty():  # never evaluated; only its type matters
-                return Cast(self.variables[array].type, Int(0))
-            case Load():
-                return self.add(expr, "read", at)
-            case Select(test, then, otherwise):
-                yes, no = _cases(test, at)
-                return Select(self.number(test, at), self.number(then, yes), self.number(otherwise, no))
-            case Binary("&&" | "||" as op, left, right):
-                yes, no = _cases(left, at)
-                return Binary(op, self.number(left, at), self.number(right, yes if op == "&&" else no))
-            case _:
-                return map_children(expr, lambda child: self.number(child, at))
+def _in_order(parts: Sequence[Order | None]) -> Order | None:
+    """The parts that exist, one after the other."""
+    found = tuple(part for part in parts if part is not None)
+    return None if not found else found[0] if len(found) == 1 else Block(found)
 
 
-def _cases(test: Expr, at: Iteration) -> tuple[Iteration, Iteration]:
-    """Where `test` holds and where it does not; everywhere for both when that depends on data."""
-    try:
-        region = holds(test, at)
-    except NotAffine:
-        return at, at
-    return at.restrict(region), subtract(at, region)
+def _offset(iterator: str, low: int, place: Any) -> Any:
+    """The syntax tree of `iterator - low`."""
+    name = c_ast.ID(iterator, place)
+    if low == 0:
+        return name
+    return c_ast.BinaryOp("-" if low > 0 else "+", name, c_ast.Constant("int", str(abs(low)), place), place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
+from generator.frontend_c.liveness import dead_locals
 from generator.frontend_c.preprocess import Preprocessed, preprocess
 from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
@@ -214,18 +215,19 @@ class _Names(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
         self.generic_visit(node)
 
     def visit_Assignment(self, node: Any) -> None:
-        self.written.add(_base(node.lvalue))
+        self.written.add(written_name(node.lvalue))
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: Any) -> None:
         if node.op in ("++", "--", "p++", "p--"):
-            self.written.add(_base(node.expr))
+            self.written.add(written_name(node.expr))
         if node.op == "*" and isinstance(node.expr, c_ast.ID):
             self.dereferenced.add(node.expr.name)
         self.generic_visit(node)
 
 
-def _base(node: Any) -> str:
+def written_name(node: Any) -> str:
+    """The name of the variable that an assignment to the lvalue `node` changes; "" when it names none."""
     while not isinstance(node, c_ast.ID):
         if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
             node = node.name
@@ -249,6 +251,8 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     local = {n: d for n, d in names.declared.items() if n not in names.iterators}
     variables = [_variable(name, found.scope[name], typedefs, names, own) for name, node in sorted(names.used.items())
                  if name not in names.iterators and name not in local and _known(name, node, found.scope)]
+    dead = dead_locals(found.function, found.items, found.scope, typedefs)
+    variables = [replace(v, unread_after=v.name in dead) for v in variables]
     parameters = tuple(v.name for v in variables if not v.extents and not v.written and v.type in INTEGER_TYPES)
     return ScopSource(
         str(file), found.function.decl.name, found.first.coord.line, found.last.coord.line, tuple(variables),

@@ -29,6 +29,7 @@ class Variable:
     first may be None: the size behind a pointer is unknown. `indirect`: a scalar's or an array's name is a
     pointer to the whole array (`double (*A)[N][M]`, used as `(*A)[i][j]`).
     `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
+    `unread_after`: a local variable of that function that nothing can read once the SCoP has run.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Variable:
     written: bool
     is_argument: bool
     indirect: bool = False
+    unread_after: bool = False
 
 
 @dataclass(frozen=True, slots=True)

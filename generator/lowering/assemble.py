@@ -6,6 +6,8 @@ from generator.emit.kernel import preamble
 from generator.errors import IllegalPlan
 from generator.lowering.host import host_nest, host_program
 from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.registers import LANES
+from generator.nest import Shuffle, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kernels import KernelPart, schedule_kernels
 from generator.program import Program
@@ -28,9 +30,12 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
         if kernel.kernel.local_bytes > target.local_bytes:
             raise IllegalPlan(f"the shared copies of {_called(kernel)} need {kernel.kernel.local_bytes} bytes of local "
                               f"memory; {target.name} has {target.local_bytes}")
+        if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
+            raise IllegalPlan(f"{_called(kernel)} combines by shuffles, which {target.name} has not; use shared or atomic")
         lowered.append(kernel)
     host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
-    return Variant(plan, target.dialect, preamble(program, target.dialect), tuple(k.kernel for k in lowered), host)
+    text = preamble(program, [k.body for k in lowered], target.dialect)
+    return Variant(plan, target.dialect, text, tuple(k.kernel for k in lowered), host)
 
 
 def match_kernels(parts: tuple[KernelPart, ...], plan: Plan) -> tuple[KernelPlan, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from generator.errors import IllegalPlan
 from generator.expr import Expr, Name, children
-from generator.nest import Assign, Barrier, Copy, For, If, Instance, Node, walk
+from generator.nest import Barrier, For, If, Node, walk
 
 
 def check_barriers(nodes: tuple[Node, ...], threads: tuple[str, ...]) -> None:
@@ -27,7 +27,7 @@ def _check(nodes: tuple[Node, ...], varying: frozenset[str]) -> None:
                 if differs and _has_barrier(body):
                     raise IllegalPlan("a barrier would stand in a loop whose bounds differ between threads")
                 _check(body, varying | {iterator} if differs else varying)
-            case Assign() | Barrier() | Copy() | Instance():
+            case _:
                 pass
 
 

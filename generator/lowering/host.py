@@ -9,7 +9,7 @@ from typing import Any
 from generator.expr import Expr, Int
 from generator.lowering.naming import loop_names
 from generator.nest import For, If, Instance, Node
-from generator.plan import ScheduleChoice
+from generator.plan import Schedule
 from generator.polyhedral.ast import LoopName, box_context, generate
 from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.kernels import KernelPart, schedule_kernels
@@ -21,7 +21,7 @@ from generator.variant import Launch as LaunchOp
 
 
 @lru_cache(maxsize=64)
-def host_nest(program: Program, choice: ScheduleChoice) -> tuple[Node, ...]:
+def host_nest(program: Program, choice: Schedule) -> tuple[Node, ...]:
     """Loops whose instances are `K<number>` with the values of the kernel's prefix.
 
     Raises:
@@ -35,7 +35,7 @@ def host_nest(program: Program, choice: ScheduleChoice) -> tuple[Node, ...]:
     return nest
 
 
-def host_names(program: Program, choice: ScheduleChoice) -> tuple[LoopName, ...]:
+def host_names(program: Program, choice: Schedule) -> tuple[LoopName, ...]:
     """Names of the host loops, by depth; a kernel's prefix member k is called `host_names[k]`."""
     return loop_names(schedule_kernels(program, choice).host, program, ())
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from generator.emit.kernel import kernel_text
-from generator.errors import IllegalPlan
-from generator.expr import Expr, Int, Load, children, map_children
-from generator.linear import simplify, substitute
+from generator.expr import Expr, Load, children
 from generator.lowering.barriers import check_barriers
+from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
-from generator.lowering.naming import loop_names
-from generator.lowering.staging import LocalArray, copies, into_local, local_arrays, origin
-from generator.nest import Assign, Barrier, Copy, For, If, Instance, Node, walk
-from generator.plan import KernelPlan, ScheduleChoice
-from generator.polyhedral.ast import box_context, enter, generate, index_filter, leave
+from generator.lowering.keep import keep, unseen_outside
+from generator.lowering.naming import fresh_name, loop_names, point_loops
+from generator.lowering.registers import Scratch, closing, opening, scratch_for
+from generator.lowering.staging import LocalArray, local_arrays
+from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.plan import KernelPlan, Schedule
+from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.footprint import StagePoint, stage_points
-from generator.polyhedral.kernels import KernelPart, dimension, schedule_kernels
+from generator.polyhedral.kernels import KernelPart, dimension, kernel_part
 from generator.polyhedral.legality import check_kernel, check_threads, indices
-from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, thread_names
+from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
+from generator.polyhedral.padding import padded
 from generator.polyhedral.staged import check_stage
-from generator.program import Assignment, Program
+from generator.program import Program
 from generator.target import Dialect
 from generator.variant import Kernel
 
@@ -38,39 +40,82 @@ class LoweredKernel:
 
 
 @lru_cache(maxsize=512)
-def lower_kernel(program: Program, choice: ScheduleChoice, number: int, plan: KernelPlan,
+def lower_kernel(program: Program, choice: Schedule, number: int, plan: KernelPlan,
                  dialect: Dialect) -> LoweredKernel:
     """Kernel `number` of the schedule, by `plan`; cached, since walks share kernels.
 
     Raises:
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
-    part = schedule_kernels(program, choice).kernels[number]
-    points = stage_points(program, choice, number)
-    mapped = map_kernel(part, plan, points)
+    part = kernel_part(program, choice, number, plan.order)
+    mapped = map_kernel(part, plan, stage_points(program, part))
     check_threads(mapped.tree, part.dependences)
     check_kernel(mapped.tree, part.dependences)
+    prefix = tuple(loop.name for loop in host_names(program, choice)[:len(part.prefix)])
+    names = _loop_names(program, part, mapped, prefix)
+    several = [d for d, (t, b) in enumerate(zip(plan.tile, plan.block, strict=True)) if t > b]
+    loops = point_loops(mapped.tree, part.domain, names, several)
+    taken = {array.name for array in program.arrays} | {n.name for n in names}
+    kept = keep(program, choice, part, plan, mapped, prefix, loops, taken)
+    filled = unseen_outside(program, part, kept)
+    whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
+    staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan)
+    nest = _nest(staged.part, plan, staged.mapped, prefix, names, loops if kept.registers else {})
+    taken |= {a.name for a in staged.arrays}
+    scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
+    by_type = {s.type: s for s in scratch}
+    filler = Filler(Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
+                            kept.shared_updates, whole.outside if whole else {}))
+    body = (*(node for r in kept.registers for node in opening(r)),
+            *(_unrolled(node, plan, loops) for node in filler.fill(nest, {})),
+            *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
+    check_barriers(body, thread_names(len(part.parallel)))
+    return _printed(program, part, plan, mapped, prefix, (*staged.arrays, *scratch), body, number, dialect)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Staged:
+    """A kernel as it is generated: its program and part (filled up or not), its shared copies, its final tree."""
+
+    program: Program
+    part: KernelPart
+    points: tuple[StagePoint, ...]
+    mapped: MappedKernel
+    arrays: tuple[LocalArray, ...]
+
+
+def _staged(program: Program, part: KernelPart, plan: KernelPlan) -> _Staged:
+    """Map a kernel with its shared copies, which are checked exactly. Raises IllegalPlan."""
+    points = stage_points(program, part)
     arrays = local_arrays(program, part, plan, points)
     for local in arrays:
-        check_stage(program, part, plan, points[local.stage], local.footprint, local.sizes)
-    prefix = tuple(loop.name for loop in host_names(program, choice)[:len(part.prefix)])
-    nest = _nest(program, part, plan, mapped, prefix)
-    body = _Filler(program, part, plan, points, arrays).fill(nest, {})
-    threads = thread_names(len(part.parallel))
-    check_barriers(body, threads)
-    body = tuple(_unrolled(node, plan.unroll) for node in body)
+        check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
+    return _Staged(program, part, points, map_kernel(part, plan, points), arrays)
+
+
+def _printed(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
+             shared: Sequence[LocalArray | Scratch], body: tuple[Node, ...], number: int,
+             dialect: Dialect) -> LoweredKernel:
     names = _used_arrays(program, body)
     kernel = Kernel(
         f"kernel{number}", part.statements, tuple(n for n in names if not program.array(n).by_value),
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
-        sum(a.bytes for a in arrays), "")
-    text = kernel_text(kernel, program, arrays, body, dialect)
+        sum(a.bytes for a in shared), "")
+    text = kernel_text(kernel, program, shared, body, dialect)
     return LoweredKernel(replace(kernel, source=text), tuple(reversed(mapped.blocks)) or (1,), body)
 
 
-def _nest(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKernel,
-          prefix: tuple[str, ...]) -> tuple[Node, ...]:
-    """The loops of one thread, for given host iterators, block and thread indices."""
+def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:
+    count = len(part.parallel)
+    return loop_names(mapped.tree, program, (*prefix, *block_names(count), *thread_names(count)))
+
+
+def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
+          names: tuple[LoopName, ...], points: Mapping[str, Mapping[int, str]]) -> tuple[Node, ...]:
+    """The loops of one thread, for given host iterators, block and thread indices.
+
+    `points` (by statement and dimension) names loops whose values must be those of the points; they are checked, too.
+    """
     ranges = [dimension(member, part.domain) for member in part.prefix]
     bounds = [(name, d.low, d.high) for name, d in zip(prefix, ranges, strict=True)]
     count = len(part.parallel)
@@ -79,88 +124,28 @@ def _nest(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKe
     domain = part.domain
     if prefix:
         domain = domain.intersect(index_filter(part.prefix, prefix))
-    names = loop_names(mapped.tree, program, [name for name, _, _ in bounds])
     nest = generate(mapped.tree, domain, box_context(bounds), names)
-    places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"))
-    check_instances(nest, bounds, values_at(places, part.domain))
+    numbers = {d for loops in points.values() for d in loops}
+    places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"),
+              *(point_member(part.parallel[d], plan.tile[d], plan.block[d]) for d in sorted(numbers)))
+    checked = {name: tuple(loops[d] for d in sorted(numbers)) for name, loops in points.items()}
+    check_instances(nest, bounds, values_at(places, part.domain), checked)
     return nest
-
-
-class _Filler:
-    """Replaces instances by assignments, copies and barriers."""
-
-    def __init__(self, program: Program, part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...],
-                 arrays: tuple[LocalArray, ...]) -> None:
-        self.program, self.part, self.plan, self.points, self.arrays = program, part, plan, points, arrays
-        self.entering = {enter(n): n for n in range(len(points))}
-        self.leaving = {leave(n): n for n in range(len(points))}
-
-    def fill(self, nodes: tuple[Node, ...], tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
-        """`nodes` with every instance replaced; `tiles` holds the tile indices of the stages entered so far."""
-        result: list[Node] = []
-        for node in nodes:
-            match node:
-                case For():
-                    result.append(replace(node, body=self.fill(node.body, dict(tiles))))
-                case If(condition, then, otherwise):
-                    result.append(If(condition, self.fill(then, dict(tiles)), self.fill(otherwise, dict(tiles))))
-                case Instance(name, arguments) if name in self.entering:
-                    tiles[self.entering[name]] = arguments
-                    result += self._enter(self.entering[name], arguments)
-                case Instance(name, arguments) if name in self.leaving:
-                    if arguments:  # the stage is filled again in the next round of its tile loop
-                        result.append(Barrier())
-                case Instance():
-                    result.append(self._assign(node, tiles))
-                case Assign() | Barrier() | Copy():
-                    result.append(node)
-        return tuple(result)
-
-    def _enter(self, number: int, arguments: tuple[Expr, ...]) -> Iterator[Node]:
-        here = tuple(a for a in self.arrays if a.stage == number)
-        point = self.points[number]
-        yield from copies(here, self.program, self.part, self.plan, point, self._tiles(point, arguments))
-        yield Barrier()
-
-    def _tiles(self, point: StagePoint, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Tile indices of the tiled members; an untiled member has only one tile."""
-        return arguments if self.plan.inner_tile > 1 else (Int(0),) * len(point.tiled)
-
-    def _assign(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> Assign:
-        statement = self.program.statement(instance.name)
-        values = dict(zip(statement.iterators, instance.arguments, strict=True))
-        corners: dict[str, tuple[LocalArray, tuple[Expr, ...]]] = {}
-        for local in self.arrays:
-            point = self.points[local.stage]
-            if instance.name in point.statements:
-                if local.stage not in tiles:  # isl put the copies under a condition of their own
-                    raise IllegalPlan("a barrier would stand under a condition")
-                at = self._tiles(point, tiles[local.stage])
-                corners[local.array] = (local, tuple(origin(e, self.part, self.plan, point, at)
-                                                     for e in local.footprint.extents))
-        body: Assignment = statement.body
-        target = simplify(substitute(body.target, values))
-        assert isinstance(target, Load)
-        return Assign(target, body.op, _redirect(substitute(body.value, values), corners))
-
-
-def _redirect(expr: Expr, corners: Mapping[str, tuple[LocalArray, tuple[Expr, ...]]]) -> Expr:
-    """`expr` with loads of staged arrays taken from their shared copies, subscripts simplified."""
-    if isinstance(expr, Load):
-        if expr.array in corners:
-            return into_local(expr, *corners[expr.array])
-        return simplify(expr)
-    return map_children(expr, lambda child: _redirect(child, corners))
 
 
 def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[str]:
     """Arrays and scalars of the program that the loops mention, sorted."""
     used: set[str] = set()
     for node in walk(nodes):
-        if isinstance(node, Assign):
-            used |= {node.target.array} | set(_loads(node.value))
-        elif isinstance(node, Copy):
-            used.add(node.array)
+        match node:
+            case Assign(target, _, value) | Atomic(target, _, value):
+                used |= {*_loads(target), *_loads(value)}
+            case Copy(array=array):
+                used.add(array)
+            case If(condition):
+                used |= set(_loads(condition))
+            case For() | Barrier() | Declare() | Shuffle() | Instance():
+                pass
     return [array.name for array in program.arrays if array.name in used]
 
 
@@ -171,16 +156,20 @@ def _loads(expr: Expr) -> Iterator[str]:
         yield from _loads(child)
 
 
-def _unrolled(node: Node, factor: int) -> Node:
-    """Innermost loops get the unroll factor."""
+def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]]) -> Node:
+    """Innermost loops get the unroll factor; with registers, those over a thread's points are unrolled completely."""
+    whole = {name: plan.tile[d] // plan.block[d] for loops in points.values() for d, name in loops.items()}
+    return _with_factors(node, plan.unroll, whole if plan.registers else {})
+
+
+def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:
     match node:
         case For():
-            inner = any(isinstance(n, For) for n in walk(node.body))
-            if not inner:
-                return replace(node, unroll=factor)
-            return replace(node, body=tuple(_unrolled(n, factor) for n in node.body))
+            inner = any(isinstance(n, For) and n.iterator not in whole for n in walk(node.body))
+            count = whole.get(node.iterator, 1 if inner else factor)
+            return replace(node, unroll=count, body=tuple(_with_factors(n, factor, whole) for n in node.body))
         case If(condition, then, otherwise):
-            return If(condition, tuple(_unrolled(n, factor) for n in then),
-                      tuple(_unrolled(n, factor) for n in otherwise))
-        case Assign() | Barrier() | Copy() | Instance():
+            return If(condition, tuple(_with_factors(n, factor, whole) for n in then),
+                      tuple(_with_factors(n, factor, whole) for n in otherwise))
+        case _:
             return node

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from generator.polyhedral.ast import LoopName
 from generator.polyhedral.members import iterator_of
-from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree
+from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, statements_of
 from generator.program import Program
 
 _RESERVED = frozenset(
@@ -23,16 +24,40 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
             continue  # another branch of a sequence: one name serves both
         base = iterator_of(member, program) or "c"
         words = {"tile": f"tile of {base}", "point": f"points of this thread along {base}"}
-        name = _fresh(f"{base}_{kind}" if kind else base, used)
+        name = fresh_name(f"{base}_{kind}" if kind else base, used)
         names.append(LoopName(name, words.get(kind, "")))
-        used.add(name)
     return tuple(names)
 
 
-def _fresh(name: str, used: set[str]) -> str:
-    while name in used:
+def fresh_name(name: str, taken: set[str]) -> str:
+    """`name`, longer if it is in `taken` or a word of a language; added to `taken`."""
+    while name in taken or name in _RESERVED:
         name += "_"
+    taken.add(name)
     return name
+
+
+def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], dims: SequenceOf[int],
+                depth: int = 0) -> dict[str, dict[int, str]]:
+    """The names of the loops over a thread's points, by statement and parallel dimension.
+
+    `dims` are the dimensions that have such loops, outermost first; `names` those of all loops by depth.
+    """
+    match tree:
+        case Band(members=members, child=child, notes=notes):
+            if notes[:1] == ("point",):
+                found = {d: names[depth + k].name for k, d in enumerate(dims)}
+                return dict.fromkeys(statements_of(domain), found)
+            return point_loops(child, domain, names, dims, depth + len(members))
+        case Sequence(filters, children):
+            result: dict[str, dict[int, str]] = {}
+            for part, child in zip(filters, children, strict=True):
+                result |= point_loops(child, domain.intersect(part), names, dims, depth)
+            return result
+        case Mapping(child=child) | Stage(child=child):
+            return point_loops(child, domain, names, dims, depth)
+        case Leaf() | Launch():
+            return {statement: {} for statement in statements_of(domain)}
 
 
 def _members(tree: Tree, depth: int) -> Iterator[tuple[int, Any, str]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
 from generator.errors import IllegalPlan
 from generator.lowering.kernel import lower_kernel
-from generator.plan import KernelPlan, ScheduleChoice
+from generator.plan import KernelPlan, Schedule
+from generator.polyhedral.accumulate import keepable
 from generator.polyhedral.footprint import StagedArray, stage_points
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.limited import limited
@@ -23,28 +24,42 @@ class KernelShape:
     """A kernel as a search sees it.
 
     `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `shareable` arrays may be
-    put in shared memory. `sequential`: a loop runs inside each thread. `staged` holds, per shareable array and
-    stage, its footprint, element size and the extents of the tiled members.
+    put in shared memory. `sequential`: a loop runs inside each thread. `kept` holds, per array that a thread can keep
+    in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
+    holds, per shareable array and stage, its footprint, element size and the extents of the tiled members.
     """
 
     statements: tuple[str, ...]
     extents: tuple[int, ...]
     shareable: tuple[str, ...]
     sequential: bool
+    kept: tuple[tuple[int, ...], ...]
+    reduces: bool
     staged: tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int) -> int:
+    def ordered(self, order: tuple[int, ...]) -> KernelShape:
+        """The same kernel with its parallel dimensions in another order (empty: as they are)."""
+        if not order:
+            return self
+        staged = tuple((StagedArray(a.array, tuple(
+            replace(e, parallel=tuple(e.parallel[d] for d in order)) for e in a.extents)), size, tiled)
+            for a, size, tiled in self.staged)
+        kept = tuple(tuple(order.index(d) for d in owned) for owned in self.kept)
+        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged)
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
         """Bytes of local memory that the shared copies need with these tile sizes."""
-        outer = tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
+        outer = tile  # registers fill partial tiles up, so that they need whole copies
         total = 0
         for footprint, element, tiled in self.staged:
             inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
-            total += prod(footprint.sizes(outer, inner)) * element
+            *rows, row = footprint.sizes(outer, inner)
+            total += prod(rows) * (row + padding) * element
         return total
 
 
 @lru_cache(maxsize=64)
-def kernel_shapes(program: Program, choice: ScheduleChoice) -> tuple[KernelShape, ...]:
+def kernel_shapes(program: Program, choice: Schedule) -> tuple[KernelShape, ...]:
     """The kernels of `program` under a schedule, sorted by statements.
 
     Raises:
@@ -53,16 +68,17 @@ def kernel_shapes(program: Program, choice: ScheduleChoice) -> tuple[KernelShape
     shapes = []
     for number, part in enumerate(schedule_kernels(program, choice).kernels):
         staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
-                       for point in stage_points(program, choice, number) for a in point.arrays)
+                       for point in stage_points(program, part) for a in point.arrays)
         if staged and not _may_wait(program, choice, number):
             staged = ()
         shareable = tuple(sorted({a.array for a, _, _ in staged}))
         shapes.append(KernelShape(part.statements, tuple(d.extent for d in part.parallel), shareable,
-                                  _has_loop(part.tree), staged))
+                                  _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)),
+                                  any(name in choice.reductions for name in part.statements), staged))
     return tuple(sorted(shapes, key=lambda s: s.statements))
 
 
-def _may_wait(program: Program, choice: ScheduleChoice, number: int) -> bool:
+def _may_wait(program: Program, choice: Schedule, number: int) -> bool:
     """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
     part = schedule_kernels(program, choice).kernels[number]
     count = len(part.parallel)

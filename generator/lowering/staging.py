@@ -18,12 +18,16 @@ from generator.program import ELEMENT_BYTES, Program
 
 @dataclass(frozen=True, slots=True)
 class LocalArray:
-    """A shared array of a kernel: the copy of a box of `array` at stage `stage`."""
+    """A shared array of a kernel: the copy of a box (of size `box`) of `array` at stage `stage`.
+
+    `sizes` is what is declared: rows may be longer than those of the box, against bank conflicts.
+    """
 
     name: str
     array: str
     type: str
     sizes: tuple[int, ...]
+    box: tuple[int, ...]
     stage: int
     footprint: StagedArray
 
@@ -58,7 +62,9 @@ def local_arrays(program: Program, part: KernelPart, plan: KernelPlan,
             name += "_"
         taken.add(name)
         sizes = footprint.sizes(tile_sizes(part, plan), inner_sizes(point, plan.inner_tile))
-        result.append(LocalArray(name, footprint.array, program.array(footprint.array).type, sizes, number, footprint))
+        kind = program.array(footprint.array).type
+        declared = (*sizes[:-1], sizes[-1] + plan.padding)
+        result.append(LocalArray(name, footprint.array, kind, declared, sizes, number, footprint))
     return tuple(result)
 
 
@@ -107,8 +113,8 @@ def copies(arrays: tuple[LocalArray, ...], program: Program, part: KernelPart, p
         corner = tuple(origin(e, part, plan, point, tiles) for e in local.footprint.extents)
         ranges = [origin_range(e, part, plan, point) for e in local.footprint.extents]
         below = tuple(low < 0 for low, _ in ranges)
-        above = tuple(high + size > n for (_, high), size, n in zip(ranges, local.sizes, shape, strict=True))
-        yield Copy(local.name, local.array, corner, local.sizes, shape, below, above)
+        above = tuple(high + size > n for (_, high), size, n in zip(ranges, local.box, shape, strict=True))
+        yield Copy(local.name, local.array, corner, local.box, shape, below, above)
 
 
 def into_local(load: Load, local: LocalArray, corner: tuple[Expr, ...]) -> Load:

@@ -22,6 +22,18 @@ class NotAffine(Exception):
     """The expression is no affine function of iterators; the message says why."""
 
 
+class Undefined(NotAffine):
+    """The expression has no value at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An access relation as isl text; `exact[d]` tells whether subscript d is affine, else it may be any index."""
+
+    text: str
+    exact: tuple[bool, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Iteration:
     """Iterator names, outermost first, and the iterations that exist (an isl Set of that dimension)."""
@@ -94,7 +106,7 @@ def _product(op: str, left: Any, right: Any) -> Any:
         raise NotAffine("it divides by something that is not constant")
     divisor = right.max_val()
     if divisor.is_zero():
-        raise NotAffine("it divides by 0")
+        raise Undefined("it divides by 0")
     magnitude = right.neg() if divisor.is_neg() else right  # isl truncates towards 0 for positive divisors only
     if op == "%":
         return left.tdiv_r(magnitude)
@@ -168,14 +180,44 @@ def subtract(at: Iteration, removed: Any) -> Iteration:
     return Iteration(at.iterators, at.domain.subtract(removed).coalesce())
 
 
-def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Expr]) -> str:
-    """`{ statement[iterators] -> array[subscripts] }` on the domain, as isl text. Raises NotAffine."""
+def bounds(at: Iteration) -> tuple[tuple[int, int], ...]:
+    """The least and the greatest value of each iterator of `at`, which has iterations."""
+    return tuple((int(at.domain.dim_min_val(d).to_python()), int(at.domain.dim_max_val(d).to_python()))
+                 for d in range(len(at.iterators)))
+
+
+def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Expr],
+             extents: Sequence[int | None]) -> Relation:
+    """`{ statement[iterators] -> array[subscripts] }` on the domain.
+
+    A subscript that is not affine may be any index of its dimension: 0 .. extent - 1.
+
+    Raises:
+        NotAffine: such a subscript, where the extent is None (unknown).
+        Undefined: a subscript without a value.
+    """
     result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(at.iterators), 0))
-    for subscript in subscripts:
-        result = result.flat_range_product(isl.Map.from_pw_aff(affine(subscript, at)))
-        _refuse_wrapping(subscript, at, at.domain)
+    exact = []
+    for subscript, extent in zip(subscripts, extents, strict=True):
+        try:
+            index = isl.Map.from_pw_aff(affine(subscript, at))
+            _refuse_wrapping(subscript, at, at.domain)
+        except NotAffine as error:
+            if extent is None or isinstance(error, Undefined):
+                raise
+            index, known = _anywhere(at, extent), False
+        else:
+            known = True
+        result = result.flat_range_product(index)
+        exact.append(known)
     result = result.intersect_domain(at.domain)
-    return str(result.set_tuple_name(isl.dim_type.in_, statement).set_tuple_name(isl.dim_type.out, array))
+    named = result.set_tuple_name(isl.dim_type.in_, statement).set_tuple_name(isl.dim_type.out, array)
+    return Relation(str(named), tuple(exact))
+
+
+def _anywhere(at: Iteration, extent: int) -> Any:
+    """The isl Map from all iterations to 0 .. extent - 1."""
+    return isl.Map.from_domain_and_range(isl.Set.universe(at.domain.space), isl.Set(f"{{ [e] : 0 <= e < {extent} }}"))
 
 
 def domain_text(at: Iteration, statement: str) -> str:

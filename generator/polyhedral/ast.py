@@ -51,7 +51,7 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName])
     for loop in names:
         ids = ids.add(isl.Id.read_from_str(isl.DEFAULT_CONTEXT, loop.name))
     notes = {loop.name: loop.note for loop in names}
-    with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1):
+    with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1, ast_build_scale_strides=0):
         schedule = to_schedule(tree, domain)
         build = isl.AstBuild.from_context(context).set_iterators(ids)
         try:

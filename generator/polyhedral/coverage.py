@@ -6,7 +6,7 @@ several strides. So the loops are read back as sets and compared with what was a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import islpy as isl
@@ -18,12 +18,14 @@ from generator.polyhedral.model import maps
 from generator.polyhedral.tree import multi
 
 
-def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, int]], expected: Any) -> None:
+def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, int]], expected: Any,
+                    loops: Mapping[str, tuple[str, ...]] | None = None) -> None:
     """Compare the instances that `nodes` run with `expected`.
 
     The loops are read as affine expressions, the same way as the user's C. `bounds` are the parameters (host
     iterators, block and thread indices) with their least and greatest value; `expected` is the isl UnionMap from
-    instances to the values of the parameters at which they run. Other instances (copies) are ignored.
+    instances to the values of the parameters at which they run, followed by those of the `loops` of the statement
+    (outermost first), where it has any. Other instances (copies) are ignored.
 
     Raises:
         IllegalPlan: an instance is missing, is too many, runs at other indices, or runs twice.
@@ -36,7 +38,11 @@ def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, in
         run = _run_at(instance, at)
         if not run.is_single_valued():
             raise IllegalPlan(f"the generated loops run an instance of {instance.name} twice")
-        places = run.project_out(isl.dim_type.out, len(bounds), len(at.iterators) - len(bounds))
+        kept = {*(name for name, _, _ in bounds), *(loops or {}).get(instance.name, ())}
+        places = run
+        for position in reversed(range(len(at.iterators))):
+            if at.iterators[position] not in kept:
+                places = places.project_out(isl.dim_type.out, position, 1)
         before = found.get(instance.name)
         if before is not None and not before.is_disjoint(places):
             raise IllegalPlan(f"the generated loops run an instance of {instance.name} twice")

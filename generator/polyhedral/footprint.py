@@ -14,8 +14,7 @@ from typing import Any
 
 import islpy as isl
 
-from generator.plan import ScheduleChoice
-from generator.polyhedral.kernels import Dimension, KernelPart, dimension, schedule_kernels
+from generator.polyhedral.kernels import Dimension, KernelPart, dimension
 from generator.polyhedral.members import value_range
 from generator.polyhedral.tree import Band, Sequence, Tree, multi, statements_of
 from generator.program import Program, Statement
@@ -59,9 +58,8 @@ class StagePoint:
 
 
 @lru_cache(maxsize=256)
-def stage_points(program: Program, choice: ScheduleChoice, number: int) -> tuple[StagePoint, ...]:
-    """The stage points of kernel `number`, in tree order (one per path to its first sequential band)."""
-    part = schedule_kernels(program, choice).kernels[number]
+def stage_points(program: Program, part: KernelPart) -> tuple[StagePoint, ...]:
+    """The stage points of a kernel, in tree order (one per path to its first sequential band)."""
     return tuple(_points(program, part, part.tree, part.domain))
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, assert_never
 
-from generator.plan import ScheduleChoice
+from generator.errors import IllegalPlan
+from generator.plan import Partition, Schedule, ScheduleChoice
+from generator.polyhedral.ast import to_schedule
 from generator.polyhedral.legality import check_host
 from generator.polyhedral.members import value_range
 from generator.polyhedral.model import model
+from generator.polyhedral.partition import MAX_PARALLEL, partition_tree
+from generator.polyhedral.reductions import order_of, reducible
 from generator.polyhedral.scheduling import compute_schedule
-from generator.polyhedral.tree import Band, Launch, Sequence, Tree, from_isl, restrict, statements_of
+from generator.polyhedral.tree import (
+    Band,
+    Launch,
+    Sequence,
+    Tree,
+    coincident_first,
+    from_isl,
+    restrict,
+    statements_of,
+)
 from generator.program import Program
-
-MAX_PARALLEL = 3  # a grid has three dimensions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,19 +68,51 @@ class ScheduledProgram:
 
 
 @lru_cache(maxsize=64)
-def schedule_kernels(program: Program, choice: ScheduleChoice) -> ScheduledProgram:
+def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
     """Schedule `program` and find its kernels; checked exactly down to the launches.
 
     Raises:
-        IllegalPlan: the scheduler gave up, or (never seen) its schedule breaks a dependence.
+        IllegalPlan: the scheduler gave up, a partition breaks a dependence, or a name is no reduction.
     """
-    schedule = compute_schedule(program, choice)
+    if wrong := set(schedule.reductions) - set(reducible(program)):
+        raise IllegalPlan(f"{min(wrong)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
+    domain = model(program).domain
+    tree = schedule_tree(program, schedule)
     finder = _Finder()
-    host = finder.place(from_isl(schedule), schedule.get_domain(), ())
-    left = check_host(host, model(program).dependences)
+    host = finder.place(tree, domain, ())
+    left = check_host(host, order_of(program, schedule.reductions).dependences)
     kernels = tuple(KernelPart(k.statements, k.domain, k.prefix, k.parallel, k.tree, left[number])
                     for number, k in enumerate(finder.found))
-    return ScheduledProgram(str(schedule), host, kernels)
+    return ScheduledProgram(str(to_schedule(tree, domain)), host, kernels)
+
+
+def schedule_tree(program: Program, schedule: Schedule) -> Tree:
+    """The tree that a Plan's schedule stands for. Raises IllegalPlan."""
+    match schedule:
+        case ScheduleChoice():
+            return from_isl(compute_schedule(program, schedule))
+        case Partition():
+            return partition_tree(program, schedule)
+        case _:
+            assert_never(schedule)
+
+
+@lru_cache(maxsize=512)
+def kernel_part(program: Program, schedule: Schedule, number: int, order: tuple[int, ...] = ()) -> KernelPart:
+    """Kernel `number` of a schedule with its parallel dimensions in `order` (empty: as the schedule has them).
+
+    Parallel loops may be nested in any order: the last one becomes the device's x, along which neighbouring threads lie.
+
+    Raises:
+        IllegalPlan: `order` is no permutation of the dimensions.
+    """
+    part = schedule_kernels(program, schedule).kernels[number]
+    if not order:
+        return part
+    if sorted(order) != list(range(len(part.parallel))):
+        raise IllegalPlan(f"order {order} of {', '.join(part.statements)} is no permutation of its "
+                          f"{len(part.parallel)} parallel dimensions")
+    return replace(part, parallel=tuple(part.parallel[k] for k in order))
 
 
 class _Finder:
@@ -93,7 +136,7 @@ class _Finder:
                 raise AssertionError("only bands and sequences hold parallel loops")
 
     def _band(self, band: Band, domain: Any, prefix: tuple[Any, ...]) -> Tree:
-        band = _coincident_first(band)
+        band = coincident_first(band)
         sequential = next((i for i, c in enumerate(band.coincident) if c), len(band.members))
         above, rest = band.members[:sequential], band.members[sequential:]
         flags = band.coincident[sequential:]
@@ -128,16 +171,3 @@ def _has_parallel(tree: Tree) -> bool:
             return any(_has_parallel(c) for c in children)
         case _:
             return False
-
-
-def _coincident_first(band: Band) -> Band:
-    """Members of a permutable band may run in any order: parallel ones first make one kernel of it.
-
-    `permutable (t, i*)` -> `permutable (i*, t)`.
-    """
-    if not band.permutable:
-        return band
-    order = sorted(range(len(band.members)), key=lambda i: not band.coincident[i])
-    return Band(tuple(band.members[i] for i in order), tuple(band.coincident[i] for i in order), True, band.child)
-
-

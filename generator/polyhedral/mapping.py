@@ -44,7 +44,7 @@ def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...
     sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
     mapper = _Mapper(part, plan, points, sizes)
     inside = mapper.below(part.tree, part.domain)
-    members = tuple(_tile_index(d, t) for d, t, _ in sizes)
+    members = tuple(tile_member(d, t) for d, t, _ in sizes)
     tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside
     return MappedKernel(tree, tuple(-(-d.extent // t) for d, t, _ in sizes))
 
@@ -94,7 +94,7 @@ class _Mapper:
             return inside(tree)  # type: ignore[no-any-return]
         count = tiled_members(tree)
         dims = [dimension(m, domain) for m in tree.members[:count]]
-        tiles = tuple(_tile_index(d, self.plan.inner_tile) for d in dims)
+        tiles = tuple(tile_member(d, self.plan.inner_tile) for d in dims)
         return Band(tiles, (False,) * count, tree.permutable, inside(tree), ("tile",) * count)
 
     def threads(self, tree: Tree, domain: Any) -> Tree:
@@ -103,9 +103,9 @@ class _Mapper:
             return tree
         points = [(d, t, b) for d, t, b in self.sizes if t > b]
         if points:
-            steps = tuple(_scaled_floor(_in_tile(d, t), b).intersect_domain(domain) for d, t, b in points)
+            steps = tuple(point_member(*size).intersect_domain(domain) for size in points)
             tree = self.around(tree, steps)
-        members = tuple(_in_tile(d, t).mod_val(isl.Val(b)).intersect_domain(domain) for d, t, b in self.sizes)
+        members = tuple(thread_member(*size).intersect_domain(domain) for size in self.sizes)
         return Mapping("thread", thread_names(len(self.sizes)), members, tree)
 
     def around(self, tree: Tree, steps: tuple[Any, ...]) -> Tree:
@@ -134,8 +134,19 @@ def _scaled_floor(member: Any, size: int) -> Any:
     return member if size == 1 else member.scale_down_val(isl.Val(size)).floor()
 
 
-def _tile_index(dim: Dimension, size: int) -> Any:
+def tile_member(dim: Dimension, size: int) -> Any:
+    """The number of the tile of `size` that an instance lies in."""
     return _scaled_floor(_shifted(dim), size)
+
+
+def thread_member(dim: Dimension, tile: int, block: int) -> Any:
+    """The thread that runs an instance: points of a tile go to the threads of a block in turn."""
+    return _in_tile(dim, tile).mod_val(isl.Val(block))
+
+
+def point_member(dim: Dimension, tile: int, block: int) -> Any:
+    """The number of an instance's point among those of its thread."""
+    return _scaled_floor(_in_tile(dim, tile), block)
 
 
 def _in_tile(dim: Dimension, size: int) -> Any:

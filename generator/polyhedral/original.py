@@ -81,10 +81,15 @@ class Usage:
 
 
 def array_usage(statements: Sequence[Statement], schedule: str, locals_: frozenset[str]) -> dict[str, Usage]:
-    """Roles of all accessed arrays by exact dataflow: an element is live in if a read of it has no source."""
+    """Roles of all accessed arrays by exact dataflow.
+
+    An element is live in if a read of it has no source, or if it may be written but is never surely written: then it
+    may keep its value through the SCoP.
+    """
     reads, writes = access_maps(statements, "read"), access_maps(statements, "write")
     may = access_maps(statements, "may_write").union(writes)
     live = value_flow(reads, writes, may, isl.Schedule(schedule)).unsourced.range()
+    live = live.union(may.range().subtract(writes.range()))
     written = {s.get_tuple_name(): s for s in _sets(may.range())}
     surely = {s.get_tuple_name(): s for s in _sets(writes.range())}
     live_in = {s.get_tuple_name(): s for s in _sets(live)}

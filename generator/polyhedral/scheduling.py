@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from generator.plan import ScheduleChoice
 from generator.polyhedral.limited import ChildError, limited
 from generator.polyhedral.members import union_of
 from generator.polyhedral.model import model, sets
+from generator.polyhedral.reductions import order_of
 from generator.program import Program
 
 
@@ -31,6 +33,15 @@ def isl_options(**options: int) -> Iterator[None]:
             getattr(context, f"set_{name}")(value)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """What isl's scheduler is told: instances, the order it must keep, and pairs that should come close together."""
+
+    domain: Any
+    validity: Any
+    proximity: Any
+
+
 @lru_cache(maxsize=64)
 def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
     """The isl Schedule that the scheduler finds; legal by construction and checked again later.
@@ -38,27 +49,39 @@ def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
     Raises:
         IllegalPlan: the scheduler gave up.
     """
-    facts = model(program)
-    relaxed = [_without_bounds(relation, facts.domain) for relation in (facts.dependences, facts.flow)]
+    order = order_of(program, choice.reductions)
+    return find_schedule(Constraints(model(program).domain, order.dependences, order.flow), choice)
+
+
+def find_schedule(constraints: Constraints, choice: ScheduleChoice, whole: bool = False) -> Any:
+    """The isl Schedule for `constraints`. `whole`: all statements that constraints connect share loops where legal.
+
+    Raises:
+        IllegalPlan: the scheduler gave up.
+    """
+    domain = constraints.domain
+    relaxed = Constraints(domain, _without_bounds(constraints.validity, domain),
+                          _without_bounds(constraints.proximity, domain))
     try:
-        return _ask_isl(facts.domain, relaxed[0], relaxed[1], choice)
+        return _ask_isl(relaxed, choice, whole)
     except ChildError:  # what holds outside the domain alone may contradict itself
         try:
-            return _ask_isl(facts.domain, facts.dependences, facts.flow, choice)
+            return _ask_isl(constraints, choice, whole)
         except ChildError as error:
             raise IllegalPlan(f"isl finds no schedule with these options: {error}") from None
 
 
-def _ask_isl(domain: Any, validity: Any, proximity: Any, choice: ScheduleChoice) -> Any:
+def _ask_isl(asked: Constraints, choice: ScheduleChoice, whole: bool) -> Any:
     """One call of the scheduler. Raises ChildError for isl's own errors, IllegalPlan at the time limit."""
-    constraints = (isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
-                   .set_proximity(proximity).set_coincidence(validity))
+    constraints = (isl.ScheduleConstraints.on_domain(asked.domain).set_validity(asked.validity)
+                   .set_proximity(asked.proximity).set_coincidence(asked.validity))
     algorithm = {"pluto": isl.schedule_algorithm.ISL, "feautrier": isl.schedule_algorithm.FEAUTRIER}
     with isl_options(
             schedule_algorithm=algorithm[choice.algorithm],
             schedule_serialize_sccs=int(choice.serialize_sccs),
             schedule_maximize_band_depth=int(choice.maximize_band_depth),
-            schedule_outer_coincidence=int(choice.outer_coincidence)):
+            schedule_outer_coincidence=int(choice.outer_coincidence),
+            schedule_whole_component=int(whole)):
         text = limited(lambda: str(constraints.compute_schedule()), "scheduling with these options")
     return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
 

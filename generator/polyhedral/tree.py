@@ -125,3 +125,14 @@ def statements_of(domain: Any) -> tuple[str, ...]:
     """The sorted statement names of an isl UnionSet."""
     listed = domain.get_set_list()
     return tuple(sorted(listed.get_at(i).get_tuple_name() for i in range(listed.n_set())))
+
+
+def coincident_first(band: Band) -> Band:
+    """Members of a permutable band may run in any order: parallel ones first make one kernel of it.
+
+    `permutable (t, i*)` -> `permutable (i*, t)`.
+    """
+    if not band.permutable:
+        return band
+    order = sorted(range(len(band.members)), key=lambda i: not band.coincident[i])
+    return Band(tuple(band.members[i] for i in order), tuple(band.coincident[i] for i in order), True, band.child)

@@ -1,0 +1,52 @@
+"""Atomic updates as functions of the device language: built in where the device has them, else by compare-and-swap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from generator.emit.words import Words
+
+_WORD = {1: "", 2: "", 4: "unsigned int", 8: "unsigned long"}
+_BYTES = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8, "unsigned long": 8}
+_NAMES = {"+": "add", "*": "mul", "min": "min", "max": "max", "=": "exchange"}
+_APPLIED = {"+": "old + value", "*": "old * value", "=": "value"}
+
+
+def atomic_name(operator: str, kind: str) -> str:
+    """The function that does `*place = *place operator value` atomically for a C type."""
+    return f"antune_{_NAMES[operator]}_{kind.replace(' ', '_')}"
+
+
+def has_atomics(kind: str) -> bool:
+    """Whether elements of this C type can be updated atomically (those of 4 and 8 bytes)."""
+    return kind in _BYTES
+
+
+def atomic_functions(used: Iterable[tuple[str, str]], words: Words) -> str:
+    """The functions for the (operator, type) pairs in `used`, in order."""
+    return "".join(_function(operator, kind, words) for operator, kind in sorted(used))
+
+
+def _function(operator: str, kind: str, words: Words) -> str:
+    """Swaps in the new value unless somebody else was faster, then tries again with what that one left."""
+    value = words.type(kind)
+    floating = kind in ("float", "double")
+    applied = _APPLIED.get(operator) or (
+        f"f{operator}(old, value)" if floating and words.generic_extrema else
+        f"f{operator}{'f' if kind == 'float' else ''}(old, value)" if floating else f"{operator}(old, value)")
+    word = words.swap_word[_BYTES[kind]]
+    head = f"{words.device_function} void {atomic_name(operator, kind)}({words.shared_pointer}{value} *place, {value} value)"
+    union = f"union {{ {word} bits; {value} number; }}"
+    return "\n".join([
+        f"{head} {{",
+        f"  {union} seen, made;",
+        "  seen.number = *place;",
+        f"  {word} before;",
+        "  do {",
+        "    before = seen.bits;",
+        f"    const {value} old = seen.number;",
+        "    (void)old;",
+        f"    made.number = {applied};",
+        f"    seen.bits = {words.swap[_BYTES[kind]]}(({words.shared_pointer}{word} *)place, before, made.bits);",
+        "  } while (seen.bits != before);",
+        "}", ""])

@@ -1,0 +1,48 @@
+"""Cooperative copies as ordinary loops: what each thread of the block does to fill a shared copy.
+
+The same loops as `emit.kernel` prints: the last dimensions of the box go to the threads, the last one to x.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from generator.expr import Binary, Expr, Int, Load, Name
+from generator.nest import Assign, Copy, For, If, Node
+
+
+def copy_loops(copy: Copy, block: tuple[int, ...]) -> Node:
+    """The loops of one thread; `block` is x first. Thread indices are `t0` (outermost), `t1`, ..."""
+    sizes = tuple(reversed(block))
+    spread = min(len(copy.sizes), len(sizes))
+    # A space keeps the iterators apart from every name of the program.
+    index = tuple(Name(f"{copy.local} {dim}") for dim in range(len(copy.sizes)))
+    source = tuple(Binary("+", o, i) for o, i in zip(copy.origin, index, strict=True))
+    node: Node = Assign(Load(copy.local, index), "", Load(copy.array, source))
+    for guard in _guards(copy, source):
+        node = If(guard, (node,))
+    for dim in reversed(range(len(copy.sizes))):
+        first = dim - (len(copy.sizes) - spread)
+        start, step = _share(first, spread, sizes) if first >= 0 else (Int(0), 1)
+        node = For(index[dim].name, start, Binary("<", index[dim], Int(copy.sizes[dim])), step, (node,))
+    return node
+
+
+def _guards(copy: Copy, source: tuple[Expr, ...]) -> list[Expr]:
+    guards: list[Expr] = [Binary(">=", at, Int(0)) for at, below in zip(source, copy.below, strict=True) if below]
+    return guards + [Binary("<", at, Int(extent))
+                     for at, extent, above in zip(source, copy.extents, copy.above, strict=True) if above]
+
+
+def _share(dim: int, spread: int, sizes: tuple[int, ...]) -> tuple[Expr, int]:
+    """First element and step of a thread in dimension `dim` of the `spread` that are shared out.
+
+    The outer dimensions of a block that has more than `spread` are flattened into the first.
+    """
+    surplus = len(sizes) - spread
+    if dim > 0:
+        return Name(f"t{dim + surplus}"), sizes[dim + surplus]
+    start: Expr = Name("t0")
+    for extra in range(1, surplus + 1):
+        start = Binary("+", Binary("*", start, Int(sizes[extra])), Name(f"t{extra}"))
+    return start, prod(sizes[:surplus + 1])

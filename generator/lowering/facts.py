@@ -1,0 +1,245 @@
+"""`kernel_facts`: what the lowered kernels of a plan do, as numbers.
+
+Executions come from sampled launches, blocks and iterations (`sampling`, `counting`), strides from the subscripts
+(`addresses`). Parts of conditions that depend on data count as true. An element that one statement loads several times
+counts once; beyond that, what a compiler makes of the text is left to the reader of the facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from generator.emit.cuda import CUDA
+from generator.emit.opencl import OPENCL
+from generator.expr import Expr, Load, Select
+from generator.facts import Access, AccessMode, KernelFacts, Operations, Space
+from generator.lowering.addresses import Enclosing, Point, access_facts, enter, outer_point
+from generator.lowering.assemble import match_kernels
+from generator.lowering.cooperative import copy_loops
+from generator.lowering.counting import Counts, Grounds, Place, children_of, count
+from generator.lowering.host import host_nest, host_program
+from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.operations import binary_operation, is_floating, loads_of, operations_of
+from generator.lowering.sampling import samples, trips, values
+from generator.nest import Assign, Atomic, Copy, Declare, For, If, Node, Shuffle, walk
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.mapping import block_names, thread_names
+from generator.program import ELEMENT_BYTES, Program
+from generator.target import Dialect, Target
+from generator.variant import HostBranch, HostLoop, HostOp, Launch
+
+SHALLOW, DEEP = 5, 3  # samples per dimension of a grid and per host loop: of one or two, of several
+_WORDS = {"opencl": OPENCL, "cuda": CUDA}
+Run = tuple[str, float, tuple[int, ...]]
+"""A sampled launch: the kernel, the number of launches it stands for, the values of its host iterators."""
+
+
+def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFacts, ...]:
+    """The facts of the kernels of `plan`, in launch order.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program or breaks a dependence.
+    """
+    chosen = match_kernels(schedule_kernels(program, plan.schedule).kernels, plan)
+    lowered = [lower_kernel(program, plan.schedule, number, kernel_plan, target.dialect)
+               for number, kernel_plan in enumerate(chosen)]
+    host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
+    runs = list(sampled_launches(host, {}, 1.0, 1))
+    return tuple(_facts(program, kernel, kernel_plan, [r for r in runs if r[0] == kernel.kernel.name], target.dialect)
+                 for kernel, kernel_plan in zip(lowered, chosen, strict=True))
+
+
+def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float, depth: int) -> Iterator[Run]:
+    """Representatives of the launches of a host program; the weights of a kernel add up to its launches.
+
+    `depth` numbers the host loops from the outside, from 1.
+    """
+    arrays = {name: np.asarray(value) for name, value in names.items()}
+    for operation in operations:
+        match operation:
+            case Launch(kernel, _, iterators):
+                yield kernel, weight, tuple(int(values(i, arrays)) for i in iterators)
+            case HostBranch(condition, then, otherwise):
+                yield from sampled_launches(then if values(condition, arrays) else otherwise, names, weight, depth)
+            case HostLoop(iterator, start, condition, step, body):
+                first = values(start, arrays)
+                often = int(trips(iterator, first, condition, step, arrays))
+                for ordinal, part in samples(often, SHALLOW if depth == 1 else DEEP):
+                    here = {**names, iterator: int(first) + step * ordinal}
+                    yield from sampled_launches(body, here, weight * part, depth + 1)
+
+
+def _facts(program: Program, lowered: LoweredKernel, plan: KernelPlan, runs: Sequence[Run],
+           dialect: Dialect) -> KernelFacts:
+    kernel = lowered.kernel
+    body = _as_loops(lowered.body, kernel.block)
+    study = _Study(program, _types(program, lowered), _layouts(program, kernel.source, dialect))
+    launches = sum(weight for _, weight, _ in runs)
+    counts = count(body, grounds(lowered, runs), study.cost)
+    found = tuple(study.accesses(body, _middle(lowered, body, runs), counts))
+    work = Operations()
+    for place, node in _leaves(body, ()):
+        work = work.plus(study.operations(node), counts.executions.get(place, 0.0))
+    points = tuple(t // b for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
+    return KernelFacts(kernel.name, kernel.statements, kernel.block, lowered.grid, points, launches, kernel.local_bytes,
+                       counts.balance, work, found, tuple((a, program.array(a).bytes) for a in kernel.arrays))
+
+
+def _as_loops(nodes: tuple[Node, ...], block: tuple[int, ...]) -> tuple[Node, ...]:
+    """The nodes with copies as loops, and with values that indices choose as conditions."""
+    result: list[Node] = []
+    for node in nodes:
+        match node:
+            case Copy():
+                result.append(copy_loops(node, block))
+            case For(body=inside):
+                result.append(replace(node, body=_as_loops(inside, block)))
+            case If(condition, then, otherwise):
+                result.append(If(condition, _as_loops(then, block), _as_loops(otherwise, block)))
+            case Assign(target, op, Select(condition, then, otherwise)) if not any(loads_of(condition)):
+                result.append(If(condition, (Assign(target, op, then),), (Assign(target, op, otherwise),)))
+            case _:
+                result.append(node)
+    return tuple(result)
+
+
+def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
+    """Sampled launches and blocks with all threads."""
+    block = tuple(reversed(lowered.kernel.block))
+    grid = tuple(reversed(lowered.grid))
+    most = SHALLOW if len(grid) + len(lowered.kernel.iterators) <= 2 else DEEP
+    blocks = list(product(*(samples(n, most) for n in grid)))
+    chosen = [(weight * prod(w for _, w in places), (*values_, *(b for b, _ in places)))
+              for _, weight, values_ in runs for places in blocks] or [(1.0, (0,) * len(grid))]
+    flat = (-1, *(1,) * len(block))
+    outer = (*lowered.kernel.iterators, *block_names(len(grid)))
+    names = {name: np.array([at[k] for _, at in chosen], dtype=np.int64).reshape(flat) for k, name in enumerate(outer)}
+    for dim, name in enumerate(thread_names(len(block))):
+        shape = [1] * (len(block) + 1)
+        shape[dim + 1] = block[dim]
+        names[name] = np.arange(block[dim], dtype=np.int64).reshape(shape)
+    return Grounds(names, np.array([weight for weight, _ in chosen]), (len(chosen), *block))
+
+
+def _middle(lowered: LoweredKernel, body: tuple[Node, ...], runs: Sequence[Run]) -> Point:
+    """The point in the middle of launches, blocks and threads."""
+    threads = list(zip(reversed(thread_names(len(lowered.kernel.block))), lowered.kernel.block, strict=True))
+    _, _, host = runs[len(runs) // 2]
+    others = [(name, value, len({run[2][k] for run in runs}) > 1)
+              for k, (name, value) in enumerate(zip(lowered.kernel.iterators, host, strict=True))]
+    others += [(name, max(0, size // 2 - 1), size > 1)
+               for name, size in zip(reversed(block_names(len(lowered.grid))), lowered.grid, strict=True)]
+    return outer_point(threads, others, _depth(body))
+
+
+def _depth(nodes: tuple[Node, ...]) -> int:
+    return max((_depth(children_of(n)) + isinstance(n, For) for n in nodes), default=0)
+
+
+def _leaves(nodes: tuple[Node, ...], at: Place) -> Iterator[tuple[Place, Node]]:
+    for position, node in enumerate(nodes):
+        if isinstance(node, For | If):
+            yield from _leaves(children_of(node), (*at, position))
+        else:
+            yield (*at, position), node
+
+
+def _types(program: Program, lowered: LoweredKernel) -> dict[str, str]:
+    """C types of everything that is loaded or stored; what is missing is a floating-point scratch array."""
+    types: dict[str, str] = {array.name: array.type for array in program.arrays}
+    for node in walk(lowered.body):
+        match node:
+            case Declare(name, kind, _):
+                types[name] = kind
+            case Copy(local=local, array=array):
+                types[local] = types[array]
+            case _:
+                pass
+    return types
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    space: Space
+    element: int
+    sizes: tuple[int, ...]
+
+
+def _layouts(program: Program, source: str, dialect: Dialect) -> dict[str, _Layout]:
+    """Where arrays in memory lie. Shared arrays are laid out as the kernel's text declares them, padding included."""
+    found = {a.name: _Layout("global", ELEMENT_BYTES[a.type], a.extents) for a in program.arrays if not a.by_value}
+    words = _WORDS[dialect]
+    width = {words.type(kind): size for kind, size in ELEMENT_BYTES.items()}
+    pattern = rf"^\s*{re.escape(words.shared_memory)} ([\w ]+) (\w+)((?:\[\d+\])+);$"
+    for kind, name, sizes in re.findall(pattern, source, re.MULTILINE):
+        found[name] = _Layout("shared", width[kind], tuple(int(n) for n in re.findall(r"\d+", sizes)))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Study:
+    """Reads the nodes of one kernel. Names without a layout are registers and cost nothing."""
+
+    program: Program
+    types: Mapping[str, str]
+    layouts: Mapping[str, _Layout]
+
+    def cost(self, node: Node) -> float:
+        """Memory accesses and operations of one execution."""
+        return len(self._touched(node)) + self.operations(node).total
+
+    def operations(self, node: Node) -> Operations:
+        """The operations of one execution."""
+        match node:
+            case Assign(target, op, value) | Atomic(target, op, value, _):
+                floating = is_floating(target, self.types) or is_floating(value, self.types)
+                return operations_of(value, self.types).plus(binary_operation(op, floating))
+            case Shuffle(variable, operator, _, lanes):
+                return Operations().plus(binary_operation(operator, is_floating(variable, self.types)),
+                                         lanes.bit_length() - 1)
+            case _:
+                return Operations()
+
+    def accesses(self, nodes: tuple[Node, ...], point: Point, counts: Counts) -> Iterator[Access]:
+        """All accesses in text order, those that no sampled thread does left out."""
+        yield from self._inside(nodes, (), point, (), counts)
+
+    def _inside(self, nodes: tuple[Node, ...], at: Place, point: Point, loops: tuple[Enclosing, ...],
+                counts: Counts) -> Iterator[Access]:
+        for position, node in enumerate(nodes):
+            place = (*at, position)
+            match node:
+                case For(body=body):
+                    around = (*loops, Enclosing(node, place, point.free))
+                    yield from self._inside(body, place, enter(point, node), around, counts)
+                case If():
+                    yield from self._inside(children_of(node), place, point, loops, counts)
+                case _ if counts.executions.get(place, 0.0) > 0:
+                    for mode, load in self._touched(node):
+                        layout = self.layouts[load.array]
+                        yield access_facts(load, layout.space, mode, (layout.element, layout.sizes), point, loops, counts,
+                                           counts.executions[place])
+
+    def _touched(self, node: Node) -> list[tuple[AccessMode, Load]]:
+        """The accesses to memory of one execution, each element once."""
+        found: list[tuple[AccessMode, Load]] = []
+        match node:
+            case Assign(target, op, value):
+                read: tuple[Expr, ...] = (*target.index, value, *((target,) if op else ()))
+                found = [*self._loads(read), ("write", target)]
+            case Atomic(target, _, value, _):
+                found = [*self._loads((*target.index, value)), ("atomic", target)]
+            case _:
+                pass
+        return [(mode, load) for mode, load in found if load.array in self.layouts]
+
+    def _loads(self, expressions: Sequence[Expr]) -> list[tuple[AccessMode, Load]]:
+        loads = {(load.array, load.index): load for e in expressions for load in loads_of(e)}
+        return [("read", load) for load in loads.values()]

@@ -1,0 +1,160 @@
+"""Statements into loops: every instance becomes an assignment, every stage its copies and barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr, Int, Load, Name, Select, Unary, children, map_children
+from generator.linear import simplify, substitute
+from generator.lowering.registers import Register
+from generator.lowering.staging import LocalArray, copies, into_local, origin
+from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
+from generator.plan import KernelPlan
+from generator.polyhedral.ast import enter, leave
+from generator.polyhedral.footprint import StagePoint
+from generator.polyhedral.kernels import KernelPart
+from generator.polyhedral.reductions import Update
+from generator.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """How a statement's updates of its target are done: `update` on `register`, or atomically (None)."""
+
+    update: Update
+    register: Register | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filling:
+    """What the instances of one kernel turn into.
+
+    `registers` maps arrays to what holds them; `shared_updates` maps statements that share elements with other threads
+    to the way they update them. `outside` tells of accesses (statement, number) that may leave their array, below 0 or
+    beyond its end, in instances whose results nobody sees: they read some other element instead.
+    """
+
+    program: Program
+    part: KernelPart
+    plan: KernelPlan
+    points: tuple[StagePoint, ...]
+    arrays: tuple[LocalArray, ...]
+    registers: Mapping[str, Register]
+    shared_updates: Mapping[str, Updates]
+    outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
+
+
+class Filler:
+    """Replaces instances by assignments, copies and barriers."""
+
+    def __init__(self, filling: Filling) -> None:
+        self.filling = filling
+        count = len(filling.points)
+        self.entering = {enter(n): n for n in range(count)}
+        self.leaving = {leave(n): n for n in range(count)}
+
+    def fill(self, nodes: tuple[Node, ...], tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
+        """`nodes` with every instance replaced; `tiles` holds the tile indices of the stages entered so far."""
+        result: list[Node] = []
+        for node in nodes:
+            match node:
+                case For():
+                    result.append(replace(node, body=self.fill(node.body, dict(tiles))))
+                case If(condition, then, otherwise):
+                    result.append(If(condition, self.fill(then, dict(tiles)), self.fill(otherwise, dict(tiles))))
+                case Instance(name, arguments) if name in self.entering:
+                    tiles[self.entering[name]] = arguments
+                    result += self._enter(self.entering[name], arguments)
+                case Instance(name, arguments) if name in self.leaving:
+                    if arguments:  # the stage is filled again in the next round of its tile loop
+                        result.append(Barrier())
+                case Instance():
+                    result.append(self._statement(node, tiles))
+                case _:
+                    result.append(node)
+        return tuple(result)
+
+    def _enter(self, number: int, arguments: tuple[Expr, ...]) -> Iterator[Node]:
+        filling = self.filling
+        here = tuple(a for a in filling.arrays if a.stage == number)
+        point = filling.points[number]
+        yield from copies(here, filling.program, filling.part, filling.plan, point, self._tiles(point, arguments))
+        yield Barrier()
+
+    def _tiles(self, point: StagePoint, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Tile indices of the tiled members; an untiled member has only one tile."""
+        return arguments if self.filling.plan.inner_tile > 1 else (Int(0),) * len(point.tiled)
+
+    def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> Node:
+        statement = self.filling.program.statement(instance.name)
+        values = dict(zip(statement.iterators, instance.arguments, strict=True))
+        corners = self._corners(instance.name, tiles)
+        body = statement.body
+
+        def placed(expr: Expr) -> Expr:
+            return self._redirect(instance.name, substitute(expr, values), corners)
+
+        target = placed(body.target)
+        assert isinstance(target, Load)
+        updates = self.filling.shared_updates.get(instance.name)
+        if updates is None:
+            store = self._store(target, body.op, placed(body.value))
+            return store if body.guard is None else If(placed(body.guard), (store,))
+        value = placed(updates.update.contribution)
+        kind = self.filling.program.array(body.target.array).type
+        if updates.register is None:
+            return Atomic(target, updates.update.operator, value, kind)
+        return apply(target, updates.update.operator, value, kind)
+
+    def _inside(self, name: str, load: Expr) -> Expr:
+        """`load` with subscripts that exist."""
+        assert isinstance(load, Load)
+        flags = self.filling.outside.get((name, load.access))
+        if flags is None:
+            return load
+        extents = self.filling.program.array(load.array).extents
+        index = [Binary("max", i, Int(0)) if below else i for i, (below, _) in zip(load.index, flags, strict=True)]
+        limited = [Binary("min", i, Int(n - 1)) if above else i
+                   for i, n, (_, above) in zip(index, extents, flags, strict=True)]
+        return Load(load.array, tuple(limited), load.access)
+
+    def _store(self, target: Load, op: str, value: Expr) -> Node:
+        """An assignment, by atomic exchange where the Plan wants that for stores to global memory."""
+        held = any(register.name == target.array for register in self.filling.registers.values())
+        if not self.filling.plan.exchange or held:
+            return Assign(target, op, value)
+        whole = Binary(op, target, value) if op else value
+        return Atomic(target, "=", whole, self.filling.program.array(target.array).type)
+
+    def _corners(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[str, tuple[LocalArray, tuple[Expr, ...]]]:
+        """The shared copies that statement `name` reads, with the origins of their boxes."""
+        filling = self.filling
+        corners: dict[str, tuple[LocalArray, tuple[Expr, ...]]] = {}
+        for local in filling.arrays:
+            point = filling.points[local.stage]
+            if name in point.statements:
+                if local.stage not in tiles:  # isl put the copies under a condition of their own
+                    raise IllegalPlan("a barrier would stand under a condition")
+                at = self._tiles(point, tiles[local.stage])
+                corners[local.array] = (local, tuple(origin(e, filling.part, filling.plan, point, at)
+                                                     for e in local.footprint.extents))
+        return corners
+
+    def _redirect(self, name: str, expr: Expr, corners: Mapping[str, tuple[LocalArray, tuple[Expr, ...]]]) -> Expr:
+        """`expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
+        if isinstance(expr, Load):
+            if expr.array in self.filling.registers:
+                return self.filling.registers[expr.array].at(name)
+            load = Load(expr.array, tuple(self._redirect(name, i, corners) for i in expr.index), expr.access)
+            if expr.array in corners:
+                return into_local(load, *corners[expr.array])
+            index = tuple(simplify(i) if _is_plain(i) else i for i in load.index)
+            return self._inside(name, Load(load.array, index, load.access))
+        return map_children(expr, lambda child: self._redirect(name, child, corners))
+
+
+def _is_plain(expr: Expr) -> bool:
+    """Whether `expr` is arithmetic of `int` alone, whose terms may be put into another order."""
+    return isinstance(expr, Int | Name | Unary | Binary | Select) and all(_is_plain(child) for child in children(expr))

@@ -1,0 +1,120 @@
+"""Which arrays a kernel keeps in registers, and how statements that share elements with other threads update them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from generator.expr import Binary, Expr, Load, children
+from generator.lowering.fill import Updates
+from generator.lowering.naming import fresh_name
+from generator.lowering.registers import Register
+from generator.plan import KernelPlan, Schedule
+from generator.polyhedral.accumulate import Kept, Sharing, keepable, sharing
+from generator.polyhedral.kernels import KernelPart
+from generator.polyhedral.legality import indices
+from generator.polyhedral.mapping import MappedKernel
+from generator.polyhedral.placement import locate
+from generator.polyhedral.reductions import update_of
+from generator.program import Program
+
+MAX_REGISTERS = 64
+"""Elements of one array that a thread keeps because the Plan wants registers."""
+MAX_PARTIAL = 1024
+"""Elements of one array of which a thread keeps partial results: each one saves atomic updates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptArrays:
+    """The registers of a kernel, and its statements that update elements together with other threads."""
+
+    registers: tuple[Register, ...]
+    shared_updates: Mapping[str, Updates]
+
+    @property
+    def by_array(self) -> dict[str, Register]:
+        """The registers by the array they hold."""
+        return {register.array: register for register in self.registers}
+
+
+def keep(program: Program, schedule: Schedule, part: KernelPart, plan: KernelPlan, mapped: MappedKernel,
+         prefix: Sequence[str], loops: Mapping[str, Mapping[int, str]], taken: set[str]) -> KeptArrays:
+    """What one kernel keeps in registers.
+
+    `prefix` names the host loops, `loops` the loops over the points of a thread by statement and dimension; names are
+    added to `taken`.
+    """
+    blocks, threads = indices(mapped.tree, "block"), indices(mapped.tree, "thread")
+    relaxed = [name for name in part.statements if name in schedule.reductions]
+    shares = {name: sharing(program, name, part, blocks, threads) for name in relaxed}
+    together = {name: how for name, how in shares.items() if how != "thread"}
+    registers = []
+    for kept in keepable(program, part) if plan.registers or together else ():
+        wanted = _wanted(kept, plan, together)
+        if wanted is not None:
+            registers.append(_register(program, part, plan, kept, wanted, prefix, loops, taken))
+    by_array = {register.array: register for register in registers}
+    updates = {}
+    for name in together:
+        statement = program.statement(name)
+        update = update_of(statement)
+        assert update is not None, "only reductions are relaxed"
+        updates[name] = Updates(update, by_array.get(statement.body.target.array))
+    return KeptArrays(tuple(registers), updates)
+
+
+def _wanted(kept: Kept, plan: KernelPlan, together: Mapping[str, Sharing]) -> Sharing | None:
+    """How the elements of `kept` are shared; None when they stay in global memory."""
+    cells = prod(plan.tile[d] // plan.block[d] for d in kept.owned)
+    shared = [name for name in kept.statements if name in together]
+    if shared:
+        alone = kept.statements == (shared[0],)
+        return together[shared[0]] if alone and cells <= MAX_PARTIAL else None
+    return "thread" if plan.registers and cells <= MAX_REGISTERS else None
+
+
+def _register(program: Program, part: KernelPart, plan: KernelPlan, kept: Kept, shared: Sharing, prefix: Sequence[str],
+              loops: Mapping[str, Mapping[int, str]], taken: set[str]) -> Register:
+    points = tuple((d, plan.tile[d] // plan.block[d]) for d in kept.owned if plan.tile[d] > plan.block[d])
+    name = fresh_name(f"{kept.array}_here", taken)
+    names = tuple(fresh_name(f"{kept.array}_{d}", taken) for d, _ in points)
+    every_thread = shared == "thread" or plan.combine == "atomic"
+    where = locate(kept, part, plan, prefix, [(d, n) for (d, _), n in zip(points, names, strict=True)], every_thread)
+    update = update_of(program.statement(kept.statements[0])) if shared != "thread" else None
+    by_statement = {s: tuple(loops[s][d] for d, _ in points) for s in kept.statements}
+    loaded = any(access.kind == "read" and access.array == kept.array
+                 for s in kept.statements for access in program.statement(s).accesses)
+    return Register(name, kept.array, program.array(kept.array).type, kept, points, by_statement, names, where.element,
+                    where.exists, shared, update.operator if update else None, loaded)
+
+
+def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool:
+    """Whether statements may run outside of their domains without anybody noticing.
+
+    All of them must update registers, and nothing that they evaluate may trap (a division of integers by 0) or follow
+    data (a subscript that is loaded).
+    """
+    statements = [program.statement(name) for name in part.statements]
+    return (bool(kept.registers)
+            and all(s.body.guard is None and s.body.target.array in kept.by_array for s in statements)
+            and not any(_risky(program, s.body.value) for s in statements))
+
+
+def _risky(program: Program, expr: Expr) -> bool:
+    match expr:
+        case Load(_, index):
+            return any(isinstance(inner, Load) for i in index for inner in _parts(i))
+        case Binary("%", _, _):
+            return True
+        case Binary("/", left, right):
+            loads = [part for part in (*_parts(left), *_parts(right)) if isinstance(part, Load)]
+            if not any(program.array(load.array).type in ("float", "double") for load in loads):
+                return True
+    return any(_risky(program, child) for child in children(expr))
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    for child in children(expr):
+        yield from _parts(child)

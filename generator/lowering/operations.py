@@ -1,0 +1,90 @@
+"""Operations on data that an assignment does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children
+from generator.facts import Operations
+
+_ADD, _MUL, _DIV = Operations(adds=1.0), Operations(muls=1.0), Operations(divs=1.0)
+_SPECIAL, _INTEGER, _NONE = Operations(special=1.0), Operations(integer=1.0), Operations()
+_SIMPLE = frozenset(["fabs", "fmin", "fmax", "floor", "ceil", "round", "trunc", "copysign"])
+
+
+def binary_operation(op: str, floating: bool) -> Operations:
+    """What `left op right` costs, `min` and `max` included; op "" or "=" is a plain store."""
+    if op in ("", "="):
+        return _NONE
+    if not floating:
+        return _INTEGER
+    return {"*": _MUL, "/": _DIV}.get(op, _ADD)
+
+
+def operations_of(expr: Expr, types: Mapping[str, str]) -> Operations:
+    """The operations in `expr` but for those on indices alone; `types`: C types of arrays and variables."""
+    if not is_floating(expr, types) and not any(loads_of(expr)):
+        return _NONE
+    match expr:
+        case Int() | Real() | Name() | Load():
+            return _NONE
+        case Binary(op, left, right):
+            total = binary_operation(op, is_floating(left, types) or is_floating(right, types))
+        case Unary("-" | "+", operand) if is_floating(operand, types):
+            total = _NONE  # a sign is part of the instruction that uses the value
+        case Unary():
+            total = _INTEGER
+        case Call(function, _):
+            total = _call(function)
+        case Select():
+            total = _INTEGER
+        case Cast():
+            total = _NONE
+        case _:
+            assert_never(expr)
+    for child in children(expr):
+        total = total.plus(operations_of(child, types))
+    return total
+
+
+def _call(function: str) -> Operations:
+    if function in ("abs", "labs"):
+        return _INTEGER
+    name = function.removesuffix("f")
+    if name == "fma":
+        return _MUL.plus(_ADD)
+    if name == "fmod":
+        return _DIV
+    return _ADD if name in _SIMPLE else _SPECIAL
+
+
+def is_floating(expr: Expr, types: Mapping[str, str]) -> bool:
+    """Whether the value of `expr` is a floating-point number."""
+    match expr:
+        case Real():
+            return True
+        case Int() | Name():
+            return False
+        case Load(array, _, _):
+            return types.get(array, "float") in ("float", "double")
+        case Cast(kind, _):
+            return kind in ("float", "double")
+        case Call(function, _):
+            return function not in ("abs", "labs")
+        case Unary(op, operand):
+            return op in "+-" and is_floating(operand, types)
+        case Binary(op, left, right):
+            return op in ("+", "-", "*", "/", "min", "max") and (is_floating(left, types) or is_floating(right, types))
+        case Select(_, then, otherwise):
+            return is_floating(then, types) or is_floating(otherwise, types)
+        case _:
+            assert_never(expr)
+
+
+def loads_of(expr: Expr) -> Iterator[Load]:
+    """All loads in `expr`, those in subscripts included; one that stands twice comes twice."""
+    if isinstance(expr, Load):
+        yield expr
+    for child in children(expr):
+        yield from loads_of(child)

@@ -1,0 +1,181 @@
+"""Kernels whose tiles are all full: partial tiles are filled up with instances that nobody sees.
+
+A statement that updates only registers may run for points outside of its domain, as long as what it reads exists: its
+result is never stored. Then the loops over a thread's points have constant bounds and no conditions, so that they can
+be unrolled completely and their registers stay registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, replace
+from typing import Any
+
+import islpy as isl
+
+from generator.plan import KernelPlan
+from generator.polyhedral.accumulate import Kept
+from generator.polyhedral.coverage import values_at
+from generator.polyhedral.kernels import Dimension, KernelPart
+from generator.polyhedral.members import union_of, value_range
+from generator.polyhedral.tree import Band, Leaf, Sequence, Tree
+from generator.program import Program, Statement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """A program and one of its kernels with filled-up domains.
+
+    `outside` tells, per statement and access, in which subscripts (below 0, beyond the end) the new instances leave
+    the array.
+    """
+
+    program: Program
+    part: KernelPart
+    outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
+
+
+class _Irregular(Exception):
+    """The kernel is no product of its parallel loops and the rest."""
+
+
+def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceOf[Kept]) -> Padded | None:
+    """`part` with full tiles along the dimensions that all of `kept` depend on; None where that changes nothing.
+
+    Every statement of the kernel must update one of the arrays `kept` and nothing else. That the added instances
+    update no element that exists is checked exactly.
+    """
+    dims = [d for d in range(len(part.parallel)) if all(d in one.owned for one in kept)
+            and part.parallel[d].extent % plan.tile[d]]
+    if not dims:
+        return None
+    try:
+        domains = {s.get_tuple_name(): _filled(s, part, plan, dims) for s in _sets(part.domain)}
+        domain = union_of(list(domains.values()))
+        parallel = tuple(Dimension(_extended(dim.member, domains), dim.low,
+                                   _last(dim, plan.tile[d]) if d in dims else dim.high)
+                         for d, dim in enumerate(part.parallel))
+        whole = replace(part, domain=domain, parallel=parallel, tree=_tree(part.tree, part.domain, domains),
+                        prefix=tuple(_extended(m.intersect_domain(part.domain), domains) for m in part.prefix))
+        statements = tuple(_statement(s, domains[s.name]) if s.name in domains else s for s in program.statements)
+    except _Irregular:
+        return None
+    if not all(_unseen(one, part, whole) for one in kept):
+        return None
+    larger = replace(program, statements=statements)
+    outside = {(s.name, n): found for s in statements if s.name in domains
+               for n, found in enumerate(_outside(larger, s))}
+    return Padded(larger, whole, outside)
+
+
+def _sets(union: Any) -> Iterator[Any]:
+    listed = union.get_set_list()
+    yield from (listed.get_at(i) for i in range(listed.n_set()))
+
+
+def _last(dim: Dimension, tile: int) -> int:
+    """The greatest value in the last tile of `dim`."""
+    return dim.low - (-dim.extent // tile) * tile - 1
+
+
+def _unseen(kept: Kept, part: KernelPart, whole: KernelPart) -> bool:
+    """Whether no instance of `whole` that `part` lacks updates an element of `kept` that `part` updates."""
+    real = isl.UnionSet("{ }")
+    added = isl.UnionSet("{ }")
+    for one in _sets(part.domain):
+        if one.get_tuple_name() in kept.statements:
+            larger = whole.domain.extract_set(one.get_space())
+            real = real.union(isl.UnionSet.from_set(one))
+            added = added.union(isl.UnionSet.from_set(larger.subtract(one)))
+    members = [*whole.prefix, *(whole.parallel[d].member for d in kept.owned)]
+    cells = [values_at([m.intersect_domain(d) for m in members], d).range() for d in (real, added)]
+    return bool(cells[0].intersect(cells[1]).is_empty())
+
+
+def _filled(domain: Any, part: KernelPart, plan: KernelPlan, dims: SequenceOf[int]) -> Any:
+    """`domain` without its limits along the parallel loops, cut to whole tiles. Raises _Irregular."""
+    free, box, tiles = domain, isl.Set.universe(domain.get_space()), isl.Set.universe(domain.get_space())
+    for d in dims:
+        dim = part.parallel[d]
+        value = _affine(dim.member, domain)
+        moved = [d for d in range(value.dim(isl.dim_type.in_)) if value.involves_dims(isl.dim_type.in_, d, 1)]
+        if len(moved) != 1:
+            raise _Irregular
+        free = free.drop_constraints_involving_dims(isl.dim_type.set, moved[0], 1)
+        box = box.intersect(_between(value, dim.low, dim.high))
+        tiles = tiles.intersect(_between(value, dim.low, _last(dim, plan.tile[d])))
+    if not free.intersect(box).is_equal(domain):
+        raise _Irregular
+    return free.intersect(tiles).coalesce()
+
+
+def _between(value: Any, low: int, high: int) -> Any:
+    space = isl.LocalSpace.from_space(value.domain().get_space())
+    limits = [isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(n))) for n in (low, high)]
+    return value.ge_set(limits[0]).intersect(value.le_set(limits[1]))
+
+
+def _affine(member: Any, domain: Any) -> Any:
+    """A member on the instances of one statement, as an isl PwAff defined everywhere. Raises _Irregular."""
+    target = domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)
+    value = member.extract_pw_aff(target).gist(domain)
+    if not value.isa_aff():
+        raise _Irregular
+    return isl.PwAff.from_aff(value.as_aff())
+
+
+def _extended(member: Any, domains: Mapping[str, Any]) -> Any:
+    """`member` on the filled domains of the statements that it has. Raises _Irregular."""
+    result = None
+    pieces = member.domain()
+    for one in _sets(pieces):
+        larger = domains[one.get_tuple_name()]
+        value = isl.UnionPwAff.from_pw_aff(_affine(member, one).intersect_domain(larger))
+        result = value if result is None else result.union_add(value)
+    if result is None:
+        raise _Irregular
+    return result
+
+
+def _tree(tree: Tree, domain: Any, domains: Mapping[str, Any]) -> Tree:
+    match tree:
+        case Band():
+            return replace(tree, members=tuple(_extended(m, domains) for m in tree.members),
+                           child=_tree(tree.child, domain, domains))
+        case Sequence(filters, children):
+            for one in (s for f in filters for s in _sets(f.intersect(domain))):
+                if not one.is_equal(domain.extract_set(one.get_space())):
+                    raise _Irregular  # a part of a statement's instances
+            larger = [union_of([domains[s.get_tuple_name()] for s in _sets(f.intersect(domain))]) for f in filters]
+            return Sequence(tuple(larger), tuple(_tree(c, domain, domains) for c in children))
+        case Leaf():
+            return tree
+        case _:
+            raise AssertionError("only unmapped trees are filled up")
+
+
+def _statement(statement: Statement, domain: Any) -> Statement:
+    accesses = []
+    for access in statement.accesses:
+        relation = isl.Map(access.relation)
+        if not relation.is_single_valued():
+            raise _Irregular
+        index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation)).gist(relation.domain())
+        whole = isl.Map.from_domain(domain)
+        for d in range(relation.dim(isl.dim_type.out)):
+            if not index.get_pw_aff(d).isa_aff():
+                raise _Irregular
+            row = isl.PwAff.from_aff(index.get_pw_aff(d).as_aff())
+            whole = whole.flat_range_product(isl.Map.from_pw_aff(row.intersect_domain(domain)))
+        named = whole.set_tuple_name(isl.dim_type.out, access.array)
+        accesses.append(replace(access, relation=str(named)))
+    return replace(statement, domain=str(domain), accesses=tuple(accesses))
+
+
+def _outside(program: Program, statement: Statement) -> Iterator[tuple[tuple[bool, bool], ...]]:
+    for access in statement.accesses:
+        index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(isl.Map(access.relation)))
+        ranges = [value_range(index.get_pw_aff(d)) for d in range(len(program.array(access.array).extents))]
+        yield tuple((low < 0, high >= extent)
+                    for (low, high), extent in zip(ranges, program.array(access.array).extents, strict=True))

@@ -1,0 +1,192 @@
+"""The decisions of one kernel: sizes, unrolling, order of loops, and where its data are.
+
+Papenhausen & Mueller's Coding Ants, table 1, with what is ours and not theirs marked (*). In this order: the dimension
+that becomes x (*), then x first a tile and a block size per parallel dimension, unroll factor, points inside sequential
+loops (*), shared memory, inner tile size, padding (*), registers (*), how a block combines what it reduces (*), atomic
+stores.
+
+The decisions of a kernel are about its statements, whatever schedule it came from, so what was learned about a
+kernel under one schedule serves under another. Only options that depend on more name it: sizes on the kernel's extents
+and the sizes chosen so far, memory on what fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol, TypeAlias
+
+from generator.plan import Combine, KernelPlan
+from generator.target import Target
+from graph.ladders import Geometry, Ladders, Sizes, caps
+from graph.policies import Preferences
+from graph.space import Chooser, Decision, Option
+
+UNROLL_FACTORS = (1, 2, 4, 8)
+INNER_TILES = (1, 4, 8, 16, 32, 64)
+PADDINGS = (0, 1)
+LANES = 32
+MAX_REGISTERS = 64
+_X = "x dimension"
+_TILE, _BLOCK, _UNROLL, _SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
+_POINTS, _INNER, _PADDING = "points inside sequential loops", "inner tile size", "padding"
+_REGISTERS, _COMBINE, _EXCHANGE = "registers", "combining threads", "atomic store"
+_AXES = "xyz"
+
+
+class Shape(Protocol):
+    """What a space needs to know of a kernel (generator.lowering.shapes.KernelShape)."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Sorted names: the kernel's identity."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the parallel dimensions, outermost first, at most three."""
+
+    @property
+    def shareable(self) -> tuple[str, ...]:
+        """Arrays that may be put in shared memory."""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether a loop runs inside each thread."""
+
+    @property
+    def kept(self) -> tuple[tuple[int, ...], ...]:
+        """The parallel dimensions that matter to each array that a thread can keep in registers."""
+
+    @property
+    def reduces(self) -> bool:
+        """Whether several threads may update the same element."""
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
+        """Bytes of shared memory that the copies need."""
+
+    def ordered(self, order: tuple[int, ...]) -> Shape:
+        """The same kernel with its parallel dimensions in another order (empty: as they are)."""
+
+
+def preferences_of_kernel(kernel: KernelPlan) -> Preferences:
+    """The choices that lead to `kernel`, as far as they are on offer."""
+    subject = kernel.statements
+    wanted: dict[tuple[str, tuple[str, ...]], Option] = {
+        (_UNROLL, subject): kernel.unroll, (_SHARED, subject): kernel.shared, (_POINTS, subject): kernel.points_inside,
+        (_INNER, subject): kernel.inner_tile, (_PADDING, subject): kernel.padding,
+        (_REGISTERS, subject): kernel.registers, (_COMBINE, subject): kernel.combine,
+        (_EXCHANGE, subject): kernel.exchange,
+        (_X, subject): kernel.order[-1] if kernel.order else max(0, len(kernel.tile) - 1)}
+    for axis, tile, block in zip(_AXES, reversed(kernel.tile), reversed(kernel.block), strict=False):
+        wanted[f"{_TILE} {axis}", subject] = tile
+        wanted[f"{_BLOCK} {axis}", subject] = block
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSpace:
+    """Asks for the decisions of a kernel. `wide`: all that may pay, otherwise those of the paper."""
+
+    target: Target
+    ladders: Ladders
+    sizes: Callable[[Sizes], Geometry]
+    wide: bool
+
+    def plan(self, chooser: Chooser, shape: Shape) -> KernelPlan:
+        """The plan of one kernel."""
+        subject = shape.statements
+        order = self._order(chooser, shape)
+        turned = shape.ordered(order)
+        tile, block = self._sizes(chooser, turned)
+        unroll = 1
+        if shape.sequential or tile != block:  # points of one thread are a loop, too
+            unroll = number(chooser, Decision(_UNROLL, subject), UNROLL_FACTORS)
+        several = self.wide and shape.sequential and tile != block
+        inside = several and switch(chooser, Decision(_POINTS, subject))
+        memory = self._memory(chooser, turned, tile, unroll)
+        registers = self._registers(chooser, turned, tile, block)
+        combine = self._combine(chooser, turned, block)
+        exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(_EXCHANGE, subject))
+        return KernelPlan(subject, tile, block, memory.shared, memory.inner_tile, unroll, inside, order,
+                          memory.padding, registers, combine, exchange)
+
+    def _order(self, chooser: Chooser, shape: Shape) -> tuple[int, ...]:
+        """A permutation that puts the chosen dimension last (x); () for the order of the schedule."""
+        count = len(shape.extents)
+        if not self.wide or count < 2:
+            return ()
+        x = number(chooser, Decision(_X, shape.statements, (("dimensions", count),)), tuple(reversed(range(count))))
+        return () if x == count - 1 else (*(d for d in range(count) if d != x), x)
+
+    def _sizes(self, chooser: Chooser, shape: Shape) -> tuple[Sizes, Sizes]:
+        """Tile and block sizes, outermost first; asked x first, since x matters most (coalescing)."""
+        largest = caps(shape.extents[::-1], self.ladders)
+        offer = self.sizes(largest)
+        tiles: list[int] = []
+        blocks: list[int] = []
+        points = threads = 1
+        for dim in range(len(largest)):
+            depends = (("largest tiles", largest), ("points", points), ("threads", threads))
+            name = f"{_TILE} {_AXES[dim]}"
+            tile = number(chooser, Decision(name, shape.statements, depends), offer.tile_options(dim, points, threads))
+            name, depends_on_tile = f"{_BLOCK} {_AXES[dim]}", (*depends, ("tile", tile))
+            options = offer.block_options(dim, tile, points, threads)
+            block = number(chooser, Decision(name, shape.statements, depends_on_tile), options)
+            points, threads = points * tile, threads * block
+            tiles.append(tile)
+            blocks.append(block)
+        return tuple(reversed(tiles)), tuple(reversed(blocks))
+
+    def _memory(self, chooser: Chooser, shape: Shape, tile: Sizes, unroll: int) -> _Memory:
+        """Shared memory, inner tile and padding: the inner tile decides what fits."""
+        inner = tuple(t for t in INNER_TILES if t == 1 or t > unroll) if shape.sequential else (1,)
+        fitting = tuple(t for t in inner if shape.shareable and self._fits(shape, tile, t, 0))
+        shared = bool(fitting) and switch(chooser, Decision(_SHARED, shape.statements))
+        options = fitting if shared else inner
+        inner_tile = number(chooser, Decision(_INNER, shape.statements, (("offered", options),)), options)
+        paddings = tuple(p for p in PADDINGS if self._fits(shape, tile, inner_tile, p)) if shared and self.wide else (0,)
+        return _Memory(shared, inner_tile, number(chooser, Decision(_PADDING, shape.statements), paddings))
+
+    def _fits(self, shape: Shape, tile: Sizes, inner_tile: int, padding: int) -> bool:
+        return shape.shared_bytes(tile, inner_tile, padding) <= self.target.local_bytes
+
+    def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
+        if not self.wide or not shape.sequential:
+            return False
+        worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in shape.kept)
+        return worth and switch(chooser, Decision(_REGISTERS, shape.statements))
+
+    def _combine(self, chooser: Chooser, shape: Shape, block: Sizes) -> Combine:
+        """How a block combines; alone in its block a thread can only update atomically."""
+        if not shape.reduces or prod(block) == 1:
+            return "atomic"
+        shuffles = self.target.sub_group >= LANES and block[-1] % LANES == 0
+        offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
+        if not self.wide:
+            return offered[-1]
+        decision = Decision(_COMBINE, shape.statements, (("shuffles", shuffles),))
+        answer = chooser.choose(decision, offered)
+        return next(way for way in offered if way == answer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    shared: bool
+    inner_tile: int
+    padding: int
+
+
+Shapes: TypeAlias = Sequence[Shape]
+
+
+def switch(chooser: Chooser, decision: Decision) -> bool:
+    """A yes-or-no decision."""
+    return bool(chooser.choose(decision, (False, True)))
+
+
+def number(chooser: Chooser, decision: Decision, options: Sequence[int]) -> int:
+    """A decision between integers."""
+    answer = chooser.choose(decision, options)
+    assert isinstance(answer, int)
+    return answer

@@ -1,0 +1,139 @@
+"""The space of the O2 level: which statements share loops, then the decisions of every kernel.
+
+Papenhausen & Mueller's Coding Ants, section 5.1.2. At every level (the whole program; inside the loops that a group
+shares) the strongly connected components of the dependences are put into an order, component by component, and the
+order is cut into partitions: their number, then the size of each. Outermost, components with different amounts of
+parallelism are not put together (their pruning rule 1); that fused components share all of their parallel loops (rule
+2) follows from how groups are scheduled. A group that cannot share a loop is a dead end, found once and never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from generator.errors import IllegalPlan
+from generator.plan import Group, Partition, Plan
+from generator.target import Target
+from graph.kernels import KernelSpace, number
+from graph.o1 import Shapes, choose_reductions, kernel_space, with_kernels
+from graph.space import Chooser, DeadEnd, Decision, Option, Space
+
+_NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
+
+Path: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+class Component(Protocol):
+    """A strongly connected component (generator.polyhedral.partition.Component)."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Sorted names."""
+
+    @property
+    def parallel(self) -> int:
+        """The number of its outermost parallel loops."""
+
+
+class Level(Protocol):
+    """The components at one place of a schedule (generator.polyhedral.partition.Level)."""
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """In an order that is possible."""
+
+    @property
+    def before(self) -> frozenset[tuple[int, int]]:
+        """Pairs of components: the first must come before the second."""
+
+
+Levels: TypeAlias = Callable[[tuple[str, ...], Path], Level]
+"""The level inside the shared loops of the last group of a path, under some parallel reductions; raises IllegalPlan."""
+
+
+def make_o2_space(shapes: Shapes, levels: Levels, target: Target, wide: bool = True,
+                  reductions: Sequence[str] = ()) -> Space:
+    """The O2 space of a program; `shapes` and the rest as for `make_o1_space`, `levels` should remember its answers."""
+    return _O2Space(shapes, levels, kernel_space(target, wide), tuple(sorted(reductions)))
+
+
+@dataclass(frozen=True, slots=True)
+class _O2Space:
+    shapes: Shapes
+    levels: Levels
+    kernels: KernelSpace
+    reductions: tuple[str, ...]
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        reduced = choose_reductions(chooser, self.reductions)
+        partition = Partition(self._groups(chooser, reduced, ()), reduced)
+        return with_kernels(chooser, partition, self.shapes, self.kernels)
+
+    def _groups(self, chooser: Chooser, reduced: tuple[str, ...], path: Path) -> tuple[Group, ...]:
+        """The groups inside the shared loops of `path`, in order. Raises DeadEnd."""
+        level = self._level(reduced, path)
+        here: tuple[tuple[str, Option], ...] = (("depth", len(path)), *(("reduced", name) for name in reduced))
+        subject = path[-1] if path else ()
+        order = _order(chooser, level, subject, here)
+        components = [level.components[number_] for number_ in order]
+        here = (*here, ("order", order))
+        groups = []
+        for size in _sizes(chooser, components, subject, here, not path):
+            chosen, components = components[:size], components[size:]
+            statements = tuple(sorted(name for component in chosen for name in component.statements))
+            groups.append(Group(statements, self._parts(chooser, reduced, (*path, statements))))
+        return tuple(groups)
+
+    def _parts(self, chooser: Chooser, reduced: tuple[str, ...], path: Path) -> tuple[Group, ...]:
+        """The parts inside the loops that path[-1] shares; () where there is nothing to decide."""
+        if len(path[-1]) == 1:
+            return ()
+        level = self._level(reduced, path)
+        return self._groups(chooser, reduced, path) if len(level.components) > 1 else ()
+
+    def _level(self, reduced: tuple[str, ...], path: Path) -> Level:
+        try:
+            return self.levels(reduced, path)
+        except IllegalPlan as error:
+            raise DeadEnd(str(error)) from error
+
+
+def _order(chooser: Chooser, level: Level, subject: tuple[str, ...],
+           here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
+    """A topological order of the components, one after the other."""
+    order: tuple[int, ...] = ()
+    count = len(level.components)
+    while len(order) < count:
+        ready = [c for c in range(count) if c not in order
+                 and all(a in order for a, b in level.before if b == c)]
+        depends = (*here, ("placed", tuple(sorted(order))))
+        order = (*order, number(chooser, Decision(f"{_NEXT} {len(order) + 1}", subject, depends), ready))
+    return order
+
+
+def _sizes(chooser: Chooser, components: Sequence[Component], subject: tuple[str, ...],
+           here: tuple[tuple[str, Option], ...], outermost: bool) -> tuple[int, ...]:
+    """How many components each partition takes, in order."""
+    count = len(components)
+    alike = [_run(components, first) if outermost else count - first for first in range(count)]
+    least = [0] * (count + 1)  # partitions that the components from here on need
+    for first in reversed(range(count)):
+        least[first] = 1 + least[first + alike[first]]
+    parts = number(chooser, Decision(_COUNT, subject, here), range(least[0], count + 1))
+    sizes: tuple[int, ...] = ()
+    for left in reversed(range(parts)):
+        first = sum(sizes)
+        options = [size for size in range(1, alike[first] + 1) if least[first + size] <= left <= count - first - size]
+        depends = (*here, ("partitions", parts), ("sizes", sizes))
+        sizes = (*sizes, number(chooser, Decision(f"{_SIZE} {len(sizes) + 1}", subject, depends), options))
+    return sizes
+
+
+def _run(components: Sequence[Component], first: int) -> int:
+    """How many components from `first` on have the same number of parallel loops."""
+    last = first
+    while last < len(components) and components[last].parallel == components[first].parallel:
+        last += 1
+    return last - first

@@ -1,0 +1,83 @@
+"""Memory transactions of one warp, counted by listing the addresses of its threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import gcd
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.facts import Access
+
+Ints: TypeAlias = NDArray[np.int64]
+WORD_BYTES = 4
+_APART = (1 << 30, 1 << 41, 1 << 52)  # strides in x, y, z that bring no two threads of a block to one sector
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes that the threads of a block ask for in one execution of an access, and bytes of the sectors they touch."""
+
+    asked: float
+    touched: float
+
+
+def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int) -> Traffic:
+    """The traffic of an access to global memory; `block` is x first, warps are consecutive threads of it.
+
+    All threads take part. Arrays start at a sector. Where the alignment of a block's first element varies (by `spacing`),
+    the result is the mean over all alignments that occur. Threads whose stride is unknown touch a sector each.
+    """
+    per_sector = max(1, sector_bytes // access.element_bytes)
+    spacing = gcd(access.spacing, per_sector)
+    strides = tuple(far if stride is None else stride for stride, far in zip(access.strides, _APART, strict=False))
+    sectors = _sectors(strides, block, warp, per_sector, access.origin % spacing, spacing)
+    return Traffic(access.element_bytes * int(np.prod(block)), sectors * sector_bytes)
+
+
+@lru_cache(maxsize=4096)
+def _sectors(strides: tuple[int, ...], block: tuple[int, ...], warp: int, per_sector: int, origin: int,
+             spacing: int) -> float:
+    """Sectors that the warps of a block touch, added up; the mean over first elements `origin + k * spacing`."""
+    first = _elements(strides, block)
+    starts = np.arange(origin, per_sector, spacing, dtype=np.int64)
+    total = 0
+    for begin in range(0, len(first), warp):
+        lanes = (starts[:, None] + first[None, begin:begin + warp]) // per_sector
+        lanes.sort(axis=1)
+        total += int((np.diff(lanes, axis=1) != 0).sum()) + len(starts)
+    return total / len(starts)
+
+
+def _elements(strides: tuple[int, ...], block: tuple[int, ...]) -> Ints:
+    """The element of each thread of a block, x fastest, relative to thread 0."""
+    elements = np.zeros(1, dtype=np.int64)
+    for stride, size in zip(strides, block, strict=True):
+        elements = (np.arange(size, dtype=np.int64)[:, None] * stride + elements[None, :]).ravel()
+    return elements
+
+
+def passes(access: Access, block: tuple[int, ...], warp: int, banks: int) -> float | None:
+    """How often shared memory has to be accessed where once would do; None if a stride is unknown.
+
+    In one pass every bank gives one word of 4 bytes to all threads that want it. As many threads as can have words of
+    their own go together: a warp for 4 bytes, half a warp for 8. The mean over these groups.
+    """
+    if any(stride is None for stride in access.strides):
+        return None
+    strides = tuple(stride or 0 for stride in access.strides)
+    return _passes(strides, block, min(warp, banks * WORD_BYTES // access.element_bytes), access.element_bytes, banks)
+
+
+@lru_cache(maxsize=4096)
+def _passes(strides: tuple[int, ...], block: tuple[int, ...], group: int, element_bytes: int, banks: int) -> float:
+    start = _elements(strides, block) * element_bytes
+    counts = []
+    for begin in range(0, len(start), group):
+        own = start[begin:begin + group] // WORD_BYTES
+        words = np.unique(own[:, None] + np.arange(max(1, element_bytes // WORD_BYTES))[None, :])
+        counts.append(int(np.bincount(words % banks).max()))
+    return sum(counts) / len(counts)
