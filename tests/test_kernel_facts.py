@@ -26,7 +26,7 @@ from generator.lowering.kernel import LoweredKernel, lower_kernel
 from generator.lowering.sampling import samples
 from generator.lowering.shapes import kernel_shapes
 from generator.nest import Assign, Atomic, Copy, For, If, Node
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.program import Program
 from generator.variant import HostLoop, HostOp, Kernel, Launch
@@ -84,9 +84,9 @@ class Simulation:
                     self.extents[node.local] = (*node.sizes[:-1], node.sizes[-1] + self.padding)
                     yield from self.events((copy_loops(node, self.block),), place, names, iteration)
                 case Assign(target, op, Select(condition, then, otherwise)) if not any(loads(condition)):
-                    taken = bool(evaluate(condition, names))
-                    chosen = Assign(target, op, then if taken else otherwise)
-                    yield from self.events((chosen,), (*place, int(not taken)), names, iteration)
+                    branch = int(not evaluate(condition, names))
+                    chosen = Assign(target, op, (then, otherwise)[branch])
+                    yield from self.events((chosen,), (*place, branch), names, iteration)
                 case Assign() | Atomic():
                     for k, load in enumerate(touched(node)):
                         if load.array in self.extents:
@@ -204,8 +204,8 @@ NESTS = {
     "strided": ("for (i = 0; i < 60; i += 3) for (j = i; j < 60; j += 2) P[j][i] = Q[j][i];",
                 sum(len(range(i, 60, 2)) for i in range(0, 60, 3))),
     "decreasing": ("for (i = 59; i >= 0; i--) for (j = 0; j < 60 - i; j++) P[i][j] = Q[j][i];", 60 * 61 // 2),
-    "host loop": ("for (k = 0; k < 60; k++) for (i = k + 1; i < 60; i++) for (j = k + 1; j < 60; j++) "
-                  "P[i][j] -= P[i][k] * P[k][j];", sum((59 - k) ** 2 for k in range(60))),
+    "host loop": ("for (k = 0; k < 60; k++) for (i = k + 1; i < 60; i++) for (j = k + 1; j < 60; j++) P[i][j] -= P[i][k];",
+                  sum((59 - k) ** 2 for k in range(60))),
 }
 
 
@@ -218,14 +218,6 @@ def test_executions_of_triangular_nests(name: str) -> None:
                  if a.mode == "write" and a.space == "global")
     assert writes == pytest.approx(instances, rel=0.02)
     assert all(0 < k.balance <= 1 for k in facts)
-
-
-def row_times(text: str, plan: KernelPlan, declarations: str) -> Access:
-    """The only read of a kernel of one statement."""
-    program = program_of(scop(text, declarations))
-    facts, = kernel_facts(program, Plan(ScheduleChoice(), (plan,)), TARGET)
-    read, = (a for a in facts.accesses if a.mode == "read" and a.array != "idx")
-    return read
 
 
 @pytest.mark.parametrize(("subscripts", "strides", "step"), [
@@ -244,7 +236,7 @@ def test_strides_along_threads_and_the_innermost_loop(subscripts: str, strides: 
     assert read.executions == pytest.approx(9)
     assert read.transfers == pytest.approx(1 if step == 0 else 9)
     assert update.executions == pytest.approx(9) and update.transfers == pytest.approx(1)
-    assert facts.operations == Operations(adds=pytest.approx(9))
+    assert facts.operations.adds == facts.operations.total == pytest.approx(9)
     assert facts.balance == 1
     assert dict(facts.footprint) == {"A": 64 * 64 * 4, "C": 32 * 32 * 4}
 
@@ -258,6 +250,41 @@ def test_operations_are_told_apart() -> None:
         total = total.plus(kernel.operations, kernel.threads / 64)
     # sum, comparison and that of fma; product and that of fma; quotient; sqrt; choice, product and sum of m
     assert (total.adds, total.muls, total.divs, total.special, total.integer) == pytest.approx((3, 2, 1, 1, 3))
+
+
+def test_gathered_elements_have_no_stride_where_data_decides() -> None:
+    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) C[i][j] = A[idx[i]][j] + x[idx[j]];",
+                              "float A[64][64], C[64][64], x[64]; int idx[64];"))
+    plan = Plan(ScheduleChoice(), (KernelPlan(("S0",), (8, 32), (8, 32)),))
+    facts, = kernel_facts(program, plan, TARGET)
+    strides = {(a.array, a.strides) for a in facts.accesses if a.mode == "read"}
+    assert strides == {("A", (1, None)), ("x", (None, 0)), ("idx", (0, 1)), ("idx", (1, 0))}
+    assert not any(a.uniform for a in facts.accesses)
+
+
+def test_data_dependent_conditions_count_as_true() -> None:
+    program = program_of(scop("for (i = 0; i < 64; i++) if (i >= 32 && y[i] > 0.0) x[i] = 1.0;", "double x[64], y[64];"))
+    facts, = kernel_facts(program, default_plan(program, TARGET), TARGET)
+    executions = {a.array: a.executions * facts.threads for a in facts.accesses}
+    assert executions["x"] == pytest.approx(32)
+
+
+REDUCING = "for (i = 0; i < 64; i++) for (j = 0; j < 512; j++) x[i] += A[i][j];"
+
+
+@pytest.mark.parametrize("combine", ["atomic", "shared", "shuffle"])
+def test_reductions_over_threads(combine: Combine) -> None:
+    program = program_of(scop(REDUCING, "double A[64][512], x[64];"))
+    kernel = KernelPlan(("S0",), (4, 128), (2, 64), combine=combine)
+    plan = Plan(ScheduleChoice(reductions=("S0",)), (kernel,))
+    facts, = kernel_facts(program, plan, TARGET)
+    reads, = (a for a in facts.accesses if a.array == "A")
+    assert reads.strides == (1, 512)
+    assert reads.executions == pytest.approx(4)
+    updates, = (a for a in facts.accesses if a.array == "x" and a.mode == "atomic")
+    per_block = {"atomic": 128 * 2, "shared": 2 * 2, "shuffle": 2 * 2 * 2}[combine]
+    assert updates.executions * facts.block_threads == pytest.approx(per_block)
+    assert facts.local_bytes == sum({a.array: prod(a.sizes) * 8 for a in facts.accesses if a.space == "shared"}.values())
 
 
 def test_one_thread_and_no_parallel_loop() -> None:

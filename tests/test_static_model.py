@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,7 +237,7 @@ def gemm_metrics(change: Callable[[Plan], Plan]) -> dict[str, float]:
 
 
 def test_decisions_move_the_metrics_as_they_should() -> None:
-    def with_kernel(**fields: object) -> Callable[[Plan], Plan]:
+    def with_kernel(**fields: Any) -> Callable[[Plan], Plan]:
         return lambda plan: Plan(plan.schedule, tuple(replace(k, **fields) for k in plan.kernels))
 
     default = gemm_metrics(lambda plan: plan)

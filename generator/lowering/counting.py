@@ -61,7 +61,7 @@ def children_of(node: Node) -> tuple[Node, ...]:
 def count(nodes: tuple[Node, ...], grounds: Grounds, cost: Callable[[Node], float]) -> Counts:
     """Follow the samples; `cost` of one execution of a node that is no loop and no condition."""
     counter = _Counter(grounds, cost)
-    room = min(400.0, max(25.0, WORK / np.prod(grounds.shape)))
+    room = min(150.0, max(25.0, WORK / np.prod(grounds.shape)))
     counter.run(tuple(enumerate(nodes)), (), grounds.names, np.ones(grounds.shape), room)
     busiest = counter.work.reshape(len(grounds.weights), -1).max(axis=1)
     mean = counter.work.reshape(len(grounds.weights), -1).mean(axis=1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from generator.emit.kernel import kernel_text
-from generator.expr import Expr, Load, children
+from generator.expr import Binary, Expr, Int, Load, Name, children
 from generator.lowering.barriers import check_barriers
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
@@ -23,7 +23,7 @@ from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import KernelPart, dimension, kernel_part
 from generator.polyhedral.legality import check_kernel, check_threads, indices
 from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
-from generator.polyhedral.padding import padded
+from generator.polyhedral.padding import Padded, padded
 from generator.polyhedral.staged import check_stage
 from generator.program import Program
 from generator.target import Dialect
@@ -64,13 +64,25 @@ def lower_kernel(program: Program, choice: Schedule, number: int, plan: KernelPl
     taken |= {a.name for a in staged.arrays}
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
-    filler = Filler(Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
-                            kept.shared_updates, whole.outside if whole else {}))
+    filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
+                      kept.shared_updates, {})
+    inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     body = (*(node for r in kept.registers for node in opening(r)),
-            *(_unrolled(node, plan, loops) for node in filler.fill(nest, {})),
+            *(_unrolled(node, plan, loops) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     check_barriers(body, thread_names(len(part.parallel)))
     return _printed(program, part, plan, mapped, prefix, (*staged.arrays, *scratch), body, number, dialect)
+
+
+def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
+    """The loops of a filled-up kernel: full tiles read what is there, partial ones take care not to leave arrays."""
+    partial = Filler(replace(filling, outside=whole.outside)).fill(nest, {})
+    full = Filler(filling).fill(nest, {})
+    if full == partial or any(isinstance(node, Barrier) for node in walk(partial)):  # no barrier under a condition
+        return partial
+    inside = [Binary("<", Name(block), Int(whole.full_tiles[d]))
+              for d, block in enumerate(block_names(len(plan.tile))) if d in whole.full_tiles]
+    return (If(reduce(lambda a, b: Binary("&&", a, b), inside), full, partial),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

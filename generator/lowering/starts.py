@@ -2,7 +2,7 @@
 
     rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
-    blocked   shared copies and several points per thread, as in a textbook GPU matrix multiplication
+    blocked   shared copies and several points per thread, kept in registers, as in a textbook GPU matrix multiplication
 
 Which one pays differs by device and program; a search starts from all of them.
 """
@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from generator.lowering.default import INNER_TILE
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
 from generator.target import Target
 
 Sizes: TypeAlias = tuple[int, ...]
+INNER_TILE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class _Style:
 
     tiles: tuple[Sizes, Sizes, Sizes, Sizes]
     blocks: tuple[Sizes, Sizes, Sizes, Sizes]
-    shared: bool
+    blocked: bool
     inside: bool
 
 
@@ -49,9 +49,11 @@ def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
     tile = tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True))
     block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
     fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE) <= target.local_bytes
-    shared = style.shared and fits
+    shared = style.blocked and fits
     inside = style.inside and shape.sequential and tile != block
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, 1, inside)
+    registers = style.blocked and shape.sequential and bool(shape.kept)
+    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, 1, inside,
+                      registers=registers)
 
 
 def _cover(extent: int) -> int:

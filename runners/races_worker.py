@@ -1,0 +1,75 @@
+"""Inside the worker that runs a Plan under Oclgrind: lower, compile, run once, compare. Loads pyopencl."""
+
+from __future__ import annotations
+
+import pyopencl as cl
+
+from generator.errors import IllegalPlan, InputError
+from generator.plan import Plan
+from generator.problem import Problem
+from metrics.outcome import CompileFailed, Durations, Failed, Illegal, LaunchFailed, WrongResult
+from runners.check import compare
+from runners.data import initial_values, scalar_arguments
+from runners.host_program import launches
+from runners.locks import shared
+from runners.messages import Answer, Report
+from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory
+from runners.races import NotInstalled
+from runners.tasks import WorkerSetup
+
+
+class ExactMemory(Memory):
+    """The arrays of a Problem in buffers that end where the arrays end: each access beyond is out of bounds.
+
+    Nothing is restored: it serves one run.
+    """
+
+    def __init__(self, device: Device, problem: Problem) -> None:
+        """Allocates and fills all buffers; those of arrays that are only read may not be written."""
+        self._device = device
+        self._values = initial_values(problem)
+        self._whole, self._pristine = {}, {}
+        self.scalars = scalar_arguments(problem, self._values)
+        self.buffers = {}
+        for array in problem.program.arrays:
+            if not array.by_value:
+                access = cl.mem_flags.READ_ONLY if array.role == "in" else cl.mem_flags.READ_WRITE
+                self.buffers[array.name] = cl.Buffer(device.context, access | cl.mem_flags.COPY_HOST_PTR,
+                                                     hostbuf=self._values[array.name])
+
+
+class RaceWorker:
+    """Handles one Plan: None when the result was right, NotInstalled, or what went wrong."""
+
+    def __init__(self, setup: WorkerSetup) -> None:
+        """Nothing is opened yet."""
+        self._setup = setup
+
+    def __call__(self, plan: Plan, report: Report) -> Answer:
+        """The answer is complete with the log that Oclgrind writes meanwhile."""
+        report("generate", None)
+        with shared(self._setup.lock):
+            try:
+                return Answer(self._run(plan, report))
+            except InputError:
+                return Answer(NotInstalled())
+            except IllegalPlan as error:
+                return Answer(Illegal(str(error), Durations()))
+            except BuildError as error:
+                return Answer(CompileFailed(str(error), Durations()))
+            except LaunchError as error:
+                return Answer(LaunchFailed(str(error), Durations()))
+
+    def _run(self, plan: Plan, report: Report) -> Failed | None:
+        setup = self._setup
+        report("generate", setup.limits.compile_s)
+        device, problem = Device(setup.device), setup.problem()
+        variant = setup.lower(setup.program, plan, setup.target)
+        report("compile", setup.limits.compile_s)
+        program = device.build(variant)
+        memory = ExactMemory(device, problem)
+        report("check", setup.limits.run_s)
+        Executable(device, program, variant, memory).run(tuple(launches(variant)))
+        got = memory.read([array.name for array in setup.program.outputs])
+        message = compare(setup.program, problem.reference.outputs, got, setup.length)
+        return WrongResult(message, Durations()) if message else None
