@@ -1,7 +1,7 @@
 """The command line: which commands there are, and what becomes of errors.
 
-Exit codes: 0 ok, 2 bad input, 3 nothing valid found, 130 interrupted (saved). Commands import what they need when
-they run, so that `antune --help` answers at once.
+Exit codes: 0 ok, 1 `check` found a fault, 2 bad input, 3 nothing valid found, 130 interrupted (saved). Commands
+import what they need when they run, so that `antune --help` answers at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from antune.command_check import check
 from antune.command_explain import explain
 from antune.command_machine import devices, doctor
 from antune.command_results import list_runs, report
@@ -25,7 +26,7 @@ NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
 app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
                   add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("list", list_runs),
-                        ("explain", explain), ("devices", devices), ("doctor", doctor)):
+                        ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor)):
     app.command(_name)(_command)
 
 

@@ -18,9 +18,9 @@ AccessMode: TypeAlias = Literal["read", "write", "atomic"]
 class Around:
     """A loop around an access.
 
-    `entries`: how often a thread starts it (and runs it at least once); `trips`: iterations per start. `stride`: elements
-    that the access moves per iteration (None: not by a constant). `waits`: a barrier stands in the loop, so that nothing
-    can be kept in a register from one iteration to the next.
+    `entries`: how often a thread starts it (and runs it at least once); `trips`: iterations per start. `stride`:
+    elements that the access moves per iteration (None: not by a constant). `waits`: a barrier stands in the loop, so
+    that nothing can be kept in a register from one iteration to the next.
     """
 
     iterator: str
@@ -35,10 +35,10 @@ class Access:
     """One access of a kernel to global or shared memory, as the text has it.
 
     The element that thread (x, y, z) of a block touches, counted row by row from the start of the array, is
-    `origin + k * spacing + x * strides[0] + y * strides[1] + z * strides[2]`, where the integer k depends on the block, the
-    launch and the iteration (`spacing` 0: it is the same everywhere; 1 if unknown). A stride is None where the subscript
-    is no affine function of that thread index, e.g. depends on data. `sizes`: extents of the array as it is laid out in
-    memory, padding included. `executions` per thread; `loops` outermost first.
+    `origin + k * spacing + x * strides[0] + y * strides[1] + z * strides[2]`, where the integer k depends on the block,
+    the launch and the iteration (`spacing` 0: it is the same everywhere; 1 if unknown). A stride is None where the
+    subscript is no affine function of that thread index, e.g. depends on data. `sizes`: extents of the array as it is
+    laid out in memory, padding included. `executions` per thread; `loops` outermost first.
     """
 
     array: str
@@ -78,8 +78,8 @@ class Access:
 class Operations:
     """Operations on data per thread: subscripts, loop bounds and conditions on indices do not count.
 
-    `adds` are floating-point additions, subtractions, comparisons, minima and roundings; `special` are functions such as
-    sqrt and exp; `integer` is any operation on integers.
+    `adds` are floating-point additions, subtractions, comparisons, minima and roundings; `special` are functions such
+    as sqrt and exp; `integer` is any operation on integers.
     """
 
     adds: float = 0.0

@@ -16,6 +16,8 @@ from generator.errors import InputError
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
 Combine: TypeAlias = Literal["atomic", "shared", "shuffle"]
+Placement: TypeAlias = Literal["texture", "constant"]
+Cache: TypeAlias = Literal["none", "shared", "l1"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class KernelPlan:
     sequential loops instead of around them: what a sequential step loads then serves all points.
     `combine` says how the threads of a block add up what they reduce together: each on its own by atomic updates,
     through shared memory, or by shuffles within a sub-group (warp).
-    `exchange` stores by atomic exchange.
+    `exchange` stores by atomic exchange. `cache` says what the memory that a multiprocessor shares between both is
+    rather to be, shared memory or L1 cache (CUDA only).
     """
 
     statements: tuple[str, ...]
@@ -83,14 +86,19 @@ class KernelPlan:
     registers: bool = False
     combine: Combine = "atomic"
     exchange: bool = False
+    cache: Cache = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A complete set of decisions. `kernels` is sorted by statements."""
+    """A complete set of decisions. `kernels` is sorted by statements.
+
+    `placement` (sorted) holds the arrays that do not lie in global memory, each with where it lies instead.
+    """
 
     schedule: Schedule
     kernels: tuple[KernelPlan, ...]
+    placement: tuple[tuple[str, Placement], ...] = ()
 
     def kernel(self, statements: tuple[str, ...]) -> KernelPlan:
         """The plan of the kernel with these statements. Raises KeyError when there is none."""
@@ -121,11 +129,14 @@ def plan_from_json(text: str) -> Plan:
         raise InputError(f"the plan is not JSON: {error}") from None
     _check_fields(data, Plan, "plan")
     _require(data, "plan", ("kernels",), lambda value: isinstance(value, list), "a list of kernels")
+    _require(data, "plan", ("placement",), _placement,
+             f"a list of [array, memory], each array once, memory one of {', '.join(get_args(Placement))}")
     kernels = []
     for number, kernel in enumerate(data["kernels"]):
         _check_fields(kernel, KernelPlan, f"plan.kernels[{number}]")
         kernels.append(_kernel(kernel, f"plan.kernels[{number}]"))
-    return Plan(_schedule(data["schedule"], "plan.schedule"), tuple(sorted(kernels, key=lambda k: k.statements)))
+    return Plan(_schedule(data["schedule"], "plan.schedule"), tuple(sorted(kernels, key=lambda k: k.statements)),
+                tuple(sorted((array, memory) for array, memory in data.get("placement", ()))))
 
 
 def _schedule(data: Any, where: str) -> Schedule:
@@ -158,6 +169,7 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     _require(data, where, ("shared", "points_inside", "registers", "exchange"), _flag, "true or false")
     _require(data, where, ("padding",), lambda value: value == 0 or _positive(value), "0 or a positive integer")
     _require(data, where, ("combine",), get_args(Combine).__contains__, f"one of {', '.join(get_args(Combine))}")
+    _require(data, where, ("cache",), get_args(Cache).__contains__, f"one of {', '.join(get_args(Cache))}")
     if len(data["tile"]) != len(data["block"]):
         raise InputError(f"{where}: tile and block have different lengths")
     _require(data, where, ("order",), lambda value: value in ([], ()) or (
@@ -189,6 +201,13 @@ def _sizes(value: object) -> bool:
 
 def _names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def _placement(value: object) -> bool:
+    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        return False
+    arrays = [array for array, _ in value]
+    return _names(arrays) and len(set(arrays)) == len(arrays) and all(m in get_args(Placement) for _, m in value)
 
 
 def _check_fields(data: object, kind: type, where: str) -> None:

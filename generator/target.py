@@ -13,6 +13,10 @@ class Target:
     """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z.
 
     `sub_group`: threads that can exchange values by shuffles (a warp); 0: the device has no shuffles.
+    `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`). `image_1d`
+    is the greatest number of texels of a one-dimensional one, `image_2d` the greatest width and height of a
+    two-dimensional one (CUDA: those of textures over linear memory, 2^27 texels and 131072 x 65000 or more).
+    `constant_bytes`: constant memory for all arrays of a kernel together.
     """
 
     name: str
@@ -24,3 +28,8 @@ class Target:
     fp64: bool
     shares_host_cores: bool
     sub_group: int = 0
+    images: bool = False
+    image_1d: int = 0
+    image_2d: tuple[int, int] = (0, 0)
+    image_pairs: bool = True
+    constant_bytes: int = 0

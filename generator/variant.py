@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from generator.expr import Expr
-from generator.plan import Plan
+from generator.plan import Cache, Plan
+from generator.program import ElementType
 from generator.target import Dialect
 
 
@@ -47,11 +48,48 @@ HostOp: TypeAlias = Launch | HostLoop | HostBranch
 
 
 @dataclass(frozen=True, slots=True)
+class Texture:
+    """An array that is read through an image of `shape` texels: its width, and its height if it is two-dimensional.
+
+    The texels, row by row, are the elements of the array in memory, row by row. A texel holds `words` 32-bit integers
+    without sign; `words` 1 for an element of 8 bytes: two texels, least significant word first. Nothing is filtered,
+    coordinates are not normalised.
+
+    OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32. CUDA:
+    `cudaTextureObject_t` over linear memory, channels of the C type of the elements, `int2` for double.
+    """
+
+    array: str
+    type: ElementType
+    shape: tuple[int, ...]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An array in constant memory.
+
+    OpenCL: a pointer argument like others, to `__constant`. CUDA: no argument at all; the module has `symbol`, an array
+    that is to be filled before the launch.
+    """
+
+    array: str
+    symbol: str
+
+
+Placed: TypeAlias = Texture | Constant
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One device function.
 
-    Arguments, in this order: a global pointer per name in `arrays`, a value per name in `scalars`, an `int` per
-    name in `iterators`. `block` is x first. `statements` (sorted) is the kernel's identity in the search.
+    Arguments, in this order: one per name in `arrays`, a value per name in `scalars`, an `int` per name in `iterators`.
+    An array is a global pointer unless `placements` says what else it is. `block` is x first. `statements` (sorted) is
+    the kernel's identity in the search.
+
+    `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory (CU_FUNC_CACHE_PREFER_SHARED,
+    carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that the block needs).
     """
 
     name: str
@@ -62,6 +100,8 @@ class Kernel:
     block: tuple[int, ...]
     local_bytes: int
     source: str
+    placements: tuple[Placed, ...] = ()
+    cache: Cache = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +121,6 @@ class Variant:
 
     @property
     def code_hash(self) -> str:
-        """A hash of what runs: the text, the blocks and the host program. Equal code is measured once."""
-        blocks = tuple((kernel.name, kernel.block) for kernel in self.kernels)
+        """A hash of what runs: the text, how kernels are launched, the host program. Equal code is measured once."""
+        blocks = tuple((kernel.name, kernel.block, kernel.placements, kernel.cache) for kernel in self.kernels)
         return hashlib.sha256(repr((self.source, blocks, self.host)).encode()).hexdigest()[:16]

@@ -22,10 +22,10 @@ class DeviceModel:
 
     `warp`: threads that execute one instruction together. `partitions` of a unit each have an equal part of its
     registers, given to warps in multiples of `register_step`; shared memory is given to blocks in multiples of
-    `shared_step`, and `shared_reserved` bytes of every block belong to the system. Memory is read and written in sectors
-    of `sector_bytes`; shared memory has `banks` of 4-byte words (0: no banks). `balance`: single-precision operations that
-    a unit does in the time in which it moves one byte to or from its first cache. `host_cores`: a CPU, each unit of which
-    runs one block at a time.
+    `shared_step`, and `shared_reserved` bytes of every block belong to the system. Memory is read and written in
+    sectors of `sector_bytes`; shared memory has `banks` of 4-byte words (0: no banks). `balance`: single-precision
+    operations that a unit does in the time in which it moves one byte to or from its first cache. `host_cores`: a CPU,
+    each unit of which runs one block at a time.
     """
 
     units: int

@@ -81,8 +81,8 @@ def _weighted(kernels: Iterable[KernelMetrics]) -> tuple[tuple[str, float], ...]
 def load_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
     """How well reads of global memory are coalesced, in [0, 1]; None without reads.
 
-    Bytes that the threads of a warp ask for, over bytes of the sectors that they touch, summed over all reads that reach
-    memory. A row of neighbouring elements has 1; a column of floats, one sector of 32 bytes per thread, 4 / 32. An
+    Bytes that the threads of a warp ask for, over bytes of the sectors that they touch, summed over all reads that
+    reach memory. A row of neighbouring elements has 1; a column of floats, one sector of 32 bytes per thread, 4 / 32. An
     element that all threads read takes one sector, the least there is: at most 1 is counted per access.
     """
     return _efficiency([a for a in facts.accesses if a.space == "global" and a.mode == "read"], facts, device)
@@ -103,7 +103,7 @@ def _efficiency(accesses: Iterable[Access], facts: KernelFacts, device: DeviceMo
 
 
 def shared_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
-    """1 / the mean number of passes that an access to shared memory takes; 1 = no bank conflicts, 1/32 = all in one bank.
+    """1 / the mean number of passes of an access to shared memory; 1 = no bank conflicts, 1/32 = all in one bank.
 
     Passes beyond what the element size needs anyway (see `transactions.passes`), weighted by executions; accesses with
     unknown strides are left out. None if none is left or the device has no banks.

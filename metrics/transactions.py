@@ -28,8 +28,9 @@ class Traffic:
 def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int) -> Traffic:
     """The traffic of an access to global memory; `block` is x first, warps are consecutive threads of it.
 
-    All threads take part. Arrays start at a sector. Where the alignment of a block's first element varies (by `spacing`),
-    the result is the mean over all alignments that occur. Threads whose stride is unknown touch a sector each.
+    All threads take part. Arrays start at a sector. Where the alignment of a block's first element varies (by
+    `spacing`), the result is the mean over all alignments that occur. Threads whose stride is unknown touch a sector
+    each.
     """
     per_sector = max(1, sector_bytes // access.element_bytes)
     spacing = gcd(access.spacing, per_sector)

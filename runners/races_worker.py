@@ -50,9 +50,11 @@ class RaceWorker:
         report("generate", None)
         with shared(self._setup.lock):
             try:
-                return Answer(self._run(plan, report))
+                device = Device(self._setup.device)
             except InputError:
                 return Answer(NotInstalled())
+            try:
+                return Answer(self._run(device, plan, report))
             except IllegalPlan as error:
                 return Answer(Illegal(str(error), Durations()))
             except BuildError as error:
@@ -60,10 +62,9 @@ class RaceWorker:
             except LaunchError as error:
                 return Answer(LaunchFailed(str(error), Durations()))
 
-    def _run(self, plan: Plan, report: Report) -> Failed | None:
-        setup = self._setup
+    def _run(self, device: Device, plan: Plan, report: Report) -> Failed | None:
+        setup, problem = self._setup, self._setup.problem()
         report("generate", setup.limits.compile_s)
-        device, problem = Device(setup.device), setup.problem()
         variant = setup.lower(setup.program, plan, setup.target)
         report("compile", setup.limits.compile_s)
         program = device.build(variant)

@@ -35,7 +35,7 @@ int main(void)
 #pragma scop
 BODY
 #pragma endscop
-  printf("%%f\\n", x[0] + y[0] + A[0][0] + B[0][0] + h[0] + k + m + byte[0]);
+  printf("%f\\n", x[0] + y[0] + A[0][0] + B[0][0] + h[0] + k + m + byte[0]);
   return 0;
 }
 """

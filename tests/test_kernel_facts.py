@@ -170,7 +170,8 @@ def check(program: Program, plan: Plan) -> None:
 def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[object, ...], dict[int, int]],
                  threads: int, clamped: bool) -> None:
     executions = sum(len(lanes) for lanes in warps.values())
-    assert access.executions * threads == pytest.approx(executions, rel=0.05), access
+    # Deep sequential nests are sampled coarsely.
+    assert access.executions * threads == pytest.approx(executions, rel=0.1 if block == (1,) else 0.01), access
     affine = []
     for lanes in warps.values():
         starts = {element - offset(access, block, lane) - access.origin for lane, element in lanes.items()}
@@ -204,8 +205,8 @@ NESTS = {
     "strided": ("for (i = 0; i < 60; i += 3) for (j = i; j < 60; j += 2) P[j][i] = Q[j][i];",
                 sum(len(range(i, 60, 2)) for i in range(0, 60, 3))),
     "decreasing": ("for (i = 59; i >= 0; i--) for (j = 0; j < 60 - i; j++) P[i][j] = Q[j][i];", 60 * 61 // 2),
-    "host loop": ("for (k = 0; k < 60; k++) for (i = k + 1; i < 60; i++) for (j = k + 1; j < 60; j++) P[i][j] -= P[i][k];",
-                  sum((59 - k) ** 2 for k in range(60))),
+    "host loop": ("for (k = 0; k < 60; k++) for (i = k + 1; i < 60; i++) for (j = k + 1; j < 60; j++) "
+                  + "P[i][j] -= P[i][k] * P[k][j];", sum((59 - k) ** 2 for k in range(60))),
 }
 
 
@@ -242,7 +243,8 @@ def test_strides_along_threads_and_the_innermost_loop(subscripts: str, strides: 
 
 
 def test_operations_are_told_apart() -> None:
-    text = "for (i = 0; i < 64; i++) { x[i] = sqrt(y[i] / s) * -y[i] + (y[i] > 1.0 ? fma(s, s, s) : 0.0); m[i] = m[i] * 3 + i; }"
+    text = ("for (i = 0; i < 64; i++) { x[i] = sqrt(y[i] / s) * -y[i] + (y[i] > 1.0 ? fma(s, s, s) : 0.0); "
+            "m[i] = m[i] * 3 + i; }")
     program = program_of(scop(text, "double x[64], y[64], s; int m[64];"))
     kernels = kernel_facts(program, default_plan(program, TARGET), TARGET)
     total = Operations()
@@ -263,7 +265,8 @@ def test_gathered_elements_have_no_stride_where_data_decides() -> None:
 
 
 def test_data_dependent_conditions_count_as_true() -> None:
-    program = program_of(scop("for (i = 0; i < 64; i++) if (i >= 32 && y[i] > 0.0) x[i] = 1.0;", "double x[64], y[64];"))
+    text = "for (i = 0; i < 64; i++) if (i >= 32 && y[i] > 0.0) x[i] = 1.0;"
+    program = program_of(scop(text, "double x[64], y[64];"))
     facts, = kernel_facts(program, default_plan(program, TARGET), TARGET)
     executions = {a.array: a.executions * facts.threads for a in facts.accesses}
     assert executions["x"] == pytest.approx(32)
@@ -284,7 +287,8 @@ def test_reductions_over_threads(combine: Combine) -> None:
     updates, = (a for a in facts.accesses if a.array == "x" and a.mode == "atomic")
     per_block = {"atomic": 128 * 2, "shared": 2 * 2, "shuffle": 2 * 2 * 2}[combine]
     assert updates.executions * facts.block_threads == pytest.approx(per_block)
-    assert facts.local_bytes == sum({a.array: prod(a.sizes) * 8 for a in facts.accesses if a.space == "shared"}.values())
+    shared = {a.array: prod(a.sizes) * 8 for a in facts.accesses if a.space == "shared"}
+    assert facts.local_bytes == sum(shared.values())
 
 
 def test_one_thread_and_no_parallel_loop() -> None:

@@ -130,8 +130,8 @@ BLOCKS = st.sampled_from([(32,), (8,), (64,), (48,), (16, 4), (5, 7), (8, 4, 4),
 
 @given(BLOCKS, st.lists(st.integers(-70, 70), min_size=3, max_size=3), st.sampled_from([1, 2, 4, 8]),
        st.integers(0, 40), st.integers(0, 40))
-def test_transactions_are_those_of_every_single_address(block: tuple[int, ...], three: list[int], size: int, origin: int,
-                                                        spacing: int) -> None:
+def test_transactions_are_those_of_every_address(block: tuple[int, ...], three: list[int], size: int, origin: int,
+                                                 spacing: int) -> None:
     strides = tuple(three[:len(block)])
     one = access(strides, size=size, origin=origin, spacing=spacing)
     lanes = [sum(s * i for s, i in zip(strides, reversed(at), strict=True)) for at in np.ndindex(*reversed(block))]
@@ -155,7 +155,7 @@ def test_intensity() -> None:
     assert intensity(kernel(access(space="shared"), adds=1), GPU) is None
 
 
-# Blocks per multiprocessor as NVIDIA's occupancy calculator gives them, by capability, threads, shared bytes, registers.
+# Blocks per multiprocessor by capability, threads, shared bytes and registers: the calculator's rules applied by hand.
 @pytest.mark.parametrize(("capability", "threads", "shared", "registers", "wanted"), [
     ((7, 5), 256, 0, 32, 4), ((7, 5), 1024, 0, 64, 1), ((7, 5), 64, 0, None, 16), ((7, 5), 128, 16 * 1024, 32, 4),
     ((8, 0), 256, 0, 32, 8), ((8, 0), 256, 0, 33, 6), ((8, 0), 256, 0, 64, 4), ((8, 0), 256, 0, 255, 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
@@ -18,12 +18,16 @@ class Printer:
     """Prints expressions. `shapes` gives the extents of arrays that are indexed linearly (row-major).
 
     Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call;
-    `scalars` maps names of scalars to their text (`alpha`, `sum[0]`).
+    `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures` gives the function that reads an element
+    and its number of coordinates, one (linear) or two (the last index; the others, linear), for arrays that are textures.
+    `symbols` holds the names of arrays that are called otherwise in the text.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
     scalars: Mapping[str, str]
     call: Callable[[str, list[str]], str]
+    textures: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    symbols: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, expr: Expr, outer: int = 0) -> str:
         """The C text of `expr`, in parentheses if it binds less tightly than `outer`."""
@@ -64,8 +68,18 @@ class Printer:
             return self.scalars.get(array, array)
         if array not in self.shapes:
             return array + "".join(f"[{self.text(i)}]" for i in index)
+        extents = self.shapes[array]
+        if array not in self.textures:
+            return f"{self.symbols.get(array, array)}[{self._linear(extents, index)}]"
+        function, coordinates = self.textures[array]
+        if coordinates == 1:
+            return f"{function}({array}, {self._linear(extents, index)})"
+        return f"{function}({array}, {self.text(index[-1])}, {self._linear(extents[:-1], index[:-1])})"
+
+    def _linear(self, extents: tuple[int, ...], index: tuple[Expr, ...]) -> str:
+        """The number of an element, counted row by row."""
         linear = self.text(index[0], 13 if len(index) > 1 else 0)
-        for number, (extent, part) in enumerate(zip(self.shapes[array][1:], index[1:], strict=True), 2):
+        for number, (extent, part) in enumerate(zip(extents[1:], index[1:], strict=True), 2):
             inner = f"{linear} * {extent} + {self.text(part, 12)}"
             linear = f"({inner})" if number < len(index) else inner
-        return f"{array}[{linear}]"
+        return linear

@@ -10,6 +10,16 @@ def _call(function: str, arguments: list[str]) -> str:
     return f"{function}({', '.join(arguments)})"
 
 
+def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
+    """A texel is an element, or the two words of a double; coordinates mean the texel in whose middle they are."""
+    assert words == (2 if kind == "double" else 1), "channels have the C type of the elements"
+    channels = "int2" if kind == "double" else kind
+    at = "tex1Dfetch<{}>(image, x)" if dims == 1 else "tex2D<{}>(image, x + 0.5f, y + 0.5f)"
+    if kind != "double":
+        return (f"return {at.format(channels)};",)
+    return (f"const int2 words = {at.format(channels)};", "return __hiloint2double(words.y, words.x);")
+
+
 CUDA = Words(
     kernel='extern "C" __global__ __launch_bounds__({threads})',
     global_memory="", restrict="__restrict__", shared_memory="__shared__",
@@ -18,4 +28,5 @@ CUDA = Words(
     types={}, double_preamble="", call=_call, device_function="static __device__ inline", shared_pointer="",
     swap={4: "atomicCAS", 8: "atomicCAS"}, swap_word={4: "unsigned int", 8: "unsigned long long"}, swap_preamble="",
     shuffle="__shfl_xor_sync(0xffffffffu, {value}, {lanes})", sub_groups="", sub_group_preamble="",
-    generic_extrema=False)
+    generic_extrema=False, textures=dict.fromkeys((1, 2), "cudaTextureObject_t"), fetch=_fetch, sampler="",
+    constant_memory="", constant_symbol="__constant__ {type} {name}[{elements}];\n")

@@ -16,6 +16,21 @@ def _call(function: str, arguments: list[str]) -> str:
     return f"{name}({', '.join(f'({kind})({a})' for a in arguments)})"
 
 
+def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
+    """Texels are integers without sign: their bits come as they are, also those of denormal numbers and NaN."""
+    def read(x: str) -> str:
+        return f"read_imageui(image, {x})" if dims == 1 else f"read_imageui(image, antune_sampler, (int2)({x}, y))"
+
+    if kind == "unsigned int":
+        return (f"return {read('x')}.x;",)
+    if kind != "double":
+        return (f"return as_{kind}({read('x')}.x);",)
+    if words == 2:
+        return (f"return as_double({read('x')}.xy);",)
+    return (f"const uint low = {read('2 * x')}.x;", f"const uint high = {read('2 * x + 1')}.x;",
+            "return as_double((uint2)(low, high));")
+
+
 OPENCL = Words(
     kernel="__kernel __attribute__((reqd_work_group_size({block})))",
     global_memory="__global ", restrict="restrict", shared_memory="__local",
@@ -30,4 +45,7 @@ OPENCL = Words(
     sub_groups="__attribute__((intel_reqd_sub_group_size(32)))",
     sub_group_preamble="#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
-    generic_extrema=True)
+    generic_extrema=True, textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
+    sampler="__constant sampler_t antune_sampler = "
+            "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n",
+    constant_memory="__constant ", constant_symbol="")

@@ -14,6 +14,11 @@ class Words:
     how pointers to memory that others write are qualified. `shuffle` is the value `{value}` of the thread whose lane
     differs in the bits `{lanes}`; `sub_groups` are attributes of kernels that shuffle. `generic_extrema`: fmin and fmax
     take any floating type.
+
+    `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that returns
+    element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
+    (`generator.variant.Texture`); `sampler` stands before those for two dimensions. `constant_memory` qualifies arguments
+    in constant memory; where they cannot be arguments, `constant_symbol` declares them.
     """
 
     kernel: str
@@ -36,6 +41,11 @@ class Words:
     sub_groups: str
     sub_group_preamble: str
     generic_extrema: bool
+    textures: Mapping[int, str]
+    fetch: Callable[[str, int, int], tuple[str, ...]]
+    sampler: str
+    constant_memory: str
+    constant_symbol: str
 
     def type(self, element: str) -> str:
         """The dialect's name of an element type."""

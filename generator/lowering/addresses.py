@@ -1,8 +1,8 @@
 """Strides of the accesses of a kernel, measured at a point inside its loops.
 
-A point is a block, a thread, a launch and an iteration of every loop. All its coordinates are moved by 1 and by 2, one at
-a time: where the address moves by a constant per step, that is its stride. Being affine, nearly all subscripts have the
-same strides everywhere.
+A point is a block, a thread, a launch and an iteration of every loop. All its coordinates are moved by 1 and by 2, one
+at a time: where the address moves by a constant per step, that is its stride. Being affine, nearly all subscripts have
+the same strides everywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
+from numpy.typing import NDArray
 
 from generator.expr import Expr, Load, Name, children
 from generator.facts import Access, AccessMode, Around, Space
@@ -103,11 +104,11 @@ def _thread_names(point: Point) -> list[str]:
 def _around(enclosing: Enclosing, counts: Counts, stride: int | None) -> Around:
     entries = counts.entries.get(enclosing.place, 0.0)
     waits = any(isinstance(node, Barrier) for node in walk(enclosing.loop.body))
-    return Around(enclosing.loop.iterator, entries, counts.iterations.get(enclosing.place, 0.0) / entries if entries else 0.0,
-                  stride, waits)
+    trips_each = counts.iterations.get(enclosing.place, 0.0) / entries if entries else 0.0
+    return Around(enclosing.loop.iterator, entries, trips_each, stride, waits)
 
 
-def _address(load: Load, sizes: tuple[int, ...], point: Point) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _address(load: Load, sizes: tuple[int, ...], point: Point) -> tuple[Ints, NDArray[np.bool_]]:
     """Element numbers, row by row, and the coordinates on which parts depend that only data tells (taken as 0)."""
     size = _size(point)
     address = np.zeros(size, dtype=np.int64)

@@ -1,6 +1,8 @@
 """Cooperative copies as ordinary loops: what each thread of the block does to fill a shared copy.
 
-The same loops as `emit.kernel` prints: the last dimensions of the box go to the threads, the last one to x.
+The same loops as `emit.kernel` prints: the last dimensions of the box go to the threads, the last one to x. Only that
+no element lies beyond the end of the array is a bound of the loops here, not a condition inside them: bounds are
+counted exactly, conditions are sampled.
 """
 
 from __future__ import annotations
@@ -19,19 +21,17 @@ def copy_loops(copy: Copy, block: tuple[int, ...]) -> Node:
     index = tuple(Name(f"{copy.local} {dim}") for dim in range(len(copy.sizes)))
     source = tuple(Binary("+", o, i) for o, i in zip(copy.origin, index, strict=True))
     node: Node = Assign(Load(copy.local, index), "", Load(copy.array, source))
-    for guard in _guards(copy, source):
-        node = If(guard, (node,))
+    for at, below in zip(source, copy.below, strict=True):
+        if below:
+            node = If(Binary(">=", at, Int(0)), (node,))
     for dim in reversed(range(len(copy.sizes))):
         first = dim - (len(copy.sizes) - spread)
         start, step = _share(first, spread, sizes) if first >= 0 else (Int(0), 1)
-        node = For(index[dim].name, start, Binary("<", index[dim], Int(copy.sizes[dim])), step, (node,))
+        bound: Expr = Int(copy.sizes[dim])
+        if copy.above[dim]:
+            bound = Binary("min", bound, Binary("-", Int(copy.extents[dim]), copy.origin[dim]))
+        node = For(index[dim].name, start, Binary("<", index[dim], bound), step, (node,))
     return node
-
-
-def _guards(copy: Copy, source: tuple[Expr, ...]) -> list[Expr]:
-    guards: list[Expr] = [Binary(">=", at, Int(0)) for at, below in zip(source, copy.below, strict=True) if below]
-    return guards + [Binary("<", at, Int(extent))
-                     for at, extent, above in zip(source, copy.extents, copy.above, strict=True) if above]
 
 
 def _share(dim: int, spread: int, sizes: tuple[int, ...]) -> tuple[Expr, int]:

@@ -127,8 +127,8 @@ class _Counter:
 def _visits(often: Ints, weight: Floats, most: int) -> Iterator[tuple[Ints, Floats]]:
     """Sampled iterations of a loop that runs `often` times, and how many iterations each stands for.
 
-    The threads of a block go in step: all are in the same iteration, those that are done wait. The weights are scaled so
-    that all iterations of a block are accounted for.
+    The threads of a block go in step: all are in the same iteration, those that are done wait. The weights are scaled
+    so that all iterations of a block are accounted for.
     """
     flat = (-1, *(1,) * (often.ndim - 1))
     longest = often.reshape(len(often), -1).max(axis=1)

@@ -56,7 +56,8 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
                  for kernel, kernel_plan in zip(lowered, chosen, strict=True))
 
 
-def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float, depth: int) -> Iterator[Run]:
+def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float,
+                     depth: int) -> Iterator[Run]:
     """Representatives of the launches of a host program; the weights of a kernel add up to its launches.
 
     `depth` numbers the host loops from the outside, from 1.
@@ -224,8 +225,8 @@ class _Study:
                 case _ if counts.executions.get(place, 0.0) > 0:
                     for mode, load in self._touched(node):
                         layout = self.layouts[load.array]
-                        yield access_facts(load, layout.space, mode, (layout.element, layout.sizes), point, loops, counts,
-                                           counts.executions[place])
+                        yield access_facts(load, layout.space, mode, (layout.element, layout.sizes), point, loops,
+                                           counts, counts.executions[place])
 
     def _touched(self, node: Node) -> list[tuple[AccessMode, Load]]:
         """The accesses to memory of one execution, each element once."""

@@ -10,7 +10,7 @@ from generator.expr import Binary, Expr, Load, children
 from generator.lowering.fill import Updates
 from generator.lowering.naming import fresh_name
 from generator.lowering.registers import Register
-from generator.plan import KernelPlan, Schedule
+from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept, Sharing, keepable, sharing
 from generator.polyhedral.kernels import KernelPart
 from generator.polyhedral.legality import indices
@@ -38,15 +38,15 @@ class KeptArrays:
         return {register.array: register for register in self.registers}
 
 
-def keep(program: Program, schedule: Schedule, part: KernelPart, plan: KernelPlan, mapped: MappedKernel,
+def keep(program: Program, reductions: Sequence[str], part: KernelPart, plan: KernelPlan, mapped: MappedKernel,
          prefix: Sequence[str], loops: Mapping[str, Mapping[int, str]], taken: set[str]) -> KeptArrays:
     """What one kernel keeps in registers.
 
-    `prefix` names the host loops, `loops` the loops over the points of a thread by statement and dimension; names are
+    `reductions` are relaxed. `prefix` names the host loops, `loops` the loops over the points of a thread by statement and dimension; names are
     added to `taken`.
     """
     blocks, threads = indices(mapped.tree, "block"), indices(mapped.tree, "thread")
-    relaxed = [name for name in part.statements if name in schedule.reductions]
+    relaxed = [name for name in part.statements if name in reductions]
     shares = {name: sharing(program, name, part, blocks, threads) for name in relaxed}
     together = {name: how for name, how in shares.items() if how != "thread"}
     registers = []

@@ -20,7 +20,7 @@ from generator.plan import KernelPlan, Schedule
 from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.footprint import StagePoint, stage_points
-from generator.polyhedral.kernels import KernelPart, dimension, kernel_part
+from generator.polyhedral.kernels import KernelPart, dimension, reordered, schedule_kernels
 from generator.polyhedral.legality import check_kernel, check_threads, indices
 from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
 from generator.polyhedral.padding import Padded, padded
@@ -39,28 +39,53 @@ class LoweredKernel:
     body: tuple[Node, ...]
 
 
-@lru_cache(maxsize=512)
+_UNNAMED = "kernel"
+
+
 def lower_kernel(program: Program, choice: Schedule, number: int, plan: KernelPlan,
                  dialect: Dialect) -> LoweredKernel:
-    """Kernel `number` of the schedule, by `plan`; cached, since walks share kernels.
+    """Kernel `number` of the schedule, by `plan`; cached by content, since walks and schedules share kernels.
 
     Raises:
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
-    part = kernel_part(program, choice, number, plan.order)
+    part = schedule_kernels(program, choice).kernels[number]
+    lowered = lower_part(program, part, frame_of(program, choice, part), plan, dialect)
+    name = f"{_UNNAMED}{number}"
+    source = lowered.kernel.source.replace(f"void {_UNNAMED}(", f"void {name}(", 1)
+    return replace(lowered, kernel=replace(lowered.kernel, name=name, source=source))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a kernel takes from the schedule around it: names of host loops, statements that reduce in parallel."""
+
+    prefix: tuple[str, ...]
+    reductions: tuple[str, ...]
+
+
+def frame_of(program: Program, choice: Schedule, part: KernelPart) -> Frame:
+    """The Frame of one of the kernels of a schedule."""
+    prefix = tuple(loop.name for loop in host_names(program, choice)[:len(part.prefix)])
+    return Frame(prefix, tuple(name for name in choice.reductions if name in part.statements))
+
+
+@lru_cache(maxsize=1024)
+def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """The kernel of `part`, not yet numbered. Raises IllegalPlan as `lower_kernel`."""
+    part = reordered(part, plan.order)
     mapped = map_kernel(part, plan, stage_points(program, part))
     check_threads(mapped.tree, part.dependences)
     check_kernel(mapped.tree, part.dependences)
-    prefix = tuple(loop.name for loop in host_names(program, choice)[:len(part.prefix)])
-    names = _loop_names(program, part, mapped, prefix)
+    names = _loop_names(program, part, mapped, frame.prefix)
     several = [d for d, (t, b) in enumerate(zip(plan.tile, plan.block, strict=True)) if t > b]
     loops = point_loops(mapped.tree, part.domain, names, several)
     taken = {array.name for array in program.arrays} | {n.name for n in names}
-    kept = keep(program, choice, part, plan, mapped, prefix, loops, taken)
+    kept = keep(program, frame.reductions, part, plan, mapped, frame.prefix, loops, taken)
     filled = unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
     staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan)
-    nest = _nest(staged.part, plan, staged.mapped, prefix, names, loops if kept.registers else {})
+    nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
     taken |= {a.name for a in staged.arrays}
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
@@ -71,7 +96,7 @@ def lower_kernel(program: Program, choice: Schedule, number: int, plan: KernelPl
             *(_unrolled(node, plan, loops) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     check_barriers(body, thread_names(len(part.parallel)))
-    return _printed(program, part, plan, mapped, prefix, (*staged.arrays, *scratch), body, number, dialect)
+    return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *scratch), body, dialect)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -106,11 +131,10 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan) -> _Staged:
 
 
 def _printed(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
-             shared: Sequence[LocalArray | Scratch], body: tuple[Node, ...], number: int,
-             dialect: Dialect) -> LoweredKernel:
+             shared: Sequence[LocalArray | Scratch], body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
     names = _used_arrays(program, body)
     kernel = Kernel(
-        f"kernel{number}", part.statements, tuple(n for n in names if not program.array(n).by_value),
+        _UNNAMED, part.statements, tuple(n for n in names if not program.array(n).by_value),
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
         sum(a.bytes for a in shared), "")
     text = kernel_text(kernel, program, shared, body, dialect)

@@ -2,8 +2,8 @@
 
 A sum over the iterations of a loop is estimated from a few of them. The last one stands for itself, since it may be a
 partial tile (with five samples or more also the first two, where peeled statements sit). The others are cut into equal
-parts, each represented by the two points of Gauss and Legendre's rule, which is exact for polynomials up to degree 3: trip
-counts of triangular and tetrahedral nests come out almost exactly.
+parts, each represented by the two points of Gauss and Legendre's rule, which is exact for polynomials up to degree 3:
+trip counts of triangular and tetrahedral nests come out almost exactly.
 """
 
 from __future__ import annotations

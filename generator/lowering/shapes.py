@@ -7,11 +7,11 @@ from functools import lru_cache
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.lowering.kernel import lower_kernel
+from generator.lowering.kernel import Frame, frame_of, lower_part
 from generator.plan import KernelPlan, Schedule
 from generator.polyhedral.accumulate import keepable
 from generator.polyhedral.footprint import StagedArray, stage_points
-from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.kernels import KernelPart, schedule_kernels
 from generator.polyhedral.limited import limited
 from generator.polyhedral.tree import Band, Sequence, Tree
 from generator.program import ELEMENT_BYTES, Program
@@ -65,28 +65,29 @@ def kernel_shapes(program: Program, choice: Schedule) -> tuple[KernelShape, ...]
     Raises:
         IllegalPlan: the scheduler gave up.
     """
-    shapes = []
-    for number, part in enumerate(schedule_kernels(program, choice).kernels):
-        staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
-                       for point in stage_points(program, part) for a in point.arrays)
-        if staged and not _may_wait(program, choice, number):
-            staged = ()
-        shareable = tuple(sorted({a.array for a, _, _ in staged}))
-        shapes.append(KernelShape(part.statements, tuple(d.extent for d in part.parallel), shareable,
-                                  _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)),
-                                  any(name in choice.reductions for name in part.statements), staged))
-    return tuple(sorted(shapes, key=lambda s: s.statements))
+    found = [_shape(program, part, frame_of(program, choice, part)) for part in schedule_kernels(program, choice).kernels]
+    return tuple(sorted(found, key=lambda s: s.statements))
 
 
-def _may_wait(program: Program, choice: Schedule, number: int) -> bool:
+@lru_cache(maxsize=1024)
+def _shape(program: Program, part: KernelPart, frame: Frame) -> KernelShape:
+    staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
+                   for point in stage_points(program, part) for a in point.arrays)
+    if staged and not _may_wait(program, part, frame):
+        staged = ()
+    return KernelShape(part.statements, tuple(d.extent for d in part.parallel), tuple(sorted({a.array for a, _, _ in staged})),
+                       _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)), bool(frame.reductions),
+                       staged)
+
+
+def _may_wait(program: Program, part: KernelPart, frame: Frame) -> bool:
     """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
-    part = schedule_kernels(program, choice).kernels[number]
     count = len(part.parallel)
     plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, True, TYPICAL_TILE)
 
     def refusal() -> str:
         try:
-            lower_kernel(program, choice, number, plan, "opencl")
+            lower_part(program, part, frame, plan, "opencl")
         except IllegalPlan as error:
             return str(error)
         return ""

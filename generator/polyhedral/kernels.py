@@ -81,9 +81,24 @@ def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
     finder = _Finder()
     host = finder.place(tree, domain, ())
     left = check_host(host, order_of(program, schedule.reductions).dependences)
-    kernels = tuple(KernelPart(k.statements, k.domain, k.prefix, k.parallel, k.tree, left[number])
-                    for number, k in enumerate(finder.found))
+    kernels = tuple(_shared(program, replace(k, dependences=left[number])) for number, k in enumerate(finder.found))
     return ScheduledProgram(str(to_schedule(tree, domain)), host, kernels)
+
+
+def _shared(program: Program, part: KernelPart) -> KernelPart:
+    """The first KernelPart with the same content: what was derived from it (and cached) serves all schedules."""
+    loops = [str(m) for m in (*part.prefix, *(d.member for d in part.parallel))]
+    text = "\n".join([str(part.domain), *loops, str(to_schedule(part.tree, part.domain)), str(part.dependences)])
+    known = _parts_with(program, text)
+    known.append(part)
+    return known[0]
+
+
+@lru_cache(maxsize=4096)
+def _parts_with(program: Program, text: str) -> list[KernelPart]:
+    """A place for the KernelParts whose content is `text`."""
+    del program, text
+    return []
 
 
 def schedule_tree(program: Program, schedule: Schedule) -> Tree:
@@ -97,16 +112,15 @@ def schedule_tree(program: Program, schedule: Schedule) -> Tree:
             assert_never(schedule)
 
 
-@lru_cache(maxsize=512)
-def kernel_part(program: Program, schedule: Schedule, number: int, order: tuple[int, ...] = ()) -> KernelPart:
-    """Kernel `number` of a schedule with its parallel dimensions in `order` (empty: as the schedule has them).
+@lru_cache(maxsize=1024)
+def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
+    """`part` with its parallel dimensions in `order` (empty: as the schedule has them).
 
     Parallel loops may be nested in any order: the last one becomes the device's x, along which neighbouring threads lie.
 
     Raises:
         IllegalPlan: `order` is no permutation of the dimensions.
     """
-    part = schedule_kernels(program, schedule).kernels[number]
     if not order:
         return part
     if sorted(order) != list(range(len(part.parallel))):

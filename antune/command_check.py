@@ -1,0 +1,135 @@
+"""`antune check`: is the code of one plan right? Without a search."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from antune.command_explain import PlanFile
+from antune.options import (
+    Cflags,
+    Defines,
+    Device,
+    Function,
+    IncludeDirs,
+    Parameters,
+    Scop,
+    SourceFile,
+    Sources,
+    parse_scoped,
+)
+
+if TYPE_CHECKING:
+    from generator.plan import Plan
+    from generator.problem import Problem
+    from metrics.outcome import Failed
+    from runners.base import DeviceInfo
+
+NOT_RIGHT = 1
+OCLGRIND_S = 600.0
+Races = Annotated[bool, typer.Option("--races", help="Also run it under Oclgrind, which finds data races and accesses "
+                                     "out of bounds. Slow: choose small sizes.")]
+
+
+def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, include: IncludeDirs = None,
+          define: Defines = None, source: Sources = None, cflags: Cflags = "", function: Function = None,
+          scop: Scop = None, param: Parameters = None, device: Device = None) -> None:
+    """Run the code of one plan and compare its results with the original program's.
+
+    Exit code 1 when something is wrong.
+
+    \b
+    Examples:
+      antune check gemm.c -D SMALL_DATASET --plan antune-runs/gemm-1/best.json
+      antune check gemm.c -D MINI_DATASET --races
+    """
+    from antune.files import read_text
+    from generator.lowering.default import default_plan
+    from generator.plan import plan_from_json
+    from generator.reading import read_problem
+
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
+    plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
+    info = _device(device, races)
+    problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
+    for warning in problem.reference.warnings:
+        print(f"warning: {warning}")
+    plan = plan or default_plan(problem.program, info.target)
+    right = _compare(problem, plan, info)
+    if races:
+        right = _look_for_races(problem, plan, info) and right
+    if not right:
+        raise typer.Exit(NOT_RIGHT)
+
+
+def _device(selector: str | None, races: bool) -> DeviceInfo:
+    """The device to check on; also refuses, before anything runs, what cannot be done here."""
+    from generator.errors import InputError
+    from runners.opencl_platforms import choose, list_devices
+    from runners.races import OCLGRIND, not_installed
+    from runners.registry import DETERMINISTIC
+
+    if selector is not None and selector.split(":")[0] == DETERMINISTIC:
+        raise InputError(f"--device {selector} runs nothing, so there is nothing to check; use one of `antune devices`")
+    devices = list_devices()
+    if races and all(device.key != OCLGRIND for device in devices):
+        raise not_installed()
+    return choose(devices, selector)
+
+
+def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
+    from experiments.words import describe_ms
+    from metrics.outcome import Timed
+    from runners.base import Job, Limits
+    from runners.opencl import OpenCLRunner
+
+    with tempfile.TemporaryDirectory(prefix="antune-check-") as folder:
+        runner = OpenCLRunner(problem, info, Limits(min_repeats=2, max_repeats=2), Path(folder), workers=1)
+        try:
+            ((_, outcome),) = runner.evaluate([Job(0, plan)], None)
+        finally:
+            runner.close()
+    where = f"{info.name} ({info.platform})"
+    if not isinstance(outcome, Timed):
+        print(f"results on {where}: {_describe(outcome)}")
+        return False
+    names = ", ".join(array.name for array in problem.program.outputs)
+    print(f"results on {where}: right, all of {names} is as the original program computes it "
+          f"({describe_ms(outcome.median_ms)})")
+    return True
+
+
+def _look_for_races(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
+    from runners.base import Limits
+    from runners.races import check_races
+
+    report = check_races(problem, plan, info.target, Limits(run_s=OCLGRIND_S))
+    for finding in report.findings:
+        print(f"Oclgrind: {finding}")
+    if report.failure is not None:
+        print(f"results under Oclgrind: {_describe(report.failure)}")
+    if report.clean:
+        print("Oclgrind: no data race, no access out of bounds, results right")
+    return report.clean
+
+
+def _describe(failure: Failed) -> str:
+    """What went wrong, in words."""
+    from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, TimedOut, WrongResult
+
+    match failure:
+        case WrongResult(message):
+            return f"WRONG: {message}"
+        case Illegal(message):
+            return f"none, this plan makes no code: {message}"
+        case CompileFailed(message):
+            return f"none, the kernels do not compile: {message}"
+        case LaunchFailed(message):
+            return f"none, a launch failed: {message}"
+        case Crashed(phase, message):
+            return f"none, the process crashed ({phase}): {message}"
+        case TimedOut():
+            return f"none, {failure.message}; choose smaller sizes"

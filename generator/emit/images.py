@@ -1,0 +1,68 @@
+"""Arrays outside of global memory: reading textures, and what a text needs for them and for constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from generator.emit.words import Words
+from generator.program import Program
+from generator.variant import Constant, Placed, Texture
+
+TEXTURE_TYPES = ("float", "double", "int", "unsigned int")
+
+
+def constant_symbol(array: str) -> str:
+    """The name of an array in constant memory where such arrays are no arguments but part of the module."""
+    return f"antune_constant_{array}"
+
+
+def fetch_name(texture: Texture) -> str:
+    """The function that reads an element: `name(texture, x)` or `name(texture, x, y)`."""
+    return f"antune_texel_{texture.type.replace(' ', '_')}_{len(texture.shape)}d"
+
+
+def placement_preamble(program: Program, placements: Iterable[Placed], words: Words) -> str:
+    """What stands before kernels with these placements: functions that read textures, arrays in constant memory."""
+    textures: dict[str, Texture] = {}
+    constants: set[Constant] = set()
+    for placed in placements:
+        match placed:
+            case Texture():
+                textures[fetch_name(placed)] = placed
+            case Constant():
+                constants.add(placed)
+            case _:
+                assert_never(placed)
+    parts = [words.sampler] if any(len(t.shape) > 1 for t in textures.values()) else []
+    parts += [_fetch_function(textures[name], words) for name in sorted(textures)]
+    if words.constant_symbol:
+        for constant in sorted(constants, key=lambda c: c.symbol):
+            array = program.array(constant.array)
+            parts.append(words.constant_symbol.format(type=words.type(array.type), name=constant.symbol,
+                                                      elements=array.elements))
+    return "".join(parts)
+
+
+def parameter(placed: Placed, element: str, words: Words) -> str:
+    """The declaration of an argument; `element` is the type of the elements in the words of the dialect."""
+    match placed:
+        case Texture(array, _, shape, _):
+            return f"{words.textures[len(shape)]} {array}"
+        case Constant(array, _):
+            return f"{words.constant_memory}const {element} *{words.restrict} {array}"
+        case _:
+            assert_never(placed)
+
+
+def symbols(placements: Sequence[Placed], words: Words) -> dict[str, str]:
+    """What arrays are called that are no arguments."""
+    return {p.array: p.symbol for p in placements if isinstance(p, Constant)} if words.constant_symbol else {}
+
+
+def _fetch_function(texture: Texture, words: Words) -> str:
+    dims = len(texture.shape)
+    head = f"{words.device_function} {words.type(texture.type)} {fetch_name(texture)}"
+    coordinates = ", ".join(f"int {name}" for name in "xy"[:dims])
+    body = "".join(f"  {line}\n" for line in words.fetch(texture.type, dims, texture.words))
+    return f"{head}({words.textures[dims]} image, {coordinates}) {{\n{body}}}\n"

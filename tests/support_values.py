@@ -1,0 +1,160 @@
+"""C expressions as Python functions: integers of C's types that wrap around, and numbers of a prime field as floats.
+
+Floating-point values are residues modulo a prime: sums and products come out the same in every order, and any other
+difference in what is computed shows. Their order is that of the residues, so that minima are the same in every order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias, assert_never
+
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+
+PRIME = 1_000_003
+Number: TypeAlias = int | float
+"""An int, or plus or minus infinity: the neutral elements of minima and maxima."""
+Names: TypeAlias = Mapping[str, int]
+FLOATING = frozenset(["float", "double"])
+_RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "min": min, "max": max,
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b % 64, ">>": lambda a, b: a >> b % 64}
+
+
+class Elements(Protocol):
+    """What holds the values of arrays; `types` are their C types."""
+
+    types: dict[str, str]
+
+    def load(self, array: str, index: tuple[int, ...]) -> Number:
+        """The value of an element."""
+
+
+Function: TypeAlias = Callable[[Names, Elements], Any]
+Compiled: TypeAlias = tuple[str, Function]
+"""The C type of an expression, and its value for given names."""
+
+
+def wrap(kind: str, value: Number) -> Number:
+    """`value` converted to a C type."""
+    if kind in FLOATING:
+        return value if isinstance(value, float) and math.isinf(value) else value % PRIME
+    assert isinstance(value, int), "infinity is no integer"
+    bits = _BITS[kind.removeprefix("unsigned ")]
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if not kind.startswith("unsigned") and value >> (bits - 1) else value
+
+
+def common(*kinds: str) -> str:
+    """The type of arithmetic on operands of these types (C11 6.3.1.8)."""
+    return max(("int", *(kind for kind in kinds if kind in _RANK)), key=_RANK.index)
+
+
+def operate(kind: str, op: str, left: Number, right: Number) -> Number:
+    """`left op right` in the arithmetic of `kind`."""
+    a, b = wrap(kind, left), wrap(kind, right)
+    if op in _COMPARISONS:
+        return int(_COMPARISONS[op](a, b))
+    if op in ("/", "%"):
+        return _divide(kind, op, a, b)
+    return wrap(kind, _ARITHMETIC[op](a, b))
+
+
+def _divide(kind: str, op: str, a: Any, b: Any) -> Number:
+    if kind in FLOATING:
+        return int(a * pow(int(b), PRIME - 2, PRIME) % PRIME)
+    assert b != 0, "a division of integers by 0"
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return wrap(kind, quotient if op == "/" else a - b * quotient)
+
+
+def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
+    """`expr` as a function; `types` are those of arrays and variables, names are `int`."""
+    match expr:
+        case Int(value):
+            fits = (kind for kind in ("int", "long", "unsigned long") if wrap(kind, value) == value)
+            return next(fits), lambda _names, _memory: value
+        case Real(text):
+            number = text.rstrip("fF") if "INF" not in text else text
+            constant = wrap("double", float(number) if "INF" in text else int(float(number) * 64))
+            return ("float" if text[-1] in "fFY" else "double"), lambda _names, _memory: constant
+        case Name(name):
+            return "int", lambda names, _memory: names[name]
+        case Load(array, index, _):
+            return types[array], _loading(array, tuple(compiled(i, types)[1] for i in index))
+        case Unary(op, operand):
+            return _unary(op, *compiled(operand, types))
+        case Binary("&&" | "||" as op, left, right):
+            return "int", _logical(op, compiled(left, types)[1], compiled(right, types)[1])
+        case Binary(op, left, right):
+            return _binary(op, compiled(left, types), compiled(right, types))
+        case Select(condition, then, otherwise):
+            return _chosen(compiled(condition, types)[1], compiled(then, types), compiled(otherwise, types))
+        case Cast(kind, operand):
+            _, inner = compiled(operand, types)
+            return kind, lambda names, memory: wrap(kind, inner(names, memory))
+        case Call(function, arguments):
+            return _call(function, [compiled(a, types) for a in arguments])
+        case _:
+            assert_never(expr)
+
+
+def _loading(array: str, index: tuple[Function, ...]) -> Function:
+    def load(names: Names, memory: Elements) -> Number:
+        return memory.load(array, tuple([i(names, memory) for i in index]))
+
+    return load
+
+
+def _unary(op: str, kind: str, inner: Function) -> Compiled:
+    if op == "!":
+        return "int", lambda names, memory: int(not inner(names, memory))
+    kind = common(kind)
+    sign = {"-": -1, "+": 1, "~": -1}[op]
+    less = 1 if op == "~" else 0
+    return kind, lambda names, memory: wrap(kind, sign * inner(names, memory) - less)
+
+
+def _logical(op: str, left: Function, right: Function) -> Function:
+    if op == "&&":
+        return lambda names, memory: int(bool(left(names, memory)) and bool(right(names, memory)))
+    return lambda names, memory: int(bool(left(names, memory)) or bool(right(names, memory)))
+
+
+def _binary(op: str, left: Compiled, right: Compiled) -> Compiled:
+    kind = common(left[0], *(() if op in ("<<", ">>") else (right[0],)))
+    one, other = left[1], right[1]
+    if kind == "int" and op in ("+", "-", "*") and left[0] == right[0] == "int":
+        function = _ARITHMETIC[op]
+        return kind, lambda names, memory: wrap("int", function(one(names, memory), other(names, memory)))
+    return ("int" if op in _COMPARISONS else kind,
+            lambda names, memory: operate(kind, op, one(names, memory), other(names, memory)))
+
+
+def _chosen(condition: Function, then: Compiled, otherwise: Compiled) -> Compiled:
+    kind = common(then[0], otherwise[0])
+    return kind, lambda names, memory: wrap(kind, (then if condition(names, memory) else otherwise)[1](names, memory))
+
+
+def _call(function: str, arguments: list[Compiled]) -> Compiled:
+    """Functions of math.h that are not minima are some function of the field."""
+    kind = {"abs": "int", "labs": "long"}.get(function, "float" if function.endswith("f") else "double")
+    parts = [inner for _, inner in arguments]
+
+    def call(names: Names, memory: Elements) -> Number:
+        values = [wrap(kind, part(names, memory)) for part in parts]
+        name = function.removesuffix("f")
+        if name in ("fmin", "fmax"):
+            return min(values) if name == "fmin" else max(values)
+        if name in ("abs", "labs", "fabs"):
+            return abs(values[0])
+        return wrap(kind, sum((7 * k + 3) * int(v) * int(v) for k, v in enumerate(values)) + len(name))
+
+    return kind, call
