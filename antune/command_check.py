@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
@@ -97,8 +97,7 @@ def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
         print(f"results on {where}: {_describe(outcome)}")
         return False
     names = ", ".join(array.name for array in problem.program.outputs)
-    print(f"results on {where}: right, all of {names} is as the original program computes it "
-          f"({describe_ms(outcome.median_ms)})")
+    print(f"results on {where}: right, {names} as the original program computes them ({describe_ms(outcome.median_ms)})")
     return True
 
 
@@ -133,3 +132,5 @@ def _describe(failure: Failed) -> str:
             return f"none, the process crashed ({phase}): {message}"
         case TimedOut():
             return f"none, {failure.message}; choose smaller sizes"
+        case _:
+            assert_never(failure)

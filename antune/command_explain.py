@@ -30,7 +30,12 @@ PlanFile = Annotated[Path | None, typer.Option("--plan", metavar="PLAN.json", sh
                                                help="A plan, e.g. best.json of a run. Default: the default plan.")]
 
 
-def explain(file: SourceFile, plan_file: PlanFile = None, include: IncludeDirs = None, define: Defines = None,
+WhyFile = Annotated[Path | None, typer.Option("--why", metavar="PLAN.json", show_default=False,
+                                              help="Only say whether this plan is legal, and which dependence it would "
+                                              "violate.")]
+
+
+def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
             source: Sources = None, cflags: Cflags = "", function: Function = None, scop: Scop = None,
             param: Parameters = None, device: Device = None) -> None:
     """Show the loops, their dependences and the code that a plan leads to, step by step.
@@ -39,19 +44,25 @@ def explain(file: SourceFile, plan_file: PlanFile = None, include: IncludeDirs =
     Examples:
       antune explain gemm.c -D MEDIUM_DATASET
       antune explain gemm.c -D MEDIUM_DATASET --plan antune-runs/gemm-1/best.json
+      antune explain gemm.c -D MEDIUM_DATASET --why my-plan.json
     """
     from antune.files import read_text
     from experiments.parts import find_device
     from generator.explain import explain as explain_plan
+    from generator.explain import why
     from generator.lowering.default import default_plan
     from generator.plan import plan_from_json
     from generator.reading import read_problem
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
+    doubted = plan_from_json(read_text(why_file, "--why")) if why_file else None
     target = find_device(device).target
     program = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters),
                            0).program
+    if doubted is not None:
+        print(why(program, doubted, target))
+        return
     plan = plan or default_plan(program, target)
     print(explain_plan(program, plan, target))
     print("\n".join(_static_model(program, plan, target)))

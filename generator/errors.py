@@ -34,4 +34,15 @@ class InputError(AntuneError):
 
 
 class IllegalPlan(AntuneError):
-    """A Plan that breaks a dependence, a device limit or a rule of the target language; says which."""
+    """A Plan that breaks a dependence, a device limit or a rule of the target language; says which.
+
+    `dependence` is an example of what is broken, as isl text (`{ S0[1] -> S1[2] }`), where there is one.
+    """
+
+    def __init__(self, message: str, dependence: str | None = None) -> None:
+        super().__init__(message)
+        self.dependence = dependence
+
+    def __reduce__(self) -> tuple[type[IllegalPlan], tuple[str, str | None]]:
+        """Keep the dependence when the error crosses processes."""
+        return type(self), (str(self), self.dependence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generator.emit.cstyle import Printer
+from generator.errors import IllegalPlan
 from generator.expr import Expr
 from generator.lowering import lower
 from generator.lowering.shapes import KernelShape, kernel_shapes
@@ -13,6 +14,7 @@ from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.model import maps, model
 from generator.polyhedral.partition import level
 from generator.polyhedral.reductions import reducible
+from generator.polyhedral.violation import describe_dependence
 from generator.program import Program
 from generator.target import Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
@@ -31,6 +33,19 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
                 ("Kernels", _kernels(program, plan)), ("Host program", host_lines(variant.host)),
                 ("Device code", variant.source.splitlines()))
     return "\n".join(line for title, lines in sections for line in (f"== {title}", *lines, ""))
+
+
+def why(program: Program, plan: Plan, target: Target) -> str:
+    """Whether `plan` is legal, and if not what it breaks: the rule, and the dependence with its place in the source."""
+    try:
+        variant = lower(program, plan, target)
+    except IllegalPlan as error:
+        lines = [f"The plan is illegal: {error}"]
+        if error.dependence is not None:
+            lines += [f"  {line}" for line in describe_dependence(program, error.dependence)]
+        return "\n".join(lines)
+    return (f"The plan is legal: its {len(variant.kernels)} kernel(s) respect every dependence and the limits of "
+            f"{target.name}.")
 
 
 def _program(program: Program) -> Iterator[str]:
@@ -106,10 +121,14 @@ def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
         yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
                f"{tile // block} point(s) per thread")
     if shape.shareable:
-        size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding)
+        size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, plan.registers)
         where = f"in shared memory ({size} bytes, rows padded by {plan.padding})" if plan.shared else \
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
+        inner = plan.inner_tile
+        for footprint, _, tiled in shape.staged:
+            box = footprint.sizes(plan.tile, tuple(e if inner == 1 else min(inner, e) for e in tiled))
+            yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {footprint.array}"
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"
     if shape.reduces:

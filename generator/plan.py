@@ -175,7 +175,8 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     _require(data, where, ("order",), lambda value: value in ([], ()) or (
         isinstance(value, list) and sorted(value) == list(range(len(data["tile"])))),
         "a permutation of the dimensions' numbers")
-    sequences = {name: tuple(data[name]) for name in ("statements", "tile", "block", "order") if name in data}
+    sequences: dict[str, Any] = {name: tuple(data[name]) for name in ("statements", "tile", "block", "order")
+                                 if name in data}
     return KernelPlan(**(data | sequences))
 
 

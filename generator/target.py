@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Dialect: TypeAlias = Literal["opencl", "cuda"]
+MAX_CONSTANT_ARRAYS = 8
+"""Arrays in constant memory: the number of such arguments that OpenCL guarantees (CL_DEVICE_MAX_CONSTANT_ARGS)."""
 
 
 @dataclass(frozen=True, slots=True)

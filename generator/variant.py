@@ -56,7 +56,8 @@ class Texture:
     coordinates are not normalised.
 
     OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32. CUDA:
-    `cudaTextureObject_t` over linear memory, channels of the C type of the elements, `int2` for double.
+    `cudaTextureObject_t` over linear memory (two dimensions: with pitch), channels of the C type of the elements, `int2`
+    for double, read as they are.
     """
 
     array: str

@@ -2,7 +2,7 @@
 
 Papenhausen & Mueller's Coding Ants, table 1, with what is ours and not theirs marked (*). In this order: the dimension
 that becomes x (*), then x first a tile and a block size per parallel dimension, unroll factor, points inside sequential
-loops (*), shared memory, inner tile size, padding (*), registers (*), how a block combines what it reduces (*), atomic
+loops (*), registers (*), shared memory, inner tile size, padding (*), how a block combines what it reduces (*), atomic
 stores.
 
 The decisions of a kernel are about its statements, whatever schedule it came from, so what was learned about a
@@ -62,8 +62,8 @@ class Shape(Protocol):
     def reduces(self) -> bool:
         """Whether several threads may update the same element."""
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
-        """Bytes of shared memory that the copies need."""
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False) -> int:
+        """Bytes of shared memory that the copies need; more for whole tiles, as `registers` have them."""
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
@@ -104,8 +104,8 @@ class KernelSpace:
             unroll = number(chooser, Decision(_UNROLL, subject), UNROLL_FACTORS)
         several = self.wide and shape.sequential and tile != block
         inside = several and switch(chooser, Decision(_POINTS, subject))
-        memory = self._memory(chooser, turned, tile, unroll)
         registers = self._registers(chooser, turned, tile, block)
+        memory = self._memory(chooser, turned, tile, unroll, registers)
         combine = self._combine(chooser, turned, block)
         exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(_EXCHANGE, subject))
         return KernelPlan(subject, tile, block, memory.shared, memory.inner_tile, unroll, inside, order,
@@ -138,18 +138,18 @@ class KernelSpace:
             blocks.append(block)
         return tuple(reversed(tiles)), tuple(reversed(blocks))
 
-    def _memory(self, chooser: Chooser, shape: Shape, tile: Sizes, unroll: int) -> _Memory:
+    def _memory(self, chooser: Chooser, shape: Shape, tile: Sizes, unroll: int, registers: bool) -> _Memory:
         """Shared memory, inner tile and padding: the inner tile decides what fits."""
         inner = tuple(t for t in INNER_TILES if t == 1 or t > unroll) if shape.sequential else (1,)
-        fitting = tuple(t for t in inner if shape.shareable and self._fits(shape, tile, t, 0))
+        def fits(inner_tile: int, padding: int) -> bool:
+            return shape.shared_bytes(tile, inner_tile, padding, registers) <= self.target.local_bytes
+
+        fitting = tuple(t for t in inner if shape.shareable and fits(t, 0))
         shared = bool(fitting) and switch(chooser, Decision(_SHARED, shape.statements))
         options = fitting if shared else inner
         inner_tile = number(chooser, Decision(_INNER, shape.statements, (("offered", options),)), options)
-        paddings = tuple(p for p in PADDINGS if self._fits(shape, tile, inner_tile, p)) if shared and self.wide else (0,)
+        paddings = tuple(p for p in PADDINGS if fits(inner_tile, p)) if shared and self.wide else (0,)
         return _Memory(shared, inner_tile, number(chooser, Decision(_PADDING, shape.statements), paddings))
-
-    def _fits(self, shape: Shape, tile: Sizes, inner_tile: int, padding: int) -> bool:
-        return shape.shared_bytes(tile, inner_tile, padding) <= self.target.local_bytes
 
     def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
         if not self.wide or not shape.sequential:

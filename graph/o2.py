@@ -2,9 +2,9 @@
 
 Papenhausen & Mueller's Coding Ants, section 5.1.2. At every level (the whole program; inside the loops that a group
 shares) the strongly connected components of the dependences are put into an order, component by component, and the
-order is cut into partitions: their number, then the size of each. Outermost, components with different amounts of
-parallelism are not put together (their pruning rule 1); that fused components share all of their parallel loops (rule
-2) follows from how groups are scheduled. A group that cannot share a loop is a dead end, found once and never again.
+order is cut into partitions: their number, then the size of each. Only components that can share a loop are put
+together; outermost, those with different amounts of parallelism are not (their pruning rule 1); that fused components
+share all of their parallel loops (rule 2) follows from how groups are scheduled.
 """
 
 from __future__ import annotations
@@ -80,17 +80,32 @@ class _O2Space:
         components = [level.components[number_] for number_ in order]
         here = (*here, ("order", order))
         groups = []
-        for size in _sizes(chooser, components, subject, here, not path):
+        runs = [self._run(reduced, path, components[first:]) for first in range(len(components))]
+        for size in _sizes(chooser, runs, subject, here):
             chosen, components = components[:size], components[size:]
-            statements = tuple(sorted(name for component in chosen for name in component.statements))
+            statements = _statements(chosen)
             groups.append(Group(statements, self._parts(chooser, reduced, (*path, statements))))
         return tuple(groups)
+
+    def _run(self, reduced: tuple[str, ...], path: Path, components: Sequence[Component]) -> int:
+        """How many of `components`, from the first on, can be one group."""
+        size = 1
+        while size < len(components) and (path or components[size].parallel == components[0].parallel):
+            try:
+                self.levels(reduced, (*path, _statements(components[:size + 1])))
+            except IllegalPlan:
+                break
+            size += 1
+        return size
 
     def _parts(self, chooser: Chooser, reduced: tuple[str, ...], path: Path) -> tuple[Group, ...]:
         """The parts inside the loops that path[-1] shares; () where there is nothing to decide."""
         if len(path[-1]) == 1:
             return ()
-        level = self._level(reduced, path)
+        try:
+            level = self.levels(reduced, path)
+        except IllegalPlan:  # one component without a loop
+            return ()
         return self._groups(chooser, reduced, path) if len(level.components) > 1 else ()
 
     def _level(self, reduced: tuple[str, ...], path: Path) -> Level:
@@ -113,27 +128,22 @@ def _order(chooser: Chooser, level: Level, subject: tuple[str, ...],
     return order
 
 
-def _sizes(chooser: Chooser, components: Sequence[Component], subject: tuple[str, ...],
-           here: tuple[tuple[str, Option], ...], outermost: bool) -> tuple[int, ...]:
-    """How many components each partition takes, in order."""
-    count = len(components)
-    alike = [_run(components, first) if outermost else count - first for first in range(count)]
+def _statements(components: Sequence[Component]) -> tuple[str, ...]:
+    return tuple(sorted(name for component in components for name in component.statements))
+
+
+def _sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...],
+           here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
+    """How many components each partition takes, in order; at most `runs[k]` from component k on."""
+    count = len(runs)
     least = [0] * (count + 1)  # partitions that the components from here on need
     for first in reversed(range(count)):
-        least[first] = 1 + least[first + alike[first]]
+        least[first] = 1 + min(least[first + size] for size in range(1, runs[first] + 1))
     parts = number(chooser, Decision(_COUNT, subject, here), range(least[0], count + 1))
     sizes: tuple[int, ...] = ()
     for left in reversed(range(parts)):
         first = sum(sizes)
-        options = [size for size in range(1, alike[first] + 1) if least[first + size] <= left <= count - first - size]
+        options = [size for size in range(1, runs[first] + 1) if least[first + size] <= left <= count - first - size]
         depends = (*here, ("partitions", parts), ("sizes", sizes))
         sizes = (*sizes, number(chooser, Decision(f"{_SIZE} {len(sizes) + 1}", subject, depends), options))
     return sizes
-
-
-def _run(components: Sequence[Component], first: int) -> int:
-    """How many components from `first` on have the same number of parallel loops."""
-    last = first
-    while last < len(components) and components[last].parallel == components[first].parallel:
-        last += 1
-    return last - first

@@ -9,16 +9,17 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
 from generator.problem import Problem
-from generator.variant import Kernel, Variant
+from generator.variant import Constant, Kernel, Placed, Texture, Variant
 from runners.data import Values, initial_values, scalar_arguments
 from runners.host_program import BoundLaunch
+from runners.opencl_images import Images
 from runners.opencl_probe import open_device
 
 FLUSH_EVERY = 4096
@@ -85,7 +86,7 @@ class Memory:
     """The arrays of a Problem on a device, with a pristine copy of all that a run changes.
 
     Before and behind each array lies a guard zone, so that a kernel that writes out of bounds is found out.
-    Kernels get `buffers`, which begin behind the first zone.
+    Kernels get `buffers`, which begin behind the first zone, or what `placed` makes of them.
     """
 
     def __init__(self, device: Device, problem: Problem) -> None:
@@ -96,6 +97,8 @@ class Memory:
         self.buffers: dict[str, cl.Buffer] = {}
         self._whole: dict[str, cl.Buffer] = {}
         self._pristine: dict[str, cl.Buffer] = {}
+        self._constants: dict[str, cl.Buffer] = {}
+        self._images = Images(device.context, device.queue, self._values)
         for array in problem.program.arrays:
             if array.by_value:
                 continue
@@ -106,17 +109,38 @@ class Memory:
 
     def _buffer(self, name: str) -> cl.Buffer:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(self._device.context, flags, hostbuf=self._image(name))
+        return cl.Buffer(self._device.context, flags, hostbuf=self._zoned(name))
 
-    def _image(self, name: str) -> NDArray[np.uint8]:
+    def _zoned(self, name: str) -> NDArray[np.uint8]:
         """The bytes of an array between its guard zones."""
         return np.frombuffer(GUARD + self._values[name].tobytes() + GUARD, np.uint8)
+
+    def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
+        """The argument for an array that a kernel reads as a texture or from constant memory.
+
+        Raises:
+            pyopencl.Error: the device has no room for it.
+        """
+        match placed:
+            case Texture():
+                return self._images.of(placed)
+            case Constant(name, _):
+                return self.constant(name)
+            case _:
+                assert_never(placed)
+
+    def constant(self, name: str) -> cl.Buffer:
+        """The bare array: its guard zones would take room in constant memory."""
+        if name not in self._constants:  # a kernel does not keep its arguments alive
+            self._constants[name] = self._whole[name].get_sub_region(len(GUARD), self._values[name].nbytes)
+        return self._constants[name]
 
     def upload(self) -> None:
         """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
         for buffers in (self._whole, self._pristine):
             for name, buffer in buffers.items():
-                cl.enqueue_copy(self._device.queue, buffer, self._image(name))
+                cl.enqueue_copy(self._device.queue, buffer, self._zoned(name))
+        self._images.upload()
         self._device.queue.finish()
 
     def restore(self) -> None:
@@ -205,8 +229,9 @@ class Executable:
 def _bind(program: cl.Program, kernel: Kernel, memory: Memory) -> cl.Kernel:
     try:
         bound = cl.Kernel(program, kernel.name)
+        elsewhere = {placed.array: memory.placed(placed) for placed in kernel.placements}
         for position, name in enumerate(kernel.arrays):
-            bound.set_arg(position, memory.buffers[name])
+            bound.set_arg(position, elsewhere[name] if name in elsewhere else memory.buffers[name])
         for position, name in enumerate(kernel.scalars, len(kernel.arrays)):
             bound.set_arg(position, memory.scalars[name])
     except cl.Error as error:

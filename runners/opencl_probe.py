@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pyopencl as cl
 
@@ -10,6 +11,7 @@ from generator.errors import InputError
 from generator.target import Target
 from runners.base import DeviceInfo
 from runners.messages import Answer, Handler, Report
+from runners.opencl_images import image_support
 
 SHORT_NAMES = {"Portable Computing Language": "PoCL", "Intel(R) OpenCL": "Intel OpenCL"}
 SUB_GROUP = 32  # the size kernels ask for: that of a warp
@@ -21,25 +23,30 @@ def probe() -> Handler:
     """The factory of a worker that answers any task with all devices, best first."""
     def handler(task: object, report: Report) -> Answer:
         del task, report
-        return Answer(tuple(info for info, _ in _devices()))
+        return Answer(tuple(sorted((_describe(*known) for known in _devices()), key=_rank)))
 
     return handler
 
 
 def open_device(key: str) -> cl.Device:
     """The pyopencl device with this key. Raises InputError when it is not there any more."""
-    for info, device in _devices():
-        if info.key == key:
+    for found, _, device in _devices():
+        if found == key:
             return device
     raise InputError(f"the OpenCL device {key} is not there; see `antune devices`")
 
 
-def _devices() -> list[tuple[DeviceInfo, cl.Device]]:
-    found: list[tuple[DeviceInfo, cl.Device]] = []
+def _devices() -> Iterator[tuple[str, str, cl.Device]]:
+    """Key, platform and device, in the order of the drivers."""
+    taken: list[str] = []
     for platform in _platforms():
+        title = SHORT_NAMES.get(platform.name.strip(), platform.name.strip())
         for device in platform.get_devices():
-            found.append((_describe(platform, device, [info.key for info, _ in found]), device))
-    return sorted(found, key=lambda pair: _rank(pair[0]))
+            key = f"opencl/{_slug(title)}/{_slug(device.name.strip())}"
+            if key in taken:
+                key += f"#{1 + sum(other.startswith(key) for other in taken)}"
+            taken.append(key)
+            yield key, title, device
 
 
 def _platforms() -> list[cl.Platform]:
@@ -49,23 +56,22 @@ def _platforms() -> list[cl.Platform]:
         return []
 
 
-def _describe(platform: cl.Platform, device: cl.Device, taken: list[str]) -> DeviceInfo:
-    title = SHORT_NAMES.get(platform.name.strip(), platform.name.strip())
-    name = device.name.strip()
-    key = f"opencl/{_slug(title)}/{_slug(name)}"
-    if key in taken:
-        key += f"#{1 + sum(other.startswith(key) for other in taken)}"
-    return DeviceInfo(key, name, title, f"{device.driver_version} ({device.version.strip()})", _target(device))
+def _describe(key: str, title: str, device: cl.Device) -> DeviceInfo:
+    driver = f"{device.driver_version} ({device.version.strip()})"
+    return DeviceInfo(key, device.name.strip(), title, driver, _target(device))
 
 
 def _target(device: cl.Device) -> Target:
     x, y, z = [*device.max_work_item_sizes, 1, 1, 1][:3]
     extensions = device.extensions.split()
+    images = image_support(device)
     return Target(name=device.name.strip(), dialect="opencl", max_threads=device.max_work_group_size,
                   max_block=(x, y, z), local_bytes=device.local_mem_size,
                   compute_units=device.max_compute_units, fp64="cl_khr_fp64" in extensions,
                   shares_host_cores=bool(device.type & cl.device_type.CPU),
-                  sub_group=SUB_GROUP if SHUFFLES <= set(extensions) else 0)
+                  sub_group=SUB_GROUP if SHUFFLES <= set(extensions) else 0,
+                  images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
+                  image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size)
 
 
 def _rank(info: DeviceInfo) -> int:

@@ -14,6 +14,7 @@ from runners.host_program import launches
 from runners.locks import shared
 from runners.messages import Answer, Report
 from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory
+from runners.opencl_images import Images
 from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
 
@@ -29,6 +30,7 @@ class ExactMemory(Memory):
         self._device = device
         self._values = initial_values(problem)
         self._whole, self._pristine = {}, {}
+        self._images = Images(device.context, device.queue, self._values)
         self.scalars = scalar_arguments(problem, self._values)
         self.buffers = {}
         for array in problem.program.arrays:
@@ -36,6 +38,7 @@ class ExactMemory(Memory):
                 access = cl.mem_flags.READ_ONLY if array.role == "in" else cl.mem_flags.READ_WRITE
                 self.buffers[array.name] = cl.Buffer(device.context, access | cl.mem_flags.COPY_HOST_PTR,
                                                      hostbuf=self._values[array.name])
+        self._constants = self.buffers
 
 
 class RaceWorker:

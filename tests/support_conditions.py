@@ -100,7 +100,8 @@ class Branches:
         """A statement."""
         self.statements += 1
         target, op = self.element(iterators, names="AAAAxsm"), self.pick("=", "=", "+=", "++")
-        self.lines.append(f"{target}++;" if op == "++" else f"{target} {op} {self.value(iterators)};")
+        value = self.value(iterators) if op == "=" else f"({self.value(iterators)}) % 7"  # nothing grows fast
+        self.lines.append(f"{target}++;" if op == "++" else f"{target} {op} {value};")
 
     def block(self, iterators: str, nested: int) -> None:
         """One or two parts; `nested` branches and loops are still allowed inside each other."""

@@ -40,7 +40,8 @@ class FakeShape:
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
+                     registers: bool = False) -> int:
         return 4 * math.prod(tile) * inner_tile
 
 

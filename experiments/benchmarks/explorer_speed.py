@@ -38,7 +38,8 @@ class TwoDimensional:
         """As it is, but for the extents."""
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
+                     registers: bool = False) -> int:
         """Two operands of four bytes."""
         return 4 * inner_tile * sum(tile)
 

@@ -10,13 +10,14 @@ from typing import Protocol, assert_never
 from generator.emit.atomics import atomic_functions, atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
+from generator.emit.images import fetch_name, parameter, placement_preamble, symbols
 from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
 from generator.expr import Binary, Expr, Int, Name
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, apply, walk
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
-from generator.variant import Kernel
+from generator.variant import Kernel, Placed, Texture
 
 _DIALECTS: dict[Dialect, Words] = {"opencl": OPENCL, "cuda": CUDA}
 
@@ -37,12 +38,14 @@ class SharedArray(Protocol):
         """Its extents."""
 
 
-def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dialect) -> str:
-    """What stands before kernels with these bodies."""
+def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dialect,
+             placements: Sequence[Placed] = ()) -> str:
+    """What stands before kernels with these bodies and placements."""
     words = _DIALECTS[dialect]
     nodes = [node for body in bodies for node in walk(body)]
     atomics = {(node.operator, node.type) for node in nodes if isinstance(node, Atomic)}
     parts = [words.double_preamble] if any(a.type == "double" for a in program.arrays) else []
+    parts.append(placement_preamble(program, placements, words))
     if any(ELEMENT_BYTES[kind] == 8 for _, kind in atomics):
         parts.append(words.swap_preamble)
     if any(isinstance(node, Shuffle) for node in nodes):
@@ -52,13 +55,16 @@ def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dial
 
 def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray], body: tuple[Node, ...],
                 dialect: Dialect) -> str:
-    """The text of one kernel."""
+    """The text of one kernel.
+
+    CUDA's read-only path needs no words: what a kernel only reads is `const` and `__restrict__`, for which nvcc loads
+    through it by itself.
+    """
     words = _DIALECTS[dialect]
     writer = _Writer(kernel, program, words)
     written = writer.written(body)
     code = list(writer.lines(body, 1))
-    parameters = [f"{words.global_memory}{'' if name in written else 'const '}{words.type(program.array(name).type)} "
-                  f"*{words.restrict} {name}" for name in kernel.arrays]
+    parameters = list(_pointers(kernel, program, words, written))
     parameters += [f"const {words.type(program.array(name).type)} {name}" for name in kernel.scalars]
     parameters += [f"const int {name}" for name in kernel.iterators]
     block = ", ".join(str(b) for b in (*kernel.block, 1, 1)[:3])
@@ -75,6 +81,17 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     return "\n".join(lines)
 
 
+def _pointers(kernel: Kernel, program: Program, words: Words, written: set[str]) -> Iterator[str]:
+    """The declarations of the arrays among the arguments."""
+    placements = {placed.array: placed for placed in kernel.placements}
+    for name in kernel.arrays:
+        kind = words.type(program.array(name).type)
+        if name in placements:
+            yield parameter(placements[name], kind, words)
+        else:
+            yield f"{words.global_memory}{'' if name in written else 'const '}{kind} *{words.restrict} {name}"
+
+
 class _Writer:
     """Prints the body of one kernel."""
 
@@ -82,9 +99,11 @@ class _Writer:
         self.words = words
         self.block = kernel.block
         self.dims = len(kernel.block)
-        shapes = {name: program.array(name).extents for name in kernel.arrays if program.array(name).extents}
-        scalars = {name: f"{name}[0]" for name in kernel.arrays if not program.array(name).extents}
-        self.printer = Printer(shapes, scalars, words.call)
+        arrays = [program.array(name) for name in {*kernel.arrays, *(p.array for p in kernel.placements)}]
+        shapes = {array.name: array.extents for array in arrays if array.extents}
+        scalars = {array.name: f"{array.name}[0]" for array in arrays if not array.extents}
+        textures = {t.array: (fetch_name(t), len(t.shape)) for t in kernel.placements if isinstance(t, Texture)}
+        self.printer = Printer(shapes, scalars, words.call, textures, symbols(kernel.placements, words))
 
     def indices(self, code: list[str]) -> Iterator[str]:
         """Block and thread indices that `code` mentions, by name; dimension 0 is the outermost."""

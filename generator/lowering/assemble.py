@@ -6,6 +6,7 @@ from generator.emit.kernel import preamble
 from generator.errors import IllegalPlan
 from generator.lowering.host import host_nest, host_program
 from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.placement import place, placements
 from generator.lowering.registers import LANES
 from generator.nest import Shuffle, walk
 from generator.plan import KernelPlan, Plan
@@ -23,6 +24,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     """
     scheduled = schedule_kernels(program, plan.schedule)
     chosen = match_kernels(scheduled.kernels, plan)
+    placed = placements(program, plan, target)
     lowered = []
     for number, kernel_plan in enumerate(chosen):
         check_block(kernel_plan, target)
@@ -32,9 +34,10 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
                               f"memory; {target.name} has {target.local_bytes}")
         if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
             raise IllegalPlan(f"{_called(kernel)} combines by shuffles, which {target.name} has not; use shared or atomic")
-        lowered.append(kernel)
+        lowered.append(place(kernel, program, placed, kernel_plan, target))
     host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
-    text = preamble(program, [k.body for k in lowered], target.dialect)
+    used = [p for p in placed if any(p in k.kernel.placements for k in lowered)]
+    text = preamble(program, [k.body for k in lowered], target.dialect, used)
     return Variant(plan, target.dialect, text, tuple(k.kernel for k in lowered), host)
 
 

@@ -32,11 +32,12 @@ from generator.variant import Kernel
 
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
-    """A kernel with its grid (blocks in x, y, z) and its loops."""
+    """A kernel with its grid (blocks in x, y, z), its loops and its arrays in shared memory."""
 
     kernel: Kernel
     grid: tuple[int, ...]
     body: tuple[Node, ...]
+    shared: tuple[LocalArray | Scratch, ...] = ()
 
 
 _UNNAMED = "kernel"
@@ -50,7 +51,7 @@ def lower_kernel(program: Program, choice: Schedule, number: int, plan: KernelPl
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
     part = schedule_kernels(program, choice).kernels[number]
-    lowered = lower_part(program, part, frame_of(program, choice, part), plan, dialect)
+    lowered = lower_part(program, part, frame_of(program, choice, part), replace(plan, cache="none"), dialect)
     name = f"{_UNNAMED}{number}"
     source = lowered.kernel.source.replace(f"void {_UNNAMED}(", f"void {name}(", 1)
     return replace(lowered, kernel=replace(lowered.kernel, name=name, source=source))
@@ -138,7 +139,8 @@ def _printed(program: Program, part: KernelPart, plan: KernelPlan, mapped: Mappe
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
         sum(a.bytes for a in shared), "")
     text = kernel_text(kernel, program, shared, body, dialect)
-    return LoweredKernel(replace(kernel, source=text), tuple(reversed(mapped.blocks)) or (1,), body)
+    return LoweredKernel(replace(kernel, source=text), tuple(reversed(mapped.blocks)) or (1,), body,
+                         tuple(shared))
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:

@@ -47,9 +47,9 @@ class KernelShape:
         kept = tuple(tuple(order.index(d) for d in owned) for owned in self.kept)
         return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged)
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0) -> int:
-        """Bytes of local memory that the shared copies need with these tile sizes."""
-        outer = tile  # registers fill partial tiles up, so that they need whole copies
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False) -> int:
+        """Bytes of local memory that the shared copies need; `registers` fill partial tiles up, so copies are whole."""
+        outer = tile if registers else tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
         total = 0
         for footprint, element, tiled in self.staged:
             inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)

@@ -48,7 +48,7 @@ def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
     count = len(shape.extents)
     tile = tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True))
     block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
-    fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE) <= target.local_bytes
+    fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
     shared = style.blocked and fits
     inside = style.inside and shape.sequential and tile != block
     registers = style.blocked and shape.sequential and bool(shape.kept)

@@ -38,7 +38,7 @@ def check_kernel(tree: Tree, dependences: Any) -> None:
         return
     match tree:
         case Leaf():
-            raise IllegalPlan(f"nothing orders two dependent instances: {_words(dependences)}")
+            raise _violation("nothing orders two dependent instances", dependences)
         case Band(members=members, child=child):
             check_kernel(child, _after_band(members, dependences, "loop"))
         case Mapping(level=level, members=members, child=child):
@@ -86,7 +86,7 @@ def indices(tree: Tree, level: str) -> tuple[Any, ...]:
 def _require_same(members: tuple[Any, ...], dependences: Any, level: str) -> None:
     crossing = dependences.subtract(dependences.eq_at_multi_union_pw_aff(multi(members)))
     if not crossing.is_empty():
-        raise IllegalPlan(f"a dependence crosses {level}s of one launch: {_words(crossing)}")
+        raise _violation(f"a dependence crosses {level}s of one launch", crossing)
 
 
 def _after_band(members: tuple[Any, ...], dependences: Any, what: str) -> Any:
@@ -94,7 +94,7 @@ def _after_band(members: tuple[Any, ...], dependences: Any, what: str) -> Any:
     partial = multi(members)
     backwards = dependences.lex_gt_at_multi_union_pw_aff(partial)
     if not backwards.is_empty():
-        raise IllegalPlan(f"a {what} runs a dependence backwards: {_words(backwards)}")
+        raise _violation(f"a {what} runs a dependence backwards", backwards)
     return dependences.eq_at_multi_union_pw_aff(partial)
 
 
@@ -106,15 +106,16 @@ def _split(filters: tuple[Any, ...], dependences: Any, what: str) -> list[Any]:
         for source in filters[later + 1:]:
             backwards = arriving.intersect_domain(source)
             if not backwards.is_empty():
-                raise IllegalPlan(f"the {what} runs a dependence backwards: {_words(backwards)}")
+                raise _violation(f"the {what} runs a dependence backwards", backwards)
         inside.append(arriving.intersect_domain(sink))
     return inside
 
 
-def _words(dependences: Any) -> str:
-    """One example pair of instances, in words: `S1(i=0, j=2) depends on S0(i=0)`."""
+def _violation(what: str, dependences: Any) -> IllegalPlan:
+    """The error for broken dependences, with one example: `S1(i=0, j=2) depends on S0(i=0)`."""
     pair = next(maps(dependences)).sample()
-    return f"{_instance(pair.range())} depends on {_instance(pair.domain())}"
+    message = f"{what}: {_instance(pair.range())} depends on {_instance(pair.domain())}"
+    return IllegalPlan(message, str(pair))
 
 
 def _instance(one: Any) -> str:

@@ -1,0 +1,88 @@
+"""Images on an OpenCL device: arrays that kernels read as textures. Lives inside worker processes only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from generator.variant import Texture
+from runners.data import Values
+
+_CHANNELS = {1: cl.channel_order.R, 2: cl.channel_order.RG}
+_DIMENSIONS = (cl.mem_object_type.IMAGE2D, cl.mem_object_type.IMAGE1D_BUFFER)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSupport:
+    """What a device can do with textures; the fields are those of `generator.target.Target`."""
+
+    images: bool
+    image_1d: int
+    image_2d: tuple[int, int]
+    image_pairs: bool
+
+
+def image_support(device: cl.Device) -> ImageSupport:
+    """What `device` says about the images that kernels of ours read."""
+    if not device.image_support:
+        return ImageSupport(False, 0, (0, 0), False)
+    context = cl.Context([device])
+    words = [_channels(context, kind) for kind in _DIMENSIONS]
+    return ImageSupport(all(1 in one for one in words), device.image_max_buffer_size,
+                        (device.image2d_max_width, device.image2d_max_height), all(2 in one for one in words))
+
+
+def _channels(context: cl.Context, kind: int) -> set[int]:
+    """The numbers of 32-bit integers that texels can hold."""
+    try:
+        formats = cl.get_supported_image_formats(context, cl.mem_flags.READ_ONLY, kind)
+    except cl.Error:  # a driver that does not know this kind of image
+        return set()
+    orders = {f.channel_order for f in formats if f.channel_data_type == cl.channel_type.UNSIGNED_INT32}
+    return {words for words, order in _CHANNELS.items() if order in orders}
+
+
+class Images:
+    """Copies of arrays as images, made when a kernel first asks for them. No guard zones: images cannot be written."""
+
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue, values: Values) -> None:
+        """`values` are the contents of all arrays."""
+        self._context, self._queue, self._values = context, queue, values
+        self._images: dict[Texture, cl.Image] = {}
+        self._memory: dict[Texture, cl.Image | cl.Buffer] = {}
+
+    def of(self, texture: Texture) -> cl.Image:
+        """The image of a texture. Raises pyopencl.Error when the device refuses it."""
+        if texture not in self._images:
+            self._make(texture)
+        return self._images[texture]
+
+    def upload(self) -> None:
+        """Write all images anew from the host; does not wait."""
+        for texture, memory in self._memory.items():
+            self._fill(texture, memory)
+
+    def _make(self, texture: Texture) -> None:
+        form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
+        flags = cl.mem_flags.READ_ONLY
+        memory: cl.Image | cl.Buffer
+        if len(texture.shape) == 1:  # in a buffer of its own: PoCL takes no parts of buffers
+            memory = cl.Buffer(self._context, flags, self._values[texture.array].nbytes)
+            image = cl.create_image(self._context, flags, form, shape=texture.shape, buffer=memory)
+        else:
+            memory = image = cl.create_image(self._context, flags, form, shape=texture.shape)
+        self._fill(texture, memory)
+        self._queue.finish()
+        self._images[texture], self._memory[texture] = image, memory
+
+    def _fill(self, texture: Texture, memory: cl.Image | cl.Buffer) -> None:
+        contents: NDArray[Any] = self._values[texture.array]
+        assert contents.nbytes == 4 * texture.words * prod(texture.shape), "texels are the bytes of the array"
+        if len(texture.shape) == 1:
+            cl.enqueue_copy(self._queue, memory, contents)
+        else:
+            cl.enqueue_copy(self._queue, memory, contents, origin=(0, 0), region=texture.shape)
