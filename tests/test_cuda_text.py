@@ -6,28 +6,31 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from experiments.options import LevelName
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.plan import Plan
-from tests.support_suite import NAMES, ODD_SIZES, TARGET, problem
+from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
+from tests.test_generated_code import random_plans
 
-CUDA = replace(TARGET, dialect="cuda")
+CUDA = replace(TARGET, dialect="cuda", sub_group=32)
 
 
 def sources(name: str) -> list[str]:
-    """The default plan and an unshared, unrolled one with several points per thread, as CUDA."""
+    """The default plan and random ones of every level, as CUDA."""
     program = problem(name, ODD_SIZES[name]).program
-    plan = default_plan(program, CUDA)
-    other = Plan(plan.schedule, tuple(replace(k, shared=False, inner_tile=1, unroll=4, tile=tuple(64 for _ in k.tile),
-                                              block=tuple(16 for _ in k.block)) for k in plan.kernels))
-    return [lower(program, p, CUDA).source for p in (plan, other)]
+    plans = [default_plan(program, CUDA)]
+    for level in get_args(LevelName):
+        plans += random_plans(program, CUDA, level, 3, 5)
+    return [lower(program, plan, CUDA).source for plan in plans]
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("name", [*NAMES[:1], *(pytest.param(n, marks=pytest.mark.slow) for n in NAMES[1:])])
+@pytest.mark.parametrize("name", [n if n in ("gemm", "mvt") else pytest.param(n, marks=pytest.mark.slow)
+                                  for n in ALL_NAMES])
 @pytest.mark.parametrize("arch", ["75", "90"])
 def test_nvcc_accepts_the_text(name: str, arch: str, tmp_path: Path) -> None:
     offered = subprocess.run(["nvcc", "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout

@@ -38,22 +38,34 @@ class KeptArrays:
         return {register.array: register for register in self.registers}
 
 
-def keep(program: Program, reductions: Sequence[str], part: KernelPart, plan: KernelPlan, mapped: MappedKernel,
-         prefix: Sequence[str], loops: Mapping[str, Mapping[int, str]], taken: set[str]) -> KeptArrays:
-    """What one kernel keeps in registers.
+@dataclass(frozen=True, slots=True, eq=False)
+class Threads:
+    """A mapped kernel and its surroundings.
 
-    `reductions` are relaxed. `prefix` names the host loops, `loops` the loops over the points of a thread by statement and dimension; names are
-    added to `taken`.
+    `prefix` names the host loops, `reductions` are relaxed statements, `loops` names the loops over the points of a
+    thread by statement and dimension.
     """
-    blocks, threads = indices(mapped.tree, "block"), indices(mapped.tree, "thread")
-    relaxed = [name for name in part.statements if name in reductions]
-    shares = {name: sharing(program, name, part, blocks, threads) for name in relaxed}
+
+    part: KernelPart
+    plan: KernelPlan
+    mapped: MappedKernel
+    prefix: Sequence[str]
+    reductions: Sequence[str]
+    loops: Mapping[str, Mapping[int, str]]
+
+
+def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> KeptArrays:
+    """What a kernel keeps in registers (nothing unless `allowed`); new names are added to `taken`."""
+    part, plan = threads.part, threads.plan
+    where = [indices(threads.mapped.tree, level) for level in ("block", "thread")]
+    relaxed = [name for name in part.statements if name in threads.reductions]
+    shares = {name: sharing(program, name, part, *where) for name in relaxed}
     together = {name: how for name, how in shares.items() if how != "thread"}
     registers = []
-    for kept in keepable(program, part) if plan.registers or together else ():
+    for kept in keepable(program, part) if allowed and (plan.registers or together) else ():
         wanted = _wanted(kept, plan, together)
         if wanted is not None:
-            registers.append(_register(program, part, plan, kept, wanted, prefix, loops, taken))
+            registers.append(_register(program, threads, kept, wanted, taken))
     by_array = {register.array: register for register in registers}
     updates = {}
     for name in together:
@@ -74,15 +86,16 @@ def _wanted(kept: Kept, plan: KernelPlan, together: Mapping[str, Sharing]) -> Sh
     return "thread" if plan.registers and cells <= MAX_REGISTERS else None
 
 
-def _register(program: Program, part: KernelPart, plan: KernelPlan, kept: Kept, shared: Sharing, prefix: Sequence[str],
-              loops: Mapping[str, Mapping[int, str]], taken: set[str]) -> Register:
+def _register(program: Program, threads: Threads, kept: Kept, shared: Sharing, taken: set[str]) -> Register:
+    plan = threads.plan
     points = tuple((d, plan.tile[d] // plan.block[d]) for d in kept.owned if plan.tile[d] > plan.block[d])
     name = fresh_name(f"{kept.array}_here", taken)
     names = tuple(fresh_name(f"{kept.array}_{d}", taken) for d, _ in points)
     every_thread = shared == "thread" or plan.combine == "atomic"
-    where = locate(kept, part, plan, prefix, [(d, n) for (d, _), n in zip(points, names, strict=True)], every_thread)
-    update = update_of(program.statement(kept.statements[0])) if shared != "thread" else None
-    by_statement = {s: tuple(loops[s][d] for d, _ in points) for s in kept.statements}
+    numbered = [(d, n) for (d, _), n in zip(points, names, strict=True)]
+    where = locate(kept, threads.part, plan, threads.prefix, numbered, every_thread)
+    update = update_of(program, program.statement(kept.statements[0])) if shared != "thread" else None
+    by_statement = {s: tuple(threads.loops[s][d] for d, _ in points) for s in kept.statements}
     loaded = any(access.kind == "read" and access.array == kept.array
                  for s in kept.statements for access in program.statement(s).accesses)
     return Register(name, kept.array, program.array(kept.array).type, kept, points, by_statement, names, where.element,

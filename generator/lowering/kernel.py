@@ -11,14 +11,14 @@ from generator.expr import Binary, Expr, Int, Load, Name, children
 from generator.lowering.barriers import check_barriers
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
-from generator.lowering.keep import keep, unseen_outside
+from generator.lowering.keep import Threads, keep, unseen_outside
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.lowering.registers import Scratch, closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan, Schedule
 from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
-from generator.polyhedral.coverage import check_instances, values_at
+from generator.polyhedral.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import KernelPart, dimension, reordered, schedule_kernels
 from generator.polyhedral.legality import check_kernel, check_threads, indices
@@ -78,11 +78,25 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     mapped = map_kernel(part, plan, stage_points(program, part))
     check_threads(mapped.tree, part.dependences)
     check_kernel(mapped.tree, part.dependences)
+    try:
+        return _generated(program, part, frame, plan, mapped, True, dialect)
+    except MissingLoop:  # isl has put a condition where the loop over a thread's points was
+        return _generated(program, part, frame, plan, mapped, False, dialect)
+
+
+def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
+               registers: bool, dialect: Dialect) -> LoweredKernel:
+    """The text of a kernel that is known to be legal; results are kept in `registers` if the Plan wants that.
+
+    Raises:
+        MissingLoop: results cannot be kept in registers.
+        IllegalPlan: a size rule or a barrier rule is broken.
+    """
     names = _loop_names(program, part, mapped, frame.prefix)
     several = [d for d, (t, b) in enumerate(zip(plan.tile, plan.block, strict=True)) if t > b]
     loops = point_loops(mapped.tree, part.domain, names, several)
     taken = {array.name for array in program.arrays} | {n.name for n in names}
-    kept = keep(program, frame.reductions, part, plan, mapped, frame.prefix, loops, taken)
+    kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
     filled = unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
     staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan)

@@ -18,6 +18,10 @@ from generator.polyhedral.model import maps
 from generator.polyhedral.tree import multi
 
 
+class MissingLoop(IllegalPlan):
+    """An instance runs outside of a loop that its generated code relies on."""
+
+
 def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, int]], expected: Any,
                     loops: Mapping[str, tuple[str, ...]] | None = None) -> None:
     """Compare the instances that `nodes` run with `expected`.
@@ -29,6 +33,7 @@ def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, in
 
     Raises:
         IllegalPlan: an instance is missing, is too many, runs at other indices, or runs twice.
+        MissingLoop: one of `loops` is not around its statement.
     """
     wanted = {m.get_tuple_name(isl.dim_type.in_): m for m in maps(expected)}
     found: dict[str, Any] = {}
@@ -38,6 +43,8 @@ def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, in
         run = _run_at(instance, at)
         if not run.is_single_valued():
             raise IllegalPlan(f"the generated loops run an instance of {instance.name} twice")
+        if missing := set((loops or {}).get(instance.name, ())) - set(at.iterators):
+            raise MissingLoop(f"isl made no loop {min(missing)} around {instance.name}")
         kept = {*(name for name, _, _ in bounds), *(loops or {}).get(instance.name, ())}
         places = run
         for position in reversed(range(len(at.iterators))):

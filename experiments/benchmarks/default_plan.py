@@ -1,0 +1,99 @@
+"""The default plan beside sequential C: `python -m experiments.benchmarks.default_plan [--device D] [--size S] [NAME...]`.
+
+For all programs of the suite (or those named), in one run on one device: the time of the original C program (gcc -O3,
+fastest of the captured runs), of the default plan - what PPCG does without tuning - and of the best of the plans that a
+search starts from. The table goes to the terminal as Markdown; ratios above 1 mean faster than sequential C.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.words import describe_ms, describe_ratio
+from generator.errors import AntuneError
+from generator.frontend_c.source import Compilation
+from generator.lowering.default import default_plan
+from generator.lowering.starts import start_plans
+from generator.reading import read_problem
+from metrics.outcome import Outcome, Timed
+from metrics.statistics import geometric_mean
+from runners.base import Job, Limits
+from runners.registry import open_runner
+
+SUITE = Path(__file__).parents[1] / "suites" / "polybench"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One program: milliseconds, None where there is no valid result; `note` says why."""
+
+    name: str
+    sequential_ms: float
+    default_ms: float | None
+    start_ms: float | None
+    note: str
+
+    def ratio(self, ms: float | None) -> float | None:
+        """How many times faster than sequential C."""
+        return self.sequential_ms / ms if ms else None
+
+
+def measure(name: str, defines: tuple[str, ...], device: str | None) -> Row:
+    """Time one program."""
+    problem = read_problem(SUITE / f"{name}.c", Compilation(defines=defines), None, None, {}, 0)
+    with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
+        runner = open_runner(problem, device, Limits(), Path(folder))
+        try:
+            target = runner.device.target
+            plans = [default_plan(problem.program, target), *start_plans(problem.program, target)]
+            outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)], None))
+        finally:
+            runner.close()
+    starts = [outcome.median_ms for n, outcome in outcomes.items() if n and isinstance(outcome, Timed)]
+    return Row(name, min(problem.reference.sequential_ms), _ms(outcomes[0]), min(starts, default=None),
+               "" if isinstance(outcomes[0], Timed) else outcomes[0].message.splitlines()[0][:60])
+
+
+def _ms(outcome: Outcome) -> float | None:
+    return outcome.median_ms if isinstance(outcome, Timed) else None
+
+
+def table(rows: list[Row]) -> str:
+    """Markdown, with geometric means over the programs that have a result."""
+    lines = ["| program | sequential C | default plan | over C | best start plan | over C | |",
+             "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        cells = (row.name, describe_ms(row.sequential_ms), describe_ms(row.default_ms),
+                 describe_ratio(row.ratio(row.default_ms)), describe_ms(row.start_ms),
+                 describe_ratio(row.ratio(row.start_ms)), row.note)
+        lines.append(f"| {' | '.join(cells)} |")
+    means = [geometric_mean([ratio for row in rows if (ratio := row.ratio(ms(row))) is not None])
+             for ms in (lambda row: row.default_ms, lambda row: row.start_ms)]
+    lines.append(f"| geometric mean | | | {describe_ratio(means[0])} | | {describe_ratio(means[1])} | |")
+    return "\n".join(lines)
+
+
+def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", show_default=False)] = None,
+         device: Annotated[str | None, typer.Option("--device")] = None,
+         size: Annotated[str, typer.Option("--size")] = "MEDIUM", floats: Annotated[bool, typer.Option("--float")] = True,
+         ) -> None:
+    """Measure the default plan of PolyBench programs."""
+    defines = (f"{size}_DATASET", *(("DATA_TYPE_IS_FLOAT",) if floats else ()))
+    rows = []
+    for name in names or sorted(path.stem for path in SUITE.glob("*.c") if path.stem != "polybench"):
+        try:
+            rows.append(measure(name, defines, device))
+        except AntuneError as error:
+            print(f"{name}: {error}")
+            continue
+        print(table(rows[-1:]).splitlines()[2], flush=True)
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    typer.run(main)
