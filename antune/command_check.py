@@ -102,13 +102,17 @@ def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
 
 
 def _look_for_races(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
+    from metrics.outcome import CompileFailed
     from runners.base import Limits
     from runners.races import check_races
 
     report = check_races(problem, plan, info.target, Limits(run_s=OCLGRIND_S))
     for finding in report.findings:
         print(f"Oclgrind: {finding}")
-    if report.failure is not None:
+    if isinstance(report.failure, CompileFailed):
+        print("Oclgrind cannot compile these kernels (shuffles within sub-groups are unknown to it), so nothing is known "
+              f"about races: {report.failure.message}")
+    elif report.failure is not None:
         print(f"results under Oclgrind: {_describe(report.failure)}")
     if report.clean:
         print("Oclgrind: no data race, no access out of bounds, results right")

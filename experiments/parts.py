@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import assert_never
 
@@ -20,6 +20,7 @@ from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target
+from graph.policies import Preferences
 from graph.space import Space
 from runners.base import DeviceInfo, Limits, Runner
 
@@ -35,8 +36,8 @@ class Parts:
     check_explorer: Callable[[str], None]
     check_device: Callable[[str], None]
     make_space: Callable[[Program, Target, RunOptions], Space]
-    make_explorer: Callable[[str, Space, int, Sequence[Plan]], Explorer]
-    start_plans: Callable[[Program, Target], Sequence[Plan]]
+    make_explorer: Callable[[str, Space, int, Sequence[Preferences]], Explorer]
+    starts: Callable[[Program, Target, RunOptions], Sequence[Preferences]]
     default_plan: Callable[[Program, Target], Plan]
     open_runner: Callable[[Problem, str | None, Limits, Path], Runner]
 
@@ -56,6 +57,7 @@ def _check_explorer(name: str) -> None:
 
 
 def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
+    from generator.lowering.placement import placeable
     from generator.lowering.shapes import kernel_shapes
     from generator.polyhedral.partition import level
     from generator.polyhedral.reductions import parallel_reductions
@@ -64,28 +66,35 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
 
     shapes = lru_cache(lambda schedule: kernel_shapes(program, schedule))
     reductions = parallel_reductions(program, options.strict_float)
-    wide = options.space == "wide"
+    wide, arrays = options.space == "wide", placeable(program, target)
     match options.level:
         case "o1":
-            return make_o1_space(shapes, target, wide, reductions)
+            return make_o1_space(shapes, target, wide, reductions, arrays)
         case "o2":
             levels = lru_cache(lambda reduced, path: level(program, reduced, path))
-            return make_o2_space(shapes, levels, target, wide, reductions)
+            return make_o2_space(shapes, levels, target, wide, reductions, arrays)
         case _:
             assert_never(options.level)
 
 
-def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Plan]) -> Explorer:
+def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Preferences]) -> Explorer:
     from explorer.registry import make_explorer
+
+    return make_explorer(name, space, seed, starts)
+
+
+def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Preferences]:
+    """The choices that lead to the plans worth measuring first."""
+    from generator.lowering.starts import default_partition, start_plans
+    from generator.polyhedral.partition import level
     from graph.o1 import preferences_of
+    from graph.o2 import preferences_of_partition
 
-    return make_explorer(name, space, seed, [preferences_of(plan) for plan in starts])
-
-
-def _start_plans(program: Program, target: Target) -> Sequence[Plan]:
-    from generator.lowering.starts import start_plans
-
-    return start_plans(program, target)
+    plans = [dict(preferences_of(plan)) for plan in start_plans(program, target)]
+    if options.level == "o1":
+        return plans
+    partition = preferences_of_partition(default_partition(program), partial(level, program))
+    return [plan | partition for plan in plans]
 
 
 def _default_plan(program: Program, target: Target) -> Plan:
@@ -121,5 +130,5 @@ def _check_device(name: str) -> None:
     find_device(name)
 
 
-PARTS = Parts(_read_problem, _check_explorer, _check_device, _make_space, _make_explorer, _start_plans,
+PARTS = Parts(_read_problem, _check_explorer, _check_device, _make_space, _make_explorer, _starts,
               _default_plan, _open_runner)

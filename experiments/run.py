@@ -113,7 +113,7 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
              parts: Parts) -> Finish:
     options = info.options
     space = parts.make_space(info.program, info.device.target, options)
-    starts = parts.start_plans(info.program, info.device.target)
+    starts = parts.starts(info.program, info.device.target, options)
     explorer = parts.make_explorer(options.explorer, space, options.seed, starts)
     default = parts.default_plan(info.program, info.device.target)
     reporter.begin(info, budget, store.results(), store.elapsed_s())

@@ -10,8 +10,17 @@ from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, Schedul
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
-    """One line for the schedule and one per kernel."""
-    return (describe_schedule(plan.schedule), *(describe_kernel(kernel) for kernel in plan.kernels))
+    """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel."""
+    placement = (describe_placement(plan),) if plan.placement else ()
+    return (describe_schedule(plan.schedule), *placement, *(describe_kernel(kernel) for kernel in plan.kernels))
+
+
+def describe_placement(plan: Plan) -> str:
+    """`memory: A B as textures, x in constant memory; all else in global memory`."""
+    words = {"texture": "as textures", "constant": "in constant memory"}
+    parts = [" ".join(name for name, memory in plan.placement if memory == kind) + f" {where}"
+             for kind, where in words.items() if kind in dict(plan.placement).values()]
+    return f"memory: {', '.join(parts)}; all else in global memory"
 
 
 def describe_schedule(schedule: Schedule) -> str:
@@ -62,6 +71,8 @@ def describe_kernel(kernel: KernelPlan) -> str:
         parts.append({"shared": "blocks combine in shared memory", "shuffle": "warps combine by shuffles"}[kernel.combine])
     if kernel.exchange:
         parts.append("atomic stores")
+    if kernel.cache != "none":
+        parts.append("prefers shared memory" if kernel.cache == "shared" else "prefers L1 cache")
     return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
 
 

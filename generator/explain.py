@@ -8,6 +8,7 @@ from generator.emit.cstyle import Printer
 from generator.errors import IllegalPlan
 from generator.expr import Expr
 from generator.lowering import lower
+from generator.lowering.placement import placeable
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
@@ -30,7 +31,7 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
     sections = (("Program", _program(program)), ("Statements", _statements(program)),
                 ("Dependences", _dependences(program)),
                 ("Strongly connected components", _components(program, plan)), ("Schedule", _schedule(program, plan)),
-                ("Kernels", _kernels(program, plan)), ("Host program", host_lines(variant.host)),
+                ("Memory", _memory(program, plan, target)), ("Kernels", _kernels(program, plan)), ("Host program", host_lines(variant.host)),
                 ("Device code", variant.source.splitlines()))
     return "\n".join(line for title, lines in sections for line in (f"== {title}", *lines, ""))
 
@@ -107,6 +108,18 @@ def _components(program: Program, plan: Plan) -> Iterator[str]:
     yield f"reductions (their updates may change places): {', '.join(names) or 'none'}"
 
 
+def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
+    """The arrays that need not lie in global memory, and where they do lie."""
+    chosen = dict(plan.placement)
+    found = placeable(program, target)
+    for one in found:
+        others = [memory for memory in ("global", *one.memories) if memory != chosen.get(one.array, "global")]
+        yield (f"{one.array} ({one.bytes} bytes, only read): {chosen.get(one.array, 'global')} memory; possible "
+               f"otherwise: {', '.join(others)}")
+    if not found:
+        yield "all arrays in global memory: none that is only read may lie elsewhere on this device"
+
+
 def _kernels(program: Program, plan: Plan) -> Iterator[str]:
     for shape in kernel_shapes(program, plan.schedule):
         yield from _kernel(shape, plan.kernel(shape.statements))
@@ -139,6 +152,8 @@ def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
     if plan.exchange:
         yield "    stores by atomic exchange"
+    if plan.cache != "none":
+        yield f"    prefers {'shared memory' if plan.cache == 'shared' else 'L1 cache'} where a device can divide its memory"
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from zipfile import BadZipFile
@@ -26,6 +26,8 @@ class Reference:
     `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs`
     those that are written. `sequential_ms` are warm repeats of the SCoP alone, compiled with -O3.
     `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data.
+    `rounding` are, for outputs that rounding errors decide, the absolute differences that they explain
+    (`generator.rounding`); the usual tolerance is enough for an output that is not there.
     """
 
     inputs: Values
@@ -34,6 +36,7 @@ class Reference:
     origin: Origin
     compiler: str
     warnings: tuple[str, ...]
+    rounding: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ def save_reference(reference: Reference, path: Path) -> None:
             "warnings": reference.warnings}
     arrays = {f"in:{name}": value for name, value in reference.inputs.items()}
     arrays |= {f"out:{name}": value for name, value in reference.outputs.items()}
+    arrays |= {f"rounding:{name}": value for name, value in reference.rounding.items()}
     np.savez(path, meta=np.array(json.dumps(meta)), **arrays)  # type: ignore[arg-type]  # keywords are arrays
 
 
@@ -58,9 +62,12 @@ def load_reference(path: Path) -> Reference:
     try:
         with np.load(path, allow_pickle=False) as data:
             meta = json.loads(str(data["meta"]))
-            inputs = {key[3:]: data[key] for key in data.files if key.startswith("in:")}
-            outputs = {key[4:]: data[key] for key in data.files if key.startswith("out:")}
+            inputs, outputs, rounding = (_group(data, kind) for kind in ("in:", "out:", "rounding:"))
     except (BadZipFile, EOFError, KeyError, zlib.error) as error:
         raise ValueError(f"the file is damaged: {error}") from error
     return Reference(inputs, outputs, tuple(meta["sequential_ms"]), meta["origin"], meta["compiler"],
-                     tuple(meta["warnings"]))
+                     tuple(meta["warnings"]), rounding)
+
+
+def _group(data: Mapping[str, NDArray[Any]], kind: str) -> Values:
+    return {name.removeprefix(kind): data[name] for name in data if name.startswith(kind)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from generator.capture import capture
@@ -11,8 +12,9 @@ from generator.frontend_c.extract import extract, needed_extents
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from generator.polyhedral.expansion import expand
-from generator.problem import Problem, Reference
+from generator.problem import Problem
 from generator.program import Program
+from generator.rounding import rounding_note
 
 _INT_MAX = 2**31 - 1
 
@@ -33,9 +35,11 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held
     inputs = {name: value for name, value in captured.reference.inputs.items() if name in names}
     outputs = {a.name: captured.reference.outputs[a.name] for a in program.outputs}
-    reference = captured.reference
-    return Problem(program, Reference(inputs, outputs, reference.sequential_ms, reference.origin, reference.compiler,
-                                      reference.warnings))
+    rounding = {name: value for name, value in captured.reference.rounding.items() if name in outputs}
+    note = rounding_note(outputs, rounding)
+    warnings = (*captured.reference.warnings, *([note] if note else []))
+    return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
+                                    warnings=warnings))
 
 
 def _check_index_range(program: Program) -> None:

@@ -2,8 +2,8 @@
 
 Papenhausen & Mueller's Coding Ants, table 1, with what is ours and not theirs marked (*). In this order: the dimension
 that becomes x (*), then x first a tile and a block size per parallel dimension, unroll factor, points inside sequential
-loops (*), registers (*), shared memory, inner tile size, padding (*), how a block combines what it reduces (*), atomic
-stores.
+loops (*), registers (*), shared memory, inner tile size, padding (*), cache configuration (CUDA), how a block combines
+what it reduces (*), atomic stores.
 
 The decisions of a kernel are about its statements, whatever schedule it came from, so what was learned about a
 kernel under one schedule serves under another. Only options that depend on more name it: sizes on the kernel's extents
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol, TypeAlias
 
-from generator.plan import Combine, KernelPlan
+from generator.plan import Cache, Combine, KernelPlan
 from generator.target import Target
 from graph.ladders import Geometry, Ladders, Sizes, caps
 from graph.policies import Preferences
@@ -32,6 +32,7 @@ _X = "x dimension"
 _TILE, _BLOCK, _UNROLL, _SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
 _POINTS, _INNER, _PADDING = "points inside sequential loops", "inner tile size", "padding"
 _REGISTERS, _COMBINE, _EXCHANGE = "registers", "combining threads", "atomic store"
+_CACHE = "cache configuration"
 _AXES = "xyz"
 
 
@@ -76,7 +77,7 @@ def preferences_of_kernel(kernel: KernelPlan) -> Preferences:
         (_UNROLL, subject): kernel.unroll, (_SHARED, subject): kernel.shared, (_POINTS, subject): kernel.points_inside,
         (_INNER, subject): kernel.inner_tile, (_PADDING, subject): kernel.padding,
         (_REGISTERS, subject): kernel.registers, (_COMBINE, subject): kernel.combine,
-        (_EXCHANGE, subject): kernel.exchange,
+        (_EXCHANGE, subject): kernel.exchange, (_CACHE, subject): kernel.cache,
         (_X, subject): kernel.order[-1] if kernel.order else max(0, len(kernel.tile) - 1)}
     for axis, tile, block in zip(_AXES, reversed(kernel.tile), reversed(kernel.block), strict=False):
         wanted[f"{_TILE} {axis}", subject] = tile
@@ -106,10 +107,11 @@ class KernelSpace:
         inside = several and switch(chooser, Decision(_POINTS, subject))
         registers = self._registers(chooser, turned, tile, block)
         memory = self._memory(chooser, turned, tile, unroll, registers)
+        cache = self._cache(chooser, subject, memory.shared)
         combine = self._combine(chooser, turned, block)
         exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(_EXCHANGE, subject))
         return KernelPlan(subject, tile, block, memory.shared, memory.inner_tile, unroll, inside, order,
-                          memory.padding, registers, combine, exchange)
+                          memory.padding, registers, combine, exchange, cache)
 
     def _order(self, chooser: Chooser, shape: Shape) -> tuple[int, ...]:
         """A permutation that puts the chosen dimension last (x); () for the order of the schedule."""
@@ -150,6 +152,14 @@ class KernelSpace:
         inner_tile = number(chooser, Decision(_INNER, shape.statements, (("offered", options),)), options)
         paddings = tuple(p for p in PADDINGS if fits(inner_tile, p)) if shared and self.wide else (0,)
         return _Memory(shared, inner_tile, number(chooser, Decision(_PADDING, shape.statements), paddings))
+
+    def _cache(self, chooser: Chooser, subject: tuple[str, ...], shared: bool) -> Cache:
+        """What a kernel prefers where a multiprocessor divides one memory between shared memory and cache."""
+        if self.target.dialect != "cuda":
+            return "none"
+        offered: tuple[Cache, ...] = ("shared", "none", "l1") if shared else ("none", "l1")
+        answer = chooser.choose(Decision(_CACHE, subject, ((_SHARED, shared),)), offered)
+        return next(way for way in offered if way == answer)
 
     def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
         if not self.wide or not shape.sequential:

@@ -1,7 +1,8 @@
 """The space of the O1 level: options of isl's scheduler, then the decisions of every kernel.
 
 Papenhausen & Mueller's Coding Ants, section 5.1.1. In this order: parallel reductions, algorithm, serialize SCCs,
-maximize band depth (if not serialized), outer coincidence; then the kernels (`graph.kernels`).
+maximize band depth (if not serialized), outer coincidence; then where arrays lie (`graph.placement`), then the kernels
+(`graph.kernels`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice
 from generator.target import Target
 from graph.kernels import KernelSpace, Shape, preferences_of_kernel, switch
 from graph.ladders import PAPER, WIDE, Geometry, Sizes, geometry
+from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
 from graph.policies import Preferences
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 
@@ -27,14 +29,15 @@ _REDUCTION = "parallel reduction"
 Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
 
 
-def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions: Sequence[str] = ()) -> Space:
+def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions: Sequence[str] = (),
+                  arrays: Sequence[Placeable] = ()) -> Space:
     """The O1 space of a program with the kernels `shapes` on `target`.
 
     `wide` offers all that may pay; otherwise what the paper has. `reductions` names the statements that may be reduced
-    in parallel. `shapes` is called once per walk and should remember its answers. Where it raises IllegalPlan (the
-    scheduler gave up) the walk has a dead end.
+    in parallel, `arrays` those arrays that need not lie in global memory. `shapes` is called once per walk and should
+    remember its answers. Where it raises IllegalPlan (the scheduler gave up) the walk has a dead end.
     """
-    return _O1Space(shapes, kernel_space(target, wide), tuple(sorted(reductions)))
+    return _O1Space(shapes, kernel_space(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 def kernel_space(target: Target, wide: bool) -> KernelSpace:
@@ -50,7 +53,8 @@ def kernel_space(target: Target, wide: bool) -> KernelSpace:
 
 def preferences_of(plan: Plan) -> Preferences:
     """The choices that lead to `plan`, as far as they are on offer: for walking from a plan to its walk."""
-    wanted: dict[tuple[str, tuple[str, ...]], Option] = {}
+    wanted: dict[tuple[str, tuple[str, ...]], Option] = {(PLACEMENT, ()): GLOBAL}
+    wanted |= {(PLACEMENT, (array,)): memory for array, memory in plan.placement}
     schedule = plan.schedule
     if isinstance(schedule, ScheduleChoice):
         wanted |= {(_ALGORITHM, ()): schedule.algorithm, (_SERIALIZE, ()): schedule.serialize_sccs,
@@ -66,20 +70,23 @@ class _O1Space:
     shapes: Shapes
     kernels: KernelSpace
     reductions: tuple[str, ...]
+    arrays: tuple[Placeable, ...]
 
     def __call__(self, chooser: Chooser) -> Plan:
         schedule = _schedule(chooser, choose_reductions(chooser, self.reductions))
-        return with_kernels(chooser, schedule, self.shapes, self.kernels)
+        return with_kernels(chooser, schedule, self.shapes, self.kernels, self.arrays)
 
 
-def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: KernelSpace) -> Plan:
-    """The plan of `schedule` with the decisions of its kernels. Raises DeadEnd."""
+def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: KernelSpace,
+                 arrays: Sequence[Placeable]) -> Plan:
+    """The plan of `schedule` with the decisions about its arrays and kernels. Raises DeadEnd."""
     try:
         found = shapes(schedule)
     except IllegalPlan as error:
         raise DeadEnd(str(error)) from error
+    placement = choose_placement(chooser, arrays, kernels.target, kernels.wide)
     plans = [kernels.plan(chooser, shape) for shape in sorted(found, key=lambda shape: shape.statements)]
-    return Plan(schedule, tuple(plans))
+    return Plan(schedule, tuple(plans), placement)
 
 
 def choose_reductions(chooser: Chooser, offered: Sequence[str]) -> tuple[str, ...]:

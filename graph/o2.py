@@ -1,4 +1,4 @@
-"""The space of the O2 level: which statements share loops, then the decisions of every kernel.
+"""The space of the O2 level: which statements share loops, where arrays lie, then the decisions of every kernel.
 
 Papenhausen & Mueller's Coding Ants, section 5.1.2. At every level (the whole program; inside the loops that a group
 shares) the strongly connected components of the dependences are put into an order, component by component, and the
@@ -18,6 +18,7 @@ from generator.plan import Group, Partition, Plan
 from generator.target import Target
 from graph.kernels import KernelSpace, number
 from graph.o1 import Shapes, choose_reductions, kernel_space, with_kernels
+from graph.placement import Placeable
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 
 _NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
@@ -54,9 +55,9 @@ Levels: TypeAlias = Callable[[tuple[str, ...], Path], Level]
 
 
 def make_o2_space(shapes: Shapes, levels: Levels, target: Target, wide: bool = True,
-                  reductions: Sequence[str] = ()) -> Space:
+                  reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Space:
     """The O2 space of a program; `shapes` and the rest as for `make_o1_space`, `levels` should remember its answers."""
-    return _O2Space(shapes, levels, kernel_space(target, wide), tuple(sorted(reductions)))
+    return _O2Space(shapes, levels, kernel_space(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,12 @@ class _O2Space:
     levels: Levels
     kernels: KernelSpace
     reductions: tuple[str, ...]
+    arrays: tuple[Placeable, ...]
 
     def __call__(self, chooser: Chooser) -> Plan:
         reduced = choose_reductions(chooser, self.reductions)
         partition = Partition(self._groups(chooser, reduced, ()), reduced)
-        return with_kernels(chooser, partition, self.shapes, self.kernels)
+        return with_kernels(chooser, partition, self.shapes, self.kernels, self.arrays)
 
     def _groups(self, chooser: Chooser, reduced: tuple[str, ...], path: Path) -> tuple[Group, ...]:
         """The groups inside the shared loops of `path`, in order. Raises DeadEnd."""
@@ -147,3 +149,29 @@ def _sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...],
         depends = (*here, ("partitions", parts), ("sizes", sizes))
         sizes = (*sizes, number(chooser, Decision(f"{_SIZE} {len(sizes) + 1}", subject, depends), options))
     return sizes
+
+
+def preferences_of_partition(partition: Partition, levels: Levels) -> dict[tuple[str, tuple[str, ...]], Option]:
+    """The choices that lead to `partition`; what is inside a group without parts is left open.
+
+    Raises:
+        IllegalPlan: as `levels`.
+    """
+    wanted: dict[tuple[str, tuple[str, ...]], Option] = {}
+    _add_preferences(wanted, partition.groups, partition.reductions, (), levels)
+    return wanted
+
+
+def _add_preferences(wanted: dict[tuple[str, tuple[str, ...]], Option], groups: Sequence[Group],
+                     reduced: tuple[str, ...], path: Path, levels: Levels) -> None:
+    subject = path[-1] if path else ()
+    components = levels(reduced, path).components
+    order: list[int] = []
+    for number_, group in enumerate(groups, 1):
+        members = [k for k, component in enumerate(components) if set(component.statements) <= set(group.statements)]
+        order += members
+        wanted[f"{_SIZE} {number_}", subject] = len(members)
+        if group.parts:
+            _add_preferences(wanted, group.parts, reduced, (*path, group.statements), levels)
+    wanted[_COUNT, subject] = len(groups)
+    wanted |= {(f"{_NEXT} {position}", subject): k for position, k in enumerate(order, 1)}

@@ -14,7 +14,7 @@ from graph.walk import Choice
 
 Preferences: TypeAlias = Mapping[tuple[str, tuple[str, ...]], Option]
 """Preferred options by (decision name, subject). What the options depend on is left out on purpose, so that
-choices carry over to walks that came another way."""
+choices carry over to walks that came another way. An option under an empty subject is preferred for all subjects."""
 
 
 def preferences(choices: Iterable[Choice]) -> dict[tuple[str, tuple[str, ...]], Option]:
@@ -43,7 +43,8 @@ def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
     """
 
     def choose(node: Node, allowed: NDArray[np.intp]) -> int:
-        option = preferred.get((node.decision.name, node.decision.subject))
+        name, subject = node.decision.name, node.decision.subject
+        option = preferred.get((name, subject), preferred.get((name, ())))
         if option is not None and option in node.options:
             index = node.options.index(option)
             if index in allowed:

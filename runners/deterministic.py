@@ -12,8 +12,9 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 
-from generator.plan import KernelPlan, Plan, Schedule
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 from generator.problem import Problem
 from generator.target import Target
 from metrics.outcome import (
@@ -77,7 +78,7 @@ class DeterministicRunner:
 
 def schedule_factor(schedule: Schedule, salt: str) -> float:
     """How much a schedule slows the whole program down (1: not at all); which one is best depends on `salt`."""
-    return 1 + 0.3 * _uniform(salt, "schedule", repr(schedule))
+    return 1 + 0.3 * _uniform(salt, "schedule", _decided(schedule))
 
 
 def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
@@ -92,7 +93,7 @@ def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
             + 0.10 * (math.log2(max(volume / threads, 1)) - best_points) ** 2
             + 0.05 * (math.log2(kernel.unroll) - best_unroll) ** 2
             + _memory_cost(kernel, salt, name) + _coalescing_cost(kernel))
-    rugged = 1 + RUGGEDNESS * _uniform(salt, name, repr(kernel), repr(schedule))
+    rugged = 1 + RUGGEDNESS * _uniform(salt, name, _decided(kernel), _decided(schedule))
     return work_ms * (1 + bowl) * rugged
 
 
@@ -117,7 +118,7 @@ def _failure(plan: Plan, salt: str, limits: Limits) -> Outcome | None:
         if threads > DEVICE.target.max_threads:
             return LaunchFailed(f"{threads} threads per block; the device allows {DEVICE.target.max_threads}",
                                 NOTHING)
-    draw = _uniform(salt, plan.digest, "failure")
+    draw = _uniform(salt, _decided(plan), "failure")
     if draw >= FAILING_SHARE:
         return None
     kind = int(draw / FAILING_SHARE * 6)
@@ -134,6 +135,16 @@ def _failure(plan: Plan, salt: str, limits: Limits) -> Outcome | None:
             return LaunchFailed("the pretended device has too few registers", NOTHING)
         case _:
             return Illegal("the pretended dependence check failed", NOTHING)
+
+
+def _decided(value: object) -> str:
+    """`value` without the fields that have their defaults: a new kind of decision leaves the fate of old plans alone."""
+    if isinstance(value, tuple):
+        return f"({', '.join(_decided(part) for part in value)})"
+    if not isinstance(value, Plan | KernelPlan | ScheduleChoice | Partition | Group):
+        return repr(value)
+    given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
+    return f"{type(value).__name__}({', '.join(f'{name}={_decided(part)}' for name, part in given)})"
 
 
 def _uniform(*parts: str) -> float:

@@ -55,7 +55,7 @@ class DeviceWorker:
         """Opens the device and puts the inputs there."""
         problem = setup.problem()
         self._setup = setup
-        self._expected = problem.reference.outputs
+        self._reference = problem.reference
         self._device = Device(setup.device)
         self._memory = Memory(self._device, problem)
         self._length = longest_chain(setup.program) if setup.length is None else setup.length
@@ -100,7 +100,8 @@ class DeviceWorker:
 
     def _difference(self, which: Literal["first", "last"]) -> str | None:
         got = self._memory.read([array.name for array in self._setup.program.outputs])
-        message = self._memory.overrun() or compare(self._setup.program, self._expected, got, self._length)
+        message = self._memory.overrun() or compare(self._setup.program, self._reference.outputs, got, self._length,
+                                                    self._reference.rounding)
         if message is None and which == "last":
             message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None

@@ -36,7 +36,7 @@ def image_support(device: cl.Device) -> ImageSupport:
                         (device.image2d_max_width, device.image2d_max_height), all(2 in one for one in words))
 
 
-def _channels(context: cl.Context, kind: int) -> set[int]:
+def _channels(context: cl.Context, kind: cl.mem_object_type) -> set[int]:
     """The numbers of 32-bit integers that texels can hold."""
     try:
         formats = cl.get_supported_image_formats(context, cl.mem_flags.READ_ONLY, kind)
@@ -53,7 +53,7 @@ class Images:
         """`values` are the contents of all arrays."""
         self._context, self._queue, self._values = context, queue, values
         self._images: dict[Texture, cl.Image] = {}
-        self._memory: dict[Texture, cl.Image | cl.Buffer] = {}
+        self._rows: dict[Texture, cl.Buffer] = {}
 
     def of(self, texture: Texture) -> cl.Image:
         """The image of a texture. Raises pyopencl.Error when the device refuses it."""
@@ -63,26 +63,22 @@ class Images:
 
     def upload(self) -> None:
         """Write all images anew from the host; does not wait."""
-        for texture, memory in self._memory.items():
-            self._fill(texture, memory)
+        for texture in self._images:
+            self._fill(texture)
 
     def _make(self, texture: Texture) -> None:
         form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
-        flags = cl.mem_flags.READ_ONLY
-        memory: cl.Image | cl.Buffer
+        flags, row = cl.mem_flags.READ_ONLY, None
         if len(texture.shape) == 1:  # in a buffer of its own: PoCL takes no parts of buffers
-            memory = cl.Buffer(self._context, flags, self._values[texture.array].nbytes)
-            image = cl.create_image(self._context, flags, form, shape=texture.shape, buffer=memory)
-        else:
-            memory = image = cl.create_image(self._context, flags, form, shape=texture.shape)
-        self._fill(texture, memory)
+            row = self._rows[texture] = cl.Buffer(self._context, flags, self._values[texture.array].nbytes)
+        self._images[texture] = cl.create_image(self._context, flags, form, shape=texture.shape, buffer=row)
+        self._fill(texture)
         self._queue.finish()
-        self._images[texture], self._memory[texture] = image, memory
 
-    def _fill(self, texture: Texture, memory: cl.Image | cl.Buffer) -> None:
+    def _fill(self, texture: Texture) -> None:
         contents: NDArray[Any] = self._values[texture.array]
         assert contents.nbytes == 4 * texture.words * prod(texture.shape), "texels are the bytes of the array"
-        if len(texture.shape) == 1:
-            cl.enqueue_copy(self._queue, memory, contents)
+        if texture in self._rows:
+            cl.enqueue_copy(self._queue, self._rows[texture], contents)
         else:
-            cl.enqueue_copy(self._queue, memory, contents, origin=(0, 0), region=texture.shape)
+            cl.enqueue_copy(self._queue, self._images[texture], contents, origin=(0, 0), region=texture.shape)

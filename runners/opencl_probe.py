@@ -69,7 +69,7 @@ def _target(device: cl.Device) -> Target:
                   max_block=(x, y, z), local_bytes=device.local_mem_size,
                   compute_units=device.max_compute_units, fp64="cl_khr_fp64" in extensions,
                   shares_host_cores=bool(device.type & cl.device_type.CPU),
-                  sub_group=SUB_GROUP if SHUFFLES <= set(extensions) else 0,
+                  sub_group=SUB_GROUP if SHUFFLES.issubset(extensions) else 0,
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
                   image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size)
 

@@ -33,6 +33,7 @@ from runners.tasks import Lower, WorkerSetup
 
 OCLGRIND = "opencl/oclgrind/oclgrind-simulator"
 MAX_MESSAGES = 2000
+LEAST_CONSTANT_BYTES = 1 << 16
 Kind: TypeAlias = Literal["data race", "invalid access", "divergent barrier", "other"]
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("data race", "data race"), ("Invalid", "invalid access"), ("exceeds static array size", "invalid access"),
@@ -148,6 +149,7 @@ def _environment(folder: Path, log: Path, target: Target) -> Mapping[str, str]:
     return drivers | {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_UNIFORM_WRITES": "1", "OCLGRIND_LOG": str(log),
                       "OCLGRIND_MAX_ERRORS": str(MAX_MESSAGES), "OCLGRIND_LOCAL_MEM_SIZE": str(target.local_bytes),
                       "OCLGRIND_MAX_WGSIZE": str(target.max_threads),
+                      "OCLGRIND_CONSTANT_MEM_SIZE": str(max(target.constant_bytes, LEAST_CONSTANT_BYTES)),
                       "PYOPENCL_BUILD_OPTIONS": f"-cl-opt-disable -D {NO_PLAIN_READ}"}
 
 

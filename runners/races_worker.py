@@ -75,5 +75,6 @@ class RaceWorker:
         report("check", setup.limits.run_s)
         Executable(device, program, variant, memory).run(tuple(launches(variant)))
         got = memory.read([array.name for array in setup.program.outputs])
-        message = compare(setup.program, problem.reference.outputs, got, setup.length)
+        reference = problem.reference
+        message = compare(setup.program, reference.outputs, got, setup.length, reference.rounding)
         return WrongResult(message, Durations()) if message else None

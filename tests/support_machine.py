@@ -8,14 +8,12 @@ memory that nobody wrote yet hold garbage.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from generator.emit.opencl import OPENCL
 from generator.expr import Load
 from generator.lowering.cooperative import copy_loops
 from generator.lowering.kernel import LoweredKernel
@@ -62,11 +60,8 @@ class DeviceMemory(Memory):
     def enter(self, lowered: LoweredKernel) -> None:
         """Before a launch: what shared arrays and registers are called, and how large they are."""
         self.everywhere, self.shared, self.registers = Uses(), {}, {}
-        names = {OPENCL.type(kind): kind for kind in ELEMENT_BYTES}
-        pattern = rf"^\s*{re.escape(OPENCL.shared_memory)} ([\w ]+) (\w+)((?:\[\d+\])+);$"
-        for kind, name, sizes in re.findall(pattern, lowered.kernel.source, re.MULTILINE):
-            self.types[name], self.shared[name] = names[kind], {}
-            self.extents[name] = tuple(int(n) for n in re.findall(r"\d+", sizes))
+        for array in lowered.shared:
+            self.types[array.name], self.extents[array.name], self.shared[array.name] = array.type, array.sizes, {}
         for node in walk(lowered.body):
             if isinstance(node, Declare):
                 self.types[node.name], self.extents[node.name] = node.type, node.sizes

@@ -16,7 +16,8 @@ from generator.lowering.default import default_plan
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.test_generated_code import random_plans
 
-CUDA = replace(TARGET, dialect="cuda", sub_group=32)
+CUDA = replace(TARGET, dialect="cuda", sub_group=32, images=True, image_1d=1 << 27, image_2d=(131072, 65000),
+               constant_bytes=1 << 16)
 
 
 def sources(name: str) -> list[str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from generator.frontend_c.source import Compilation
+from generator.lowering.default import default_plan
+from generator.problem import Problem
 from generator.reading import read_problem
+from metrics.outcome import Outcome, Timed
+from runners.base import Job
+from runners.registry import open_runner
 from tests.support_programs import write_c
-from tests.test_generated_code import failures
+from tests.test_generated_code import LIMITS, failures
 
 PROGRAM = """#include <stdio.h>
 #define N 61
@@ -76,7 +82,43 @@ BODIES = {
 }
 
 
+# The others differ from these in what the front end makes of them, which tests/test_frontend_conditions.py compares
+# with C on a simulated device.
+QUICK = ("histogram", "gather", "threshold", "argmax", "nested", "branch changes its condition", "unsigned")
+
+
+def captured(name: str, folder: Path) -> Problem:
+    return read_problem(write_c(PROGRAM.replace("BODY", BODIES[name]), folder), Compilation(), None, None, {}, 0)
+
+
+def outcomes(found: Problem, folder: Path, **changes: bool) -> dict[int, Outcome]:
+    """Of the default plan, with `changes` in all of its kernels."""
+    runner = open_runner(found, "pocl", LIMITS, folder)
+    try:
+        plan = default_plan(found.program, runner.device.target)
+        kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]
+        return dict(runner.evaluate([Job(0, replace(plan, kernels=kernels))], None))
+    finally:
+        runner.close()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_default_plans_on_pocl(name: str, tmp_path: Path) -> None:
+    outcome = outcomes(captured(name, tmp_path), tmp_path)[0]
+    assert isinstance(outcome, Timed), outcome.message
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
-def test_on_pocl(name: str, tmp_path: Path) -> None:
-    found = read_problem(write_c(PROGRAM.replace("BODY", BODIES[name]), tmp_path), Compilation(), None, None, {}, 0)
-    assert failures(found, "pocl", 2, 1, tmp_path) == []
+def test_random_plans_on_pocl(name: str, tmp_path: Path) -> None:
+    assert failures(captured(name, tmp_path), "pocl", 2, 1, tmp_path) == []
+
+
+def test_stores_by_atomic_exchange_keep_their_condition(tmp_path: Path) -> None:
+    outcome = outcomes(captured("threshold", tmp_path), tmp_path, exchange=True)[0]
+    assert isinstance(outcome, Timed), outcome.message
+
+
+def test_registers_that_may_stay_unwritten(tmp_path: Path) -> None:
+    outcome = outcomes(captured("threshold", tmp_path), tmp_path, registers=True)[0]
+    assert isinstance(outcome, Timed), outcome.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 
 import islpy as isl
 import numpy as np
@@ -11,13 +12,14 @@ import pytest
 
 from generator.errors import IllegalPlan, InputError
 from generator.explain import explain
-from generator.expr import Binary, Expr, Int, Load, Name, Select, Unary, children
+from generator.expr import Binary, Expr, Int, Load, Name, Unary, children
 from generator.lowering.default import default_plan
 from generator.lowering.kernel import lower_kernel
 from generator.lowering.shapes import kernel_shapes
 from generator.plan import ScheduleChoice
 from generator.polyhedral.expansion import expand
 from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.model import model
 from generator.program import Program, Statement
 from tests.support_conditions import Values, branching_text, run_program
 from tests.support_interpreter import Device, Memory, assign, evaluate
@@ -72,20 +74,17 @@ def test_affine_subscripts_beside_it_stay_exact() -> None:
     assert shape.extents == (3,)
 
 
-# Subscripts that are not affine, in `y[i] = x[...]`, and the elements of x that they may mean; `s`: `int m` is 2.
-OTHER = {"product": "i * i", "of two": "i * n % (i + 1)", "scalar": "m", "bits": "i & 1", "real": "(int)(0.5 * i)",
+# Subscripts that are not affine, though no array stands in them.
+OTHER = {"product": "i * i", "of two": "i * n % (i + 1)", "bits": "i & 1", "real": "(int)(0.5 * i)",
          "quotient": "n / (i + 1)", "unsigned": "(i - 1u) % 64", "narrow": "(unsigned char)(i + 300) / 8",
-         "chosen": "m > 1 ? i : 0", "comparison": "i < m"}
+         "comparison": "i < 2", "chosen": "i > 1.5 ? i : 0"}
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_other_subscripts(name: str) -> None:
-    program = program_of(scop(f"for (i = 0; i < 3; i++) y[i] = x[{OTHER[name]}];", "double x[64], y[64]; int m;"),
-                         {"n": 5, "m": 2} if name != "scalar" else {"n": 5})
-    (statement,) = program.statements
-    if name != "scalar" and name != "chosen" and name != "comparison":  # a parameter is a number
-        assert touched(statement, 0) == {((i,), (e,)) for i in range(3) for e in range(64)}
-    assert isinstance(statement.body.value, Load)
+    (statement,) = program_of(scop(f"for (i = 0; i < 3; i++) y[i] = x[{OTHER[name]}];"), {"n": 5}).statements
+    assert touched(statement, 0) == {((i,), (e,)) for i in range(3) for e in range(64)}
+    assert statement.body.value == Load("x", statement.body.value.index, 0)  # type: ignore[union-attr]
 
 
 def test_a_scalar_of_the_scop_as_subscript() -> None:
@@ -196,10 +195,10 @@ def test_nested_kept_conditions() -> None:
 
 def test_names_of_kept_conditions_are_free() -> None:
     body = "for (i = 0; i < 4; i++) if (x[i] > s) { s = test_1; y[i] = 1; }"
-    program = program_of(scop(body, "double x[64], y[64], s, test_1; int test_2;") .replace("int i", "int test_3, i"))
-    assert program.statements[0].text.startswith("test_2[i] = ")
-    used = program_of(scop(body.replace("y[i] = 1", "test_2 = 1"), "double x[64], y[64], s, test_1; int test_2;"))
-    assert used.statements[0].text.startswith("test_3[i] = ")
+    declarations = "double x[64], y[64], s, test_1; int test_2;"
+    assert program_of(scop(body, declarations)).statements[0].text.startswith("test_2[i] = ")
+    more = body.replace("y[i] = 1", "test_2 = 1")
+    assert program_of(scop(more, declarations)).statements[0].text.startswith("test_3[i] = ")
 
 
 def test_a_condition_outside_all_loops() -> None:
@@ -220,14 +219,7 @@ def test_elements_that_may_keep_their_values_are_live() -> None:
 
 def test_reads_of_what_may_be_overwritten_reach_back() -> None:
     program = program_of(scop("y[0] = 1; if (x[0] > 0) y[0] = 2; s = y[0];"))
-    found = {(a[0], b[0]) for a, b in pairs(isl.UnionMap("{ }").union(_flow(program)))}
-    assert found == {("S0", "S2"), ("S1", "S2")}
-
-
-def _flow(program: Program) -> isl.UnionMap:
-    from generator.polyhedral.model import model
-
-    return model(program).flow
+    assert {(a[0], b[0]) for a, b in pairs(model(program).flow)} == {("S0", "S2"), ("S1", "S2")}
 
 
 def test_a_condition_does_not_make_loops_serial() -> None:
@@ -248,10 +240,9 @@ def test_no_shared_copies_of_arrays_with_unknown_subscripts() -> None:
 
 
 def test_terms_of_real_subscripts_keep_their_order() -> None:
-    """(big + 1) - big is 0 in double arithmetic, big - big + 1 is 1."""
-    program = program_of(scop("for (i = 0; i < 9; i++) y[i] = x[(int)((s + 1.0) - s)];"))
+    program = program_of(scop("for (i = 0; i < 9; i++) B[0][i] = x[(int)(y[i] - s + A[0][i])];"))
     text = explain(program, default_plan(program, TARGET), TARGET)
-    assert "x[(int)(s + 1.0 - s)]" in text
+    assert "x[(int)(y[t0] - s + A[0 * 16 + t0])]" in text
 
 
 # ---- what C computes
@@ -291,8 +282,8 @@ def started(program: Program, values: Values) -> Watched:
     memory = Watched(program)
     memory.values = {e: v for e, v in values.items() if e[0] in memory.extents}
     for box in program.poison:
-        for index in np.ndindex(*(h - l + 1 for l, h in zip(box.low, box.high, strict=True))):
-            memory.values[box.array, tuple(int(l + i) for l, i in zip(box.low, index, strict=True))] = GARBAGE
+        for index in product(*(range(low, high + 1) for low, high in zip(box.low, box.high, strict=True))):
+            memory.values[box.array, index] = GARBAGE
     return memory
 
 
@@ -333,8 +324,8 @@ def compare(seed: int, rng: np.random.Generator, plans: int) -> str:
         check_numbers(one)
         memory = started(one, before)
         run_original(one, memory)
-        assert results(one, memory) == {e: after[e] for e in results(one, memory)}, text
-        assert {e for e in after if after[e] != before[e]} <= set(results(one, memory)), text
+        assert results(one, memory) == {e: v for e, v in after.items() if e in results(one, memory)}, text
+        assert {e for e, v in after.items() if before[e] != v} <= set(results(one, memory)), text
     for _ in range(plans):
         run_plan(expand(program), before, after, rng)
     kept = any(array.name.startswith("test_") for array in program.arrays)
@@ -355,14 +346,15 @@ def run_plan(program: Program, before: Values, after: Values, rng: np.random.Gen
     device = Device(program, kernels, rng)
     device.memory.values = dict(started(program, before).values)
     device.run(variant.host, {})
-    assert results(program, device.memory) == {e: after[e] for e in results(program, device.memory)}, plan.to_json()
+    found = results(program, device.memory)
+    assert found == {e: v for e, v in after.items() if e in found}, plan.to_json()
 
 
 def test_random_programs() -> None:
     rng = np.random.default_rng(7)
-    counts = Counter(compare(seed, rng, int(seed % 3 == 0)) for seed in range(40))
-    assert counts["guarded"] >= 10
-    assert counts["kept"] >= 5
+    counts = Counter(compare(seed, rng, int(seed % 3 == 0)) for seed in range(30))
+    assert counts["guarded"] >= 4
+    assert counts["kept"] >= 10
 
 
 @pytest.mark.slow
@@ -370,5 +362,5 @@ def test_random_programs() -> None:
 def test_many_random_programs(first: int) -> None:
     rng = np.random.default_rng(first)
     counts = Counter(compare(seed, rng, 1) for seed in range(first, first + 100))
-    assert counts["guarded"] >= 25
-    assert counts["kept"] >= 12
+    assert counts["guarded"] >= 10
+    assert counts["kept"] >= 30

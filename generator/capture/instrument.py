@@ -2,7 +2,7 @@
 
     #pragma scop                 antune_capture_begin ... (dump the inputs)
     for (i ...) A[i] = ...   ->  again: restore; start clock; for (i ...) A[i] = ...
-    #pragma endscop              stop clock; (dump the results once); if (more) goto again;
+    #pragma endscop              stop clock; (dump the results); if (more) goto again;
 
 The region is repeated by a backward `goto`, so that what it declares stays in scope. All inserted text stands on the
 pragma's own line: every other line keeps its number.
@@ -22,13 +22,13 @@ PROTOTYPES = """\
 extern int antune_capture_begin(void);
 extern void antune_capture_parameter(const char *, long long);
 extern void antune_capture_leave(void);
-extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int);
+extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int, int);
 extern void antune_capture_scalar(int, const void *, unsigned long, unsigned long, int);
 extern int antune_capture_repeating(void);
 extern void antune_capture_value(int, void *);
 extern void antune_capture_start(void);
 extern void antune_capture_stop(void);
-extern int antune_capture_first(void);
+extern int antune_capture_wanted(void);
 extern void antune_capture_result(int, const void *);
 extern void antune_capture_results(void);
 extern int antune_capture_more(void);
@@ -78,6 +78,11 @@ def element_of(variable: Variable) -> str:
     return base + "[0]" * len(variable.extents)
 
 
+def is_real(variable: Variable) -> bool:
+    """Whether its elements are floating-point numbers."""
+    return variable.type in ("float", "double")
+
+
 def extent_list(variable: Variable, first: int | None) -> str:
     """A C expression of type `const long long *` holding the extents; `first` replaces an unknown one."""
     texts = [str(first or 0) if text is None else f"(long long)({text})" for text in variable.extents]
@@ -114,7 +119,7 @@ def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:
 def _exit(source: ScopSource) -> str:
     results = "".join(f"{{ {v.type} antune_copy = {element_of(v)}; antune_capture_result({k}, &antune_copy); }} "
                       for k, v in _written_scalars(source))
-    return (f"antune_capture_stop(); if (antune_capture_first()) {{ {results}antune_capture_results(); }} "
+    return (f"antune_capture_stop(); if (antune_capture_wanted()) {{ {results}antune_capture_results(); }} "
             "if (antune_capture_more()) goto antune_capture_again;")
 
 
@@ -129,4 +134,4 @@ def _dump(k: int, variable: Variable, first: int | None) -> str:
                 f"sizeof antune_copy, sizeof({element}), {written}); }} ")
     address = f"(const void *)(*{variable.name})" if variable.indirect else f"(const void *)({variable.name})"
     return (f"antune_capture_array({k}, {address}, sizeof({element}), {len(variable.extents)}, "
-            f"{extent_list(variable, first)}, {written}); ")
+            f"{extent_list(variable, first)}, {written}, {int(is_real(variable))}); ")

@@ -12,10 +12,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from generator.capture.build import (
     Compiler,
@@ -30,16 +29,19 @@ from generator.capture.build import (
 from generator.capture.dump import Log, check_aliasing, read_data, read_log
 from generator.capture.execute import Ended, execute
 from generator.capture.harness import Harness, harness_main, plan_harness
-from generator.capture.instrument import c_string, instrumented, read_text, write_text
+from generator.capture.instrument import c_string, instrumented, is_real, read_text, write_text
 from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource
-from generator.problem import Origin, Reference
+from generator.problem import Origin, Reference, Values
+from generator.rounding import rounding_tolerance
 
 Resolve: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, tuple[int, ...]]]
 
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _TIMING_BUDGET_S = 60.0
 _FEWEST_SAMPLES = 5
+_ROUNDED_PAIRS = 2
+_ROUNDED_BUDGET_S = 40.0
 # Functions that only an unused `main` needs are dropped by the linker, and with them what they call.
 _DROP_UNUSED = ("-ffunction-sections", "-fdata-sections")
 
@@ -55,11 +57,12 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A complete instrumented run: its log and data."""
+    """A complete instrumented run: its log and data; `rounded` are the outputs of each pair (up, down)."""
 
     log: Log
-    inputs: Mapping[str, NDArray[Any]]
-    outputs: Mapping[str, NDArray[Any]]
+    inputs: Values
+    outputs: Values
+    rounded: tuple[tuple[Values, Values], ...]
 
 
 @dataclass
@@ -144,7 +147,10 @@ def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
         firsts = {name: resolved[name][0] for name in unknown if name in resolved}
     directory, log = _run(job, harness, firsts, dominant)
     check_aliasing(job.source, log)
-    return _Run(log, read_data(job.source, log, directory, "in"), read_data(job.source, log, directory, "out"))
+    inputs, outputs = (read_data(job.source, log, directory, kind) for kind in ("in", "out"))
+    rounded = tuple((read_data(job.source, log, directory, f"up{pair}"),
+                     read_data(job.source, log, directory, f"down{pair}")) for pair in range(log.rounded))
+    return _Run(log, inputs, outputs, rounded)
 
 
 def _run(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, dominant: bool) -> tuple[Path, Log]:
@@ -154,7 +160,7 @@ def _run(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, d
     program = _build(job, harness, firsts, directory, dominant)
     ended = execute(program, directory, job.limit_s)
     log = read_log(directory)
-    if log is None or not log.done or not ended.ok:
+    if log is None or not log.done:  # what follows "done" may fail: a test on an inexact number can go another way
         raise RunFailed(_explain(job.source, log, ended))
     return directory, log
 
@@ -211,6 +217,8 @@ def _runtime(job: _Job, directory: Path, dominant: bool) -> Path:
     budget_s = min(_TIMING_BUDGET_S, job.limit_s / 4)
     defines = (f"-DCAPTURE_DIRECTORY={c_string(str(directory))}", f"-DCAPTURE_BUDGET_MS={budget_s * 1e3:.1f}",
                f"-DCAPTURE_LIMIT_MS={job.limit_s * 900:.1f}", f"-DCAPTURE_SEED={job.seed % 2**64}ULL",
+               f"-DCAPTURE_ROUNDED_PAIRS={_ROUNDED_PAIRS if _rounds(job.source) else 0}",
+               f"-DCAPTURE_ROUNDED_MS={min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3:.1f}",
                f"-DCAPTURE_DOMINANT={int(dominant)}")
     return compile_unit(job.compiler, Unit(_RUNTIME, defines), ("-O2",), directory / "runtime.o", job.limit_s)
 
@@ -220,7 +228,12 @@ def _quoted_includes(source: ScopSource) -> tuple[str, ...]:
     return ("-iquote", str(Path(source.file).resolve().parent))
 
 
-def _finite(values: Mapping[str, NDArray[Any]]) -> bool:
+def _rounds(source: ScopSource) -> bool:
+    """Whether the SCoP has floating-point numbers to round."""
+    return any(is_real(v) for v in (*source.variables, *source.locals))
+
+
+def _finite(values: Values) -> bool:
     return all(bool(np.isfinite(v).all()) for v in values.values() if v.dtype.kind == "f")
 
 
@@ -228,12 +241,26 @@ def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -
     extents = {v.name: tuple(run.log.extents[k]) for k, v in enumerate(job.source.variables)}
     times = tuple(run.log.times_ms)
     warnings = (*warnings, *_doubts(run.outputs, times))
+    if not run.rounded and _rounds(job.source):
+        reason = (f"one run takes {max(times) / 1000:.3g} s" if run.log.complete
+                  else "the original fails when its arithmetic rounds differently")
+        warning = (f"how far rounding errors change the results was not measured, because {reason}: all results must "
+                   "meet the usual tolerance")
+        warnings = (*warnings, warning)
     compiler = f"{job.compiler.version} {' '.join(user_flags(job.source.compilation))}"
     return Captured(dict(run.log.parameters), extents,
-                    Reference(run.inputs, run.outputs, times, origin, compiler, warnings))
+                    Reference(run.inputs, run.outputs, times, origin, compiler, warnings, _rounding(job.source, run)))
 
 
-def _doubts(outputs: Mapping[str, NDArray[Any]], times: tuple[float, ...]) -> list[str]:
+def _rounding(source: ScopSource, run: _Run) -> Values:
+    """What rounding errors explain, by output; outputs for which the usual tolerance is enough are not there."""
+    found = {name: rounding_tolerance(source.variable(name).type, value,
+                                      [(up[name], down[name]) for up, down in run.rounded])
+             for name, value in run.outputs.items()}
+    return {name: tolerance for name, tolerance in found.items() if tolerance is not None}
+
+
+def _doubts(outputs: Values, times: tuple[float, ...]) -> list[str]:
     """Warnings about results and times that can be used but say less than they should."""
     doubts = []
     broken = [name for name, value in outputs.items() if not _finite({name: value})]

@@ -5,11 +5,19 @@
    and of the written ones at the exit ("out_K.bin"), times the SCoP over several repeats that all start from the
    same data, and ends the process. The antune_harness_* half makes seeded data for a function without a caller.
 
+   After the last sample come pairs of repeats with all arithmetic rounded up and rounded down ("up0_K.bin",
+   "down0_K.bin"): what rounding errors do to the results. From the second pair on the inputs are changed by one unit
+   in the last place too, which gives other rounding errors.
+
    Set by the command line: CAPTURE_DIRECTORY, CAPTURE_BUDGET_MS (what timing may take beyond the second sample),
-   CAPTURE_LIMIT_MS (when the process will be killed), CAPTURE_SEED, CAPTURE_DOMINANT. */
+   CAPTURE_LIMIT_MS (when the process will be killed), CAPTURE_ROUNDED_PAIRS, CAPTURE_ROUNDED_MS (what they may take),
+   CAPTURE_SEED, CAPTURE_DOMINANT. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +25,29 @@
 #include <unistd.h>
 
 enum { MOST_SAMPLES = 20, FEWEST_SAMPLES = 5, FEWEST_WHEN_SLOW = 2 };
+/* Where a machine cannot round otherwise, all runs give the same and no result is found to depend on it. */
+#if defined FE_UPWARD && defined FE_DOWNWARD
+enum { ROUND_UP = FE_UPWARD, ROUND_DOWN = FE_DOWNWARD };
+#else
+enum { ROUND_UP = FE_TONEAREST, ROUND_DOWN = FE_TONEAREST };
+#endif
 static const double ENOUGH_MS = 1000.0;
 static const size_t UNKNOWN_BYTES = (size_t)1 << 26;
 
-/* What is kept of one variable: an array that is written has its address and a copy of its data at the entry. */
+/* What is kept of one variable: an array has its `address`, what is written a copy of its data at the entry.
+   `real`: the size of a floating element, 0 for integers. */
 struct variable {
   void *address;
   void *copy;
   size_t bytes;
+  size_t real;
 };
 
 static struct variable *variables;
 static int variable_count;
 static FILE *log_stream;
 static int arrived, active, runs, samples;
+static int rounded = -1; /* the number of the repeat among those with another rounding; -1: not there yet */
 static double entered_ms, started_ms, elapsed_ms, total_ms, sample_ms[MOST_SAMPLES];
 
 static double clock_ms(void) {
@@ -71,7 +88,8 @@ static void dump(const char *direction, int k, const void *data, size_t bytes) {
     fail(errno == EFAULT ? "its memory is smaller than its declaration says" : strerror(errno), k);
 }
 
-static void keep(int k, void *address, const void *data, size_t bytes) {
+/* `data` NULL: nothing is kept but the place. */
+static void keep(int k, void *address, const void *data, size_t bytes, size_t real) {
   if (k >= variable_count) {
     variables = realloc(variables, (size_t)(k + 1) * sizeof *variables);
     if (!variables) fail("out of memory", k);
@@ -80,6 +98,8 @@ static void keep(int k, void *address, const void *data, size_t bytes) {
   }
   variables[k].address = address;
   variables[k].bytes = bytes;
+  variables[k].real = real;
+  if (!data) return;
   variables[k].copy = malloc(bytes ? bytes : 1);
   if (!variables[k].copy) fail("out of memory for a copy of the data", k);
   memcpy(variables[k].copy, data, bytes);
@@ -112,13 +132,13 @@ void antune_capture_leave(void) {
 }
 
 void antune_capture_array(int k, const void *address, unsigned long element, int dims, const long long *extents,
-                          int written) {
+                          int written, int real) {
   size_t bytes = element_count(k, dims, extents) * element;
   int d;
   note("variable %d %lu %llu %d", k, element, (unsigned long long)(size_t)address, dims);
   for (d = 0; d < dims; d++) note("extent %d %lld", k, extents[d]);
   dump("in", k, address, bytes);
-  if (written) keep(k, (void *)address, address, bytes);
+  keep(k, (void *)address, written ? address : NULL, bytes, real ? element : 0);
   note("saved %d", k);
 }
 
@@ -126,8 +146,57 @@ void antune_capture_array(int k, const void *address, unsigned long element, int
 void antune_capture_scalar(int k, const void *copy, unsigned long bytes, unsigned long declared, int written) {
   note("variable %d %lu 0 0", k, declared);
   dump("in", k, copy, bytes);
-  if (written) keep(k, NULL, copy, bytes);
+  if (written) keep(k, NULL, copy, bytes, 0);
   note("saved %d", k);
+}
+
+/* A counter-based generator (splitmix64): the value depends on stream and position alone. */
+static unsigned long long mixed(unsigned long long stream, unsigned long long position) {
+  unsigned long long z = stream + (position + 1) * 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+/* True when the array's memory can be written: reading a file into memory reports what a store would die of. */
+static int writable(int k) {
+  char path[sizeof CAPTURE_DIRECTORY + 64], *place = variables[k].address;
+  size_t left = variables[k].bytes;
+  ssize_t got = 1;
+  int file;
+  snprintf(path, sizeof path, "%s/in_%d.bin", CAPTURE_DIRECTORY, k);
+  file = open(path, O_RDONLY);
+  if (file < 0) return 0;
+  for (; left && got > 0; left -= (size_t)got, place += got) {
+    got = read(file, place, left);
+    if (got < 0) break;
+  }
+  close(file);
+  return !left;
+}
+
+/* Moves every floating element but 0 to one of its neighbours: one unit in the last place up or down. An infinity or
+   the greatest number stays. */
+static void perturb(int k, unsigned long long stream) {
+  size_t i, count = variables[k].real ? variables[k].bytes / variables[k].real : 0;
+  for (i = 0; i < count; i++) {
+    int step = mixed(stream, i) & 1 ? 1 : -1;
+    if (variables[k].real == sizeof(float)) {
+      uint32_t *bits = (uint32_t *)variables[k].address + i, size = *bits & 0x7FFFFFFFu;
+      if (size && size < 0x7F7FFFFFu) *bits += (uint32_t)step;
+    } else {
+      uint64_t *bits = (uint64_t *)variables[k].address + i, size = *bits & 0x7FFFFFFFFFFFFFFFu;
+      if (size && size < 0x7FEFFFFFFFFFFFFFu) *bits += (uint64_t)(int64_t)step;
+    }
+  }
+}
+
+/* Both repeats of a pair get the same inputs. */
+static void perturb_inputs(void) {
+  int k, fresh = rounded % 2 == 0;
+  for (k = 0; k < variable_count; k++)
+    if (variables[k].address && variables[k].real && (variables[k].copy || (fresh && writable(k))))
+      perturb(k, mixed(CAPTURE_SEED + (unsigned long long)(rounded / 2), (unsigned long long)k));
 }
 
 /* Before every run but the first: puts the arrays back and says that the scalars need it too. */
@@ -135,7 +204,9 @@ int antune_capture_repeating(void) {
   int k;
   if (!active || runs == 0) return 0;
   for (k = 0; k < variable_count; k++)
-    if (variables[k].address) memcpy(variables[k].address, variables[k].copy, variables[k].bytes);
+    if (variables[k].address && variables[k].copy)
+      memcpy(variables[k].address, variables[k].copy, variables[k].bytes);
+  if (rounded >= 2) perturb_inputs();
   return 1;
 }
 
@@ -143,25 +214,33 @@ void antune_capture_value(int k, void *target) { memcpy(target, variables[k].cop
 
 void antune_capture_start(void) {
   if (!active) return;
+  if (rounded >= 0) fesetround(rounded % 2 ? ROUND_DOWN : ROUND_UP);
   started_ms = clock_ms();
   if (runs == 0) entered_ms = started_ms;
 }
 
 void antune_capture_stop(void) {
   elapsed_ms = clock_ms() - started_ms;
+  if (rounded >= 0) fesetround(FE_TONEAREST);
   runs++;
 }
 
-/* True after the first run: its results are the reference. */
-int antune_capture_first(void) { return active && runs == 1; }
+/* True after the first run, whose results are the reference, and after those with another rounding. */
+int antune_capture_wanted(void) { return active && (runs == 1 || rounded >= 0); }
 
-void antune_capture_result(int k, const void *copy) { dump("out", k, copy, variables[k].bytes); }
+static void dump_result(int k, const void *data) {
+  char direction[32] = "out";
+  if (rounded >= 0) snprintf(direction, sizeof direction, "%s%d", rounded % 2 ? "down" : "up", rounded / 2);
+  dump(direction, k, data, variables[k].bytes);
+}
+
+void antune_capture_result(int k, const void *copy) { dump_result(k, copy); }
 
 void antune_capture_results(void) {
   int k;
   for (k = 0; k < variable_count; k++)
-    if (variables[k].address) dump("out", k, variables[k].address, variables[k].bytes);
-  note("results");
+    if (variables[k].address && variables[k].copy) dump_result(k, variables[k].address);
+  note(rounded < 0 ? "results" : rounded % 2 ? "down %d" : "up %d", rounded / 2);
 }
 
 static void take_sample(void) {
@@ -177,27 +256,35 @@ static int another_run(void) {
   return total_ms < ENOUGH_MS;
 }
 
-/* True while another repeat is wanted; ends the process when enough is known. */
+/* True while a repeat with another rounding is wanted. A pair is begun only when there is time for both. */
+static int another_rounding(void) {
+  static double began_ms;
+  double now = clock_ms();
+  if (rounded < 0) began_ms = now;
+  if (++rounded % 2) return 1;
+  return rounded < 2 * CAPTURE_ROUNDED_PAIRS && now - began_ms + 2 * elapsed_ms < CAPTURE_ROUNDED_MS &&
+         now - entered_ms + 2.4 * elapsed_ms < CAPTURE_LIMIT_MS;
+}
+
+/* True while another repeat is wanted; ends the process when enough is known. Once "done" is written nothing that
+   follows can spoil the capture. */
 int antune_capture_more(void) {
   int i;
   if (!active) return 0;
-  if (runs > 1 || elapsed_ms > CAPTURE_BUDGET_MS) take_sample(); /* a very long first run needs no warm-up */
-  if (another_run()) return 1;
-  for (i = 0; i < samples; i++) note("time %.9g", sample_ms[i]);
-  note("done");
+  if (rounded < 0) {
+    if (runs > 1 || elapsed_ms > CAPTURE_BUDGET_MS) take_sample(); /* a very long first run needs no warm-up */
+    if (another_run()) return 1;
+    for (i = 0; i < samples; i++) note("time %.9g", sample_ms[i]);
+    note("done");
+  }
+  if (another_rounding()) return 1;
+  note("complete");
   _exit(0);
 }
 
 /* ---- data for a function that is called without its program ---- */
 
-/* A counter-based generator (splitmix64): the value depends on seed, name and position alone. */
-static unsigned long long mixed(unsigned long long stream, unsigned long long position) {
-  unsigned long long z = stream + (position + 1) * 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
+/* The values depend on seed, name and position alone. */
 static unsigned long long stream_of(const char *name) {
   unsigned long long hash = 0xCBF29CE484222325ULL ^ mixed(CAPTURE_SEED, 0);
   for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3ULL;

@@ -19,6 +19,7 @@ from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.parse import where
 from generator.frontend_c.source import ScopSource, Variable
 from generator.polyhedral.affine import (
+    DependsOnData,
     Iteration,
     NotAffine,
     Undefined,
@@ -199,7 +200,9 @@ class _Builder:
             inside = loop_domain(inner, start, test, step)
         except NotAffine as error:
             text = f"for ({header.iterator} = {to_c(header.start)}; {to_c(header.test)}; ...)"
-            raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
+            advice = "; let the loop run as far as it ever can and put the limit into an `if`"
+            raise InputError(f"the bounds of `{text}` are not affine: {error}"
+                             f"{advice if isinstance(error, DependsOnData) else ''}", where(node)) from None
         body = self.node(node.stmt, place.within(inside)) if not inside.domain.is_empty() else None
         return Loop(len(at.iterators), step, body) if body else None
 

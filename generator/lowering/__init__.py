@@ -2,9 +2,10 @@
 
 Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, fill in the
 statements), `staging.py` (shared copies), `barriers.py` (the rules of barriers), `host.py` (launches and host loops),
-`naming.py` (readable loop names), `shapes.py` (what a kernel offers to decide), `default.py` and `starts.py` (the default
-plan and others worth measuring first). `facts.py` describes lowered kernels by numbers: executions (`sampling.py`,
-`counting.py`), strides (`addresses.py`), copies and operations (`cooperative.py`, `operations.py`).
+`placement.py` (textures and constant memory), `naming.py` (readable loop names), `shapes.py` (what a kernel offers to
+decide), `default.py` and `starts.py` (the default plan and others worth measuring first). `facts.py` describes lowered
+kernels by numbers: executions (`sampling.py`, `counting.py`), strides (`addresses.py`), copies and operations
+(`cooperative.py`, `operations.py`).
 
 May import `generator.polyhedral`, `generator.emit` and the value types of `generator`.
 """

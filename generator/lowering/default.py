@@ -28,7 +28,7 @@ def _kernel(shape: KernelShape, target: Target) -> KernelPlan:
     tile = (TILE,) * len(shape.extents)
     shared = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE) <= target.local_bytes
     block = _fit(_BLOCKS[len(tile)], target)
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1)
+    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1)
 
 
 def _fit(block: tuple[int, ...], target: Target) -> tuple[int, ...]:

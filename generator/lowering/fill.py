@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, Select, Unary, children, map_children
 from generator.linear import simplify, substitute
-from generator.lowering.registers import Register
+from generator.lowering.registers import Register, exchanges
 from generator.lowering.staging import LocalArray, copies, into_local, origin
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
 from generator.plan import KernelPlan
@@ -123,10 +123,12 @@ class Filler:
     def _store(self, target: Load, op: str, value: Expr) -> Node:
         """An assignment, by atomic exchange where the Plan wants that for stores to global memory."""
         held = any(register.name == target.array for register in self.filling.registers.values())
-        if not self.filling.plan.exchange or held:
+        if held:
             return Assign(target, op, value)
-        whole = Binary(op, target, value) if op else value
-        return Atomic(target, "=", whole, self.filling.program.array(target.array).type)
+        kind = self.filling.program.array(target.array).type
+        if not exchanges(self.filling.plan, kind):
+            return Assign(target, op, value)
+        return Atomic(target, "=", Binary(op, target, value) if op else value, kind)
 
     def _corners(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[str, tuple[LocalArray, tuple[Expr, ...]]]:
         """The shared copies that statement `name` reads, with the origins of their boxes."""

@@ -14,7 +14,7 @@ from generator.polyhedral.ast import LoopName, box_context, generate
 from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.kernels import KernelPart, schedule_kernels
 from generator.polyhedral.members import coordinate, images, union_of
-from generator.polyhedral.tree import Band, Launch, Sequence, Tree
+from generator.polyhedral.tree import Band, Launch, Sequence, Tree, launches_of
 from generator.program import Program
 from generator.variant import HostBranch, HostLoop, HostOp
 from generator.variant import Launch as LaunchOp
@@ -46,7 +46,7 @@ def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[A
         case Launch():
             return tree
         case Band():
-            below = _kernels(tree)
+            below = launches_of(tree)
             members = []
             for offset in range(len(tree.members)):
                 parts = [coordinate(f"K{n}", len(kernels[n].prefix), depth + offset) for n in below]
@@ -57,20 +57,8 @@ def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[A
             child = _over_launches(tree.child, kernels, launches, depth + len(members))
             return Band(tuple(members), tree.coincident, tree.permutable, child, tree.notes)
         case Sequence(children=children):
-            filters = tuple(union_of([launches[n] for n in _kernels(c)]) for c in children)
+            filters = tuple(union_of([launches[n] for n in launches_of(c)]) for c in children)
             return Sequence(filters, tuple(_over_launches(c, kernels, launches, depth) for c in children))
-        case _:
-            raise AssertionError("a host tree holds bands, sequences and launches")
-
-
-def _kernels(tree: Tree) -> list[int]:
-    match tree:
-        case Launch(number):
-            return [number]
-        case Band(child=child):
-            return _kernels(child)
-        case Sequence(children=children):
-            return [n for c in children for n in _kernels(c)]
         case _:
             raise AssertionError("a host tree holds bands, sequences and launches")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from generator.arithmetic import FLOATING, c_type
+from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Load, children
 from generator.lowering.fill import Updates
 from generator.lowering.naming import fresh_name
@@ -17,7 +19,7 @@ from generator.polyhedral.legality import indices
 from generator.polyhedral.mapping import MappedKernel
 from generator.polyhedral.placement import locate
 from generator.polyhedral.reductions import update_of
-from generator.program import Program
+from generator.program import ELEMENT_BYTES, Assignment, Program
 
 MAX_REGISTERS = 64
 """Elements of one array that a thread keeps because the Plan wants registers."""
@@ -61,6 +63,7 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
     relaxed = [name for name in part.statements if name in threads.reductions]
     shares = {name: sharing(program, name, part, *where) for name in relaxed}
     together = {name: how for name, how in shares.items() if how != "thread"}
+    _check_atomics(program, together)
     registers = []
     for kept in keepable(program, part) if allowed and (plan.registers or together) else ():
         wanted = _wanted(kept, plan, together)
@@ -70,10 +73,19 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
     updates = {}
     for name in together:
         statement = program.statement(name)
-        update = update_of(statement)
+        update = update_of(program, statement)
         assert update is not None, "only reductions are relaxed"
         updates[name] = Updates(update, by_array.get(statement.body.target.array))
     return KeptArrays(tuple(registers), updates)
+
+
+def _check_atomics(program: Program, together: Iterable[str]) -> None:
+    """Raise IllegalPlan if one of these statements would have to update elements that are too small for it."""
+    for name in together:
+        array = program.array(program.statement(name).body.target.array)
+        if ELEMENT_BYTES[array.type] < 4:
+            raise IllegalPlan(f"{name} would update elements of `{array.name}` from several threads, but devices have "
+                              f"no atomic updates of {array.type}")
 
 
 def _wanted(kept: Kept, plan: KernelPlan, together: Mapping[str, Sharing]) -> Sharing | None:
@@ -96,7 +108,7 @@ def _register(program: Program, threads: Threads, kept: Kept, shared: Sharing, t
     where = locate(kept, threads.part, plan, threads.prefix, numbered, every_thread)
     update = update_of(program, program.statement(kept.statements[0])) if shared != "thread" else None
     by_statement = {s: tuple(threads.loops[s][d] for d, _ in points) for s in kept.statements}
-    loaded = any(access.kind == "read" and access.array == kept.array
+    loaded = any(access.kind != "write" and access.array == kept.array  # what may be written may stay as it is
                  for s in kept.statements for access in program.statement(s).accesses)
     return Register(name, kept.array, program.array(kept.array).type, kept, points, by_statement, names, where.element,
                     where.exists, shared, update.operator if update else None, loaded)
@@ -111,20 +123,21 @@ def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool
     statements = [program.statement(name) for name in part.statements]
     return (bool(kept.registers)
             and all(s.body.guard is None and s.body.target.array in kept.by_array for s in statements)
-            and not any(_risky(program, s.body.value) for s in statements))
+            and not any(_risky(_computed(s.body), {a.name: a.type for a in program.arrays}) for s in statements))
 
 
-def _risky(program: Program, expr: Expr) -> bool:
+def _computed(body: Assignment) -> Expr:
+    """The whole right-hand side: `e` of `x = e`, `x / e` of `x /= e`."""
+    return Binary(body.op, body.target, body.value) if body.op else body.value
+
+
+def _risky(expr: Expr, types: Mapping[str, str]) -> bool:
     match expr:
-        case Load(_, index):
-            return any(isinstance(inner, Load) for i in index for inner in _parts(i))
-        case Binary("%", _, _):
+        case Load(_, index) if any(isinstance(inner, Load) for i in index for inner in _parts(i)):
             return True
-        case Binary("/", left, right):
-            loads = [part for part in (*_parts(left), *_parts(right)) if isinstance(part, Load)]
-            if not any(program.array(load.array).type in ("float", "double") for load in loads):
-                return True
-    return any(_risky(program, child) for child in children(expr))
+        case Binary("/" | "%", _, _) if c_type(expr, types) not in FLOATING:
+            return True
+    return any(_risky(child, types) for child in children(expr))
 
 
 def _parts(expr: Expr) -> Iterator[Expr]:

@@ -95,7 +95,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     names = _loop_names(program, part, mapped, frame.prefix)
     several = [d for d, (t, b) in enumerate(zip(plan.tile, plan.block, strict=True)) if t > b]
     loops = point_loops(mapped.tree, part.domain, names, several)
-    taken = {array.name for array in program.arrays} | {n.name for n in names}
+    taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
     filled = unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None

@@ -106,11 +106,16 @@ def extreme(kind: str, greatest: bool) -> Expr:
     return Int(2 ** (bits - 1) - 1) if greatest else Binary("-", Int(-(2 ** (bits - 1)) + 1), Int(1))
 
 
+def exchanges(plan: KernelPlan, kind: str) -> bool:
+    """Whether elements of this type are stored by atomic exchange: devices have none for small ones."""
+    return plan.exchange and ELEMENT_BYTES[kind] >= 4
+
+
 def closing(register: Register, plan: KernelPlan, scratch: Scratch | None) -> Iterator[Node]:
     """What brings the values back to global memory after the loops."""
     if register.sharing == "thread":
         store: Node = Assign(register.target, "", register.here)
-        if plan.exchange:
+        if exchanges(plan, register.type):
             store = Atomic(register.target, "=", register.here, register.type)
         yield from _over_points(register, _guarded(register.exists, store))
         return

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
+from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.tree import Sequence, launches_of
 from generator.program import Program
 from generator.target import Target
 
@@ -52,10 +54,19 @@ def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
     shared = style.blocked and fits
     inside = style.inside and shape.sequential and tile != block
     registers = style.blocked and shape.sequential and bool(shape.kept)
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared else 1, 1, inside,
+    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, 1, inside,
                       registers=registers)
 
 
 def _cover(extent: int) -> int:
     """The least power of two that is at least `extent`."""
     return 1 << max(0, extent - 1).bit_length()
+
+
+def default_partition(program: Program) -> Partition:
+    """The statements that isl's scheduler brings together by default, in its order; raises IllegalPlan if it gives up."""
+    scheduled = schedule_kernels(program, ScheduleChoice())
+    kernels = [part.statements for part in scheduled.kernels]
+    parts = scheduled.host.children if isinstance(scheduled.host, Sequence) else (scheduled.host,)
+    groups = (tuple(sorted(name for number in launches_of(part) for name in kernels[number])) for part in parts)
+    return Partition(tuple(Group(statements) for statements in groups))

@@ -8,7 +8,7 @@ threads update the same element, each thread starts from the neutral element and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -28,13 +28,15 @@ class Kept:
     """An array that may be kept in registers.
 
     `owned` are the parallel dimensions that its subscripts depend on. `element` is the isl Map from the values of the
-    kernel's prefix and its owned dimensions to the element; `statements` access the array.
+    kernel's prefix and its owned dimensions to the element; `statements` access the array, and `accessing` are their
+    instances that do (not all do where a condition chooses what is read).
     """
 
     array: str
     statements: tuple[str, ...]
     owned: tuple[int, ...]
     element: Any
+    accessing: Any
 
 
 def keepable(program: Program, part: KernelPart) -> tuple[Kept, ...]:
@@ -46,16 +48,19 @@ def keepable(program: Program, part: KernelPart) -> tuple[Kept, ...]:
 def _kept(program: Program, part: KernelPart, array: str) -> Kept | None:
     outer = (*part.prefix, *(d.member for d in part.parallel))
     statements = []
-    by_loops = None
+    by_loops, accessing = None, isl.UnionSet("{ }")
     for name in part.statements:
         accesses = [a for a in program.statement(name).accesses if a.array == array]
         if not accesses:
             continue
         statements.append(name)
         for access in accesses:
-            element = _element(access.relation, outer, part)
-            if element is None:
+            relation = isl.Map(access.relation)
+            relation = relation.intersect_domain(part.domain.extract_set(relation.domain().get_space()))
+            if relation.is_empty():
                 continue
+            accessing = accessing.union(isl.UnionSet.from_set(relation.domain()))
+            element = _element(relation, outer)
             by_loops = element if by_loops is None else by_loops.union(element)
     if by_loops is None or not by_loops.is_single_valued():
         return None
@@ -66,18 +71,13 @@ def _kept(program: Program, part: KernelPart, array: str) -> Kept | None:
         by_loops = by_loops.project_out(isl.dim_type.in_, position, 1)
     if not (by_loops.is_single_valued() and _apart(by_loops, len(part.prefix))):
         return None
-    return Kept(array, tuple(statements), owned, by_loops)
+    return Kept(array, tuple(statements), owned, by_loops, accessing)
 
 
-def _element(relation: str, outer: tuple[Any, ...], part: KernelPart) -> Any:
-    """The isl Map from values of the outer loops to the elements accessed there; None for no access."""
-    accessed = isl.Map(relation)
-    domain = part.domain.extract_set(accessed.domain().get_space())
-    accessed = accessed.intersect_domain(domain)
-    if accessed.is_empty():
-        return None
-    times = values_at([m.intersect_domain(isl.UnionSet.from_set(domain)) for m in outer],
-                      isl.UnionSet.from_set(domain))
+def _element(accessed: Any, outer: tuple[Any, ...]) -> Any:
+    """The isl Map from values of the outer loops to the elements accessed there."""
+    domain = isl.UnionSet.from_set(accessed.domain())
+    times = values_at([m.intersect_domain(domain) for m in outer], domain)
     return isl.Map.from_union_map(times.reverse().apply_range(isl.UnionMap.from_map(accessed)))
 
 
@@ -112,17 +112,7 @@ def _same(pairs: Any, members: Sequence[Any]) -> Any:
     return pairs
 
 
-def places(kept: Kept, part: KernelPart, members: Sequence[Any]) -> Any:
+def places(kept: Kept, members: Sequence[Any]) -> Any:
     """The isl Set of values of `members` at which some instance accesses the kept array."""
-    domain = isl.UnionSet("{ }")
-    for one in _accessing(kept, part):
-        domain = domain.union(isl.UnionSet.from_set(one))
+    domain = kept.accessing
     return isl.Set.from_union_set(values_at([m.intersect_domain(domain) for m in members], domain).range()).coalesce()
-
-
-def _accessing(kept: Kept, part: KernelPart) -> Iterator[Any]:
-    listed = part.domain.get_set_list()
-    for index in range(listed.n_set()):
-        one = listed.get_at(index)
-        if one.get_tuple_name() in kept.statements:
-            yield one

@@ -22,6 +22,10 @@ class NotAffine(Exception):
     """The expression is no affine function of iterators; the message says why."""
 
 
+class DependsOnData(NotAffine):
+    """The expression loads an element of an array or a scalar."""
+
+
 class Undefined(NotAffine):
     """The expression has no value at all."""
 
@@ -87,7 +91,7 @@ def affine(expr: Expr, at: Iteration) -> Any:
             no = isl.Set.universe(at.domain.space).subtract(yes)
             return affine(then, at).intersect_domain(yes).union_add(affine(otherwise, at).intersect_domain(no))
         case Load(array):
-            raise NotAffine(f"it depends on the data in `{array}`")
+            raise DependsOnData(f"it depends on the data in `{array}`")
         case _:
             raise NotAffine("only + - * / % by constants and ?: of iterators and parameters are affine")
 

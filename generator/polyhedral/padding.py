@@ -14,8 +14,10 @@ from typing import Any
 
 import islpy as isl
 
+from generator.expr import Expr, Load, children
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept
+from generator.polyhedral.affine import Iteration, NotAffine, relation
 from generator.polyhedral.coverage import values_at
 from generator.polyhedral.kernels import Dimension, KernelPart
 from generator.polyhedral.members import union_of, value_range
@@ -157,21 +159,31 @@ def _tree(tree: Tree, domain: Any, domains: Mapping[str, Any]) -> Tree:
 
 
 def _statement(statement: Statement, domain: Any) -> Statement:
+    """`statement` on a larger domain. Its relations come from its subscripts: the old ones say nothing of new instances.
+
+    Raises:
+        _Irregular: a subscript is not affine.
+    """
+    body, at = statement.body, Iteration(statement.iterators, domain.reset_tuple_id())
+    subscripts = {load.access: load.index for expr in (body.target, body.value) for load in _loads(expr)}
+    if body.op:
+        subscripts[body.target.access - 1] = body.target.index
     accesses = []
-    for access in statement.accesses:
-        relation = isl.Map(access.relation)
-        if not relation.is_single_valued():
-            raise _Irregular
-        index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation)).gist(relation.domain())
-        whole = isl.Map.from_domain(domain)
-        for d in range(relation.dim(isl.dim_type.out)):
-            if not index.get_pw_aff(d).isa_aff():
-                raise _Irregular
-            row = isl.PwAff.from_aff(index.get_pw_aff(d).as_aff())
-            whole = whole.flat_range_product(isl.Map.from_pw_aff(row.intersect_domain(domain)))
-        named = whole.set_tuple_name(isl.dim_type.out, access.array)
-        accesses.append(replace(access, relation=str(named)))
+    for number, access in enumerate(statement.accesses):
+        index = subscripts[number]
+        try:
+            accesses.append(replace(access, relation=relation(at, statement.name, access.array, index,
+                                                              (None,) * len(index)).text))
+        except NotAffine:
+            raise _Irregular from None
     return replace(statement, domain=str(domain), accesses=tuple(accesses))
+
+
+def _loads(expr: Expr) -> Iterator[Load]:
+    if isinstance(expr, Load):
+        yield expr
+    for child in children(expr):
+        yield from _loads(child)
 
 
 def _outside(program: Program, statement: Statement) -> Iterator[tuple[tuple[bool, bool], ...]]:

@@ -31,7 +31,10 @@ Path = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A strongly connected component: its statements (sorted), and how many parallel loops it has outermost."""
+    """A strongly connected component: its statements (sorted), and how many parallel loops it has outermost.
+
+    `parallel` is known at the outermost level only, where it decides what may be put together; 0 elsewhere.
+    """
 
     statements: tuple[str, ...]
     parallel: int
@@ -265,7 +268,8 @@ def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     groups = _components(names, edges)
     number = {name: k for k, group in enumerate(groups) for name in group}
     before = frozenset((number[a], number[b]) for a, b in edges if number[a] != number[b])
-    return Level(tuple(Component(group, _parallel(program, reductions, path, group)) for group in groups), before)
+    return Level(tuple(Component(group, 0 if path else _parallel(program, reductions, path, group)) for group in groups),
+                 before)
 
 
 def _parallel(program: Program, reductions: tuple[str, ...], path: Path, statements: tuple[str, ...]) -> int:

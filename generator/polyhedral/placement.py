@@ -42,7 +42,7 @@ def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str]
     hosts = [value_range(member.intersect_domain(part.domain)) for member in part.prefix]
     bounds = [(name, *ends) for name, ends in zip(prefix, hosts, strict=True)]
     bounds += [(name, 0, count - 1) for name, count in zip(names[len(prefix):], _counts(sizes, threads, points), strict=True)]
-    where = places(kept, part, members)
+    where = places(kept, members)
     for position, name in enumerate(names):
         where = where.set_dim_name(isl.dim_type.set, position, name)
     numbers = _members_of(kept, plan, part, list(prefix), dict(points))

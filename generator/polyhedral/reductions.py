@@ -7,20 +7,34 @@ writes is a reduction: the dependences between its own updates are the only thin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import islpy as isl
 
-from generator.expr import Binary, Call, Expr, Load, Select, Unary, children, map_children
-from generator.polyhedral.model import Model, maps, model
+from generator.arithmetic import FLOATING, c_type, common_type
+from generator.expr import Binary, Call, Cast, Expr, Load, Select, Unary, children, map_children
+from generator.polyhedral.model import maps, model
 from generator.program import ELEMENT_BYTES, Program, Statement
 
 Operator: TypeAlias = Literal["+", "*", "min", "max"]
 
-_MINIMA = {"fmin": "min", "fminf": "min", "fmax": "max", "fmaxf": "max", "min": "min", "max": "max"}
+# Functions with the types of elements that they do not round.
+_MINIMA: dict[str, tuple[Operator, tuple[str, ...]]] = {
+    "fmin": ("min", ("float", "double")), "fminf": ("min", ("float",)),
+    "fmax": ("max", ("float", "double")), "fmaxf": ("max", ("float",))}
+
+_COMPOUND: dict[str, tuple[Operator, bool]] = {"+": ("+", False), "-": ("+", True), "*": ("*", False)}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An operand of an update, `negative` for one that is subtracted."""
+
+    expr: Expr
+    negative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,63 +46,82 @@ class Update:
     read: int
 
 
-def update_of(statement: Statement) -> Update | None:
+def update_of(program: Program, statement: Statement) -> Update | None:
     """`statement` as an update of its target; None when it has no such form.
 
     `x += e`, `x = e + x - g`, `x -= e` are sums, `x *= e` a product, `x = fmin(x, e)` and `x = x < e ? x : e` minima.
+    The contribution is computed in the type of the target: `-e` and `e - g` of unsigned numbers would not be what is
+    added to a `long` or a `double`. An integer that takes up real numbers is cut off after every update: no reduction.
     """
     body = statement.body
     if body.guard is not None:
         return None
     target, value = body.target, body.value
-    if body.op:
-        found = {"+": ("+", value), "-": ("+", Unary("-", value)), "*": ("*", value)}.get(body.op)
-        return Update(found[0], found[1], target.access - 1) if found else None  # type: ignore[arg-type]
-    for operator, parts in _readings(value):
-        own = [p for p in parts if isinstance(p, Load) and (p.array, p.index) == (target.array, target.index)]
-        if len(own) == 1:
-            rest = [p for p in parts if p is not own[0]]
-            return Update(operator, _joined(operator, rest), own[0].access)
+    types = {array.name: array.type for array in program.arrays}
+    if body.op in _COMPOUND:
+        operator, negative = _COMPOUND[body.op]
+        return _update(operator, [Part(value, negative)], target.access - 1, types[target.array], types)
+    for operator, parts in _readings(value, target, types[target.array]) if not body.op else ():
+        own = [p.expr for p in parts if _same(p.expr, target) and not p.negative]
+        if len(own) == 1 and isinstance(own[0], Load):
+            rest = [p for p in parts if p.expr is not own[0]]
+            return _update(operator, rest, own[0].access, types[target.array], types)
     return None
 
 
-def _readings(value: Expr) -> Iterator[tuple[Operator, list[Expr]]]:
-    """The operator at the top of `value` with its operands, flattened."""
+def _update(operator: Operator, parts: list[Part], read: int, kind: str, types: Mapping[str, str]) -> Update | None:
+    """The update of an element of type `kind` by `parts`; None where its result depends on the order of updates."""
+    result: Expr | None = None
+    for part in parts:
+        given = c_type(part.expr, types)
+        if given in FLOATING and kind not in FLOATING:
+            return None
+        if operator in ("min", "max") and kind not in FLOATING and kind not in (given, common_type(kind, given)):
+            return None  # compared as another type than it is stored
+        value = part.expr if given in FLOATING or given == kind else Cast(kind, part.expr)
+        if result is None:
+            result = Unary("-", value) if part.negative else value
+        else:
+            result = Binary("-" if part.negative else operator, result, value)
+    return None if result is None else Update(operator, result, read)
+
+
+def _readings(value: Expr, target: Load, kind: str) -> Iterator[tuple[Operator, list[Part]]]:
+    """The operator at the top of `value` with its operands: those of the operators down to `target`, of type `kind`."""
     match value:
         case Binary("+" | "-", _, _):
-            yield "+", _terms(value)
+            yield "+", _terms(value, target)
         case Binary("*", _, _):
-            yield "*", _factors(value)
-        case Call(function, (left, right)) if function in _MINIMA:
-            yield _MINIMA[function], [left, right]  # type: ignore[misc]
+            yield "*", _factors(value, target)
+        case Call(function, (left, right)) if kind in _MINIMA.get(function, ("", ()))[1]:
+            yield _MINIMA[function][0], [Part(left), Part(right)]
         case Select(Binary("<" | "<=" | ">" | ">=" as op, a, b), then, otherwise):
             if {_bare(a), _bare(b)} == {_bare(then), _bare(otherwise)} and _bare(a) != _bare(b):
                 smaller = (op in ("<", "<=")) == (_bare(then) == _bare(a))
-                yield ("min" if smaller else "max"), [then, otherwise]
+                yield ("min" if smaller else "max"), [Part(then), Part(otherwise)]
 
 
-def _terms(value: Expr) -> list[Expr]:
-    match value:
-        case Binary("+", left, right):
-            return [*_terms(left), *_terms(right)]
-        case Binary("-", left, right):
-            return [*_terms(left), Unary("-", right)]
-        case _:
-            return [value]
+def _terms(value: Expr, target: Load) -> list[Part]:
+    """`a - b + target` -> `a - b`, `target`: a sum without it may be of a type that wraps around."""
+    if isinstance(value, Binary) and value.op in ("+", "-") and _holds(value, target):
+        if value.op == "-":
+            return [*_terms(value.left, target), Part(value.right, True)]
+        return [*_terms(value.left, target), *_terms(value.right, target)]
+    return [Part(value)]
 
 
-def _factors(value: Expr) -> list[Expr]:
-    if isinstance(value, Binary) and value.op == "*":
-        return [*_factors(value.left), *_factors(value.right)]
-    return [value]
+def _factors(value: Expr, target: Load) -> list[Part]:
+    if isinstance(value, Binary) and value.op == "*" and _holds(value, target):
+        return [*_factors(value.left, target), *_factors(value.right, target)]
+    return [Part(value)]
 
 
-def _joined(operator: Operator, parts: list[Expr]) -> Expr:
-    result = parts[0]
-    for part in parts[1:]:
-        result = (Binary("-", result, part.operand) if isinstance(part, Unary) and part.op == "-"
-                  else Binary(operator, result, part))
-    return result
+def _holds(expr: Expr, target: Load) -> bool:
+    return _same(expr, target) or any(_holds(child, target) for child in children(expr))
+
+
+def _same(expr: Expr, target: Load) -> bool:
+    return isinstance(expr, Load) and (expr.array, expr.index) == (target.array, target.index)
 
 
 def _bare(expr: Expr) -> Expr:
@@ -100,7 +133,7 @@ def _bare(expr: Expr) -> Expr:
 @lru_cache(maxsize=16)
 def reducible(program: Program) -> tuple[str, ...]:
     """Names of the statements that update an element more than once and may do so in any order, sorted."""
-    return tuple(sorted(s.name for s in program.statements if _is_reduction(s, model(program))))
+    return tuple(sorted(s.name for s in program.statements if _is_reduction(program, s)))
 
 
 def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]:
@@ -112,11 +145,11 @@ def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]
     return tuple(name for name in reducible(program) if offered(name))
 
 
-def _is_reduction(statement: Statement, facts: Model) -> bool:
-    update = update_of(statement)
+def _is_reduction(program: Program, statement: Statement) -> bool:
+    update = update_of(program, statement)
     if update is None or any(load.array == statement.body.target.array for load in _loads(update.contribution)):
         return False  # it would see what a part of the updates makes
-    own = _between(facts.dependences, statement.name, statement.name)
+    own = _between(model(program).dependences, statement.name, statement.name)
     if own is None:
         return False
     writes = isl.Map(statement.accesses[statement.body.target.access].relation)

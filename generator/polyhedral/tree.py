@@ -136,3 +136,16 @@ def coincident_first(band: Band) -> Band:
         return band
     order = sorted(range(len(band.members)), key=lambda i: not band.coincident[i])
     return Band(tuple(band.members[i] for i in order), tuple(band.coincident[i] for i in order), True, band.child)
+
+
+def launches_of(tree: Tree) -> list[int]:
+    """The kernels that a host tree launches, in order."""
+    match tree:
+        case Launch(number):
+            return [number]
+        case Band(child=child):
+            return launches_of(child)
+        case Sequence(children=children):
+            return [n for c in children for n in launches_of(c)]
+        case _:
+            raise AssertionError("a host tree holds bands, sequences and launches")

@@ -1,0 +1,47 @@
+"""The C types of expressions (C11 6.3.1.1 and 6.3.1.8, with a 32-bit int and a 64-bit long)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+
+FLOATING = frozenset(["float", "double"])
+_RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
+_LOGICAL = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
+_INT_MAX = 2**31 - 1
+
+
+def c_type(expr: Expr, types: Mapping[str, str]) -> str:
+    """The type of `expr`; `types` are those of arrays. A single element keeps its own, e.g. `char`."""
+    match expr:
+        case Int(value):
+            return "int" if -_INT_MAX - 1 <= value <= _INT_MAX else "long"
+        case Real(text):
+            return "float" if text[-1] in "fF" else "double"
+        case Name():
+            return "int"
+        case Load(array, _, _):
+            return types[array]
+        case Cast(kind, _):
+            return kind
+        case Call("abs" | "labs" as function, _):
+            return "int" if function == "abs" else "long"
+        case Call(function, _):
+            return "float" if function.endswith("f") and function != "erf" else "double"
+        case Unary(op, operand):
+            return "int" if op == "!" else common_type(c_type(operand, types))
+        case Binary(op, left, right):
+            if op in _LOGICAL:
+                return "int"
+            return common_type(c_type(left, types), *(() if op in ("<<", ">>") else (c_type(right, types),)))
+        case Select(_, then, otherwise):
+            return common_type(c_type(then, types), c_type(otherwise, types))
+        case _:
+            assert_never(expr)
+
+
+def common_type(*types: str) -> str:
+    """The type in which C computes with operands of these types."""
+    return max(("int", *(kind for kind in types if kind in _RANK)), key=_RANK.index)

@@ -1,0 +1,148 @@
+"""Rounding errors: by how much two right results of one program may differ.
+
+The usual difference goes with the length of the sums (`relative_tolerance`). A program can also be ill-conditioned:
+its rounding errors grow until they decide digits, or everything, of some results (the last columns of a
+Gram-Schmidt process on dependent vectors are what the rounding left of zero). No other program, not even the same
+one from another compiler, gives those results again. `rounding_tolerance` finds such elements from runs of the
+original with all arithmetic rounded up and with all of it rounded down.
+
+What the runs say, element by element (p numbers the pairs of runs; from p = 1 on the inputs were changed by one unit
+in the last place, which gives other rounding errors):
+
+    middle[p] = |(up[p] + down[p]) / 2 - result|    drift = max(|up[0] - result|, |down[0] - result|)
+
+`drift` is an upper bound that is much too large for a long sum: errors that all have one sign add up to n units,
+where those of other programs add up to sqrt(n). This part has opposite signs in the two runs, so that `middle` is
+without it: as long as errors add up linearly, it is half a unit of every rounding with a random sign, a sample of
+what another order of the operations does. But `middle` of changed inputs can be large without any rounding error (a
+test `x == 1`, a singular matrix of integers), hence it counts up to a multiple of `drift` only: where `drift` is 0
+the arithmetic is exact.
+
+This is random rounding (D. S. Parker, Monte Carlo Arithmetic, 1997; J. Vignes, Math. Comput. Simul. 35, 1993) with
+as few runs as possible and the processor's own rounding modes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+
+SAFETY = 32.0
+# One rounding step by C type. A double's is taken larger than 2^-52: a wrong variant is off by far more than the eleven
+# digits that remain.
+UNIT = {"float": 2.0**-23, "double": 2.0**-43}
+MOST_RELATIVE = 0.01
+PEERS = 16.0
+# A sample of two random numbers can be small by accident: it is taken from a neighbourhood, and multiplied by this.
+ROUNDING_SAFETY = 16.0
+MOST_DRIFTS = 16.0
+# Distance to the farthest neighbour along each dimension, by their number: 17, 25 and 27 elements.
+RADIUS = {1: 8, 2: 2}
+NEARLY_ALL = 0.99
+
+
+def relative_tolerance(type_name: str, length: int) -> float:
+    """The relative tolerance for elements of a C type after chains of `length` updates; 0 for integers.
+
+    The rounding error of adding n terms grows like sqrt(n) units in the last place when the single errors are
+    independent (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 4.5).
+    """
+    return min(SAFETY * UNIT.get(type_name, 0.0) * math.sqrt(max(length, 1)), MOST_RELATIVE)
+
+
+def scale(values: NDArray[Any]) -> NDArray[np.float64]:
+    """What relative differences refer to: each value's size plus that of a usual element.
+
+    Elements that cancel to almost 0 are thus judged by their peers: by the root mean square of the finite values,
+    but at most PEERS times the median of those that are not 0. A few huge elements must not hide errors in all others.
+    """
+    numbers = np.abs(values.astype(np.float64))
+    sizes = numbers[np.isfinite(numbers) & (numbers != 0)]
+    if not sizes.size:
+        return numbers
+    largest = float(np.max(sizes))
+    rms = largest * math.sqrt(float(np.sum(np.square(sizes / largest))) / numbers.size)
+    result: NDArray[np.float64] = numbers + min(rms, PEERS * float(np.median(sizes)))
+    return result
+
+
+def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair]) -> NDArray[np.float64] | None:
+    """The absolute differences from `result` that rounding errors explain; None when the usual ones cover them all.
+
+    `pairs` are the results (up, down) of the runs; without any nothing is known: None. The tolerance is infinite
+    where a run with another rounding gives NaN or an infinity and `result` is a number, or the other way round.
+    Integers that depend on no rounding get 0.
+    """
+    if not pairs:
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        drift = np.maximum(*(_distance(result, run) for run in pairs[0]))
+        if type_name in UNIT:
+            middle = np.maximum.reduce([_distance(result, _mean(*pair)) for pair in pairs])
+            noise = np.minimum(_spread(middle), MOST_DRIFTS * _spread(drift))
+        else:  # a step, not a sum of small errors: the mean and the neighbours say nothing
+            noise = drift
+        size, tolerance = scale(result), ROUNDING_SAFETY * noise
+        # Without a right digit, errors do not add up any more: they are quotients of random numbers, with long tails.
+        tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
+        return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None
+
+
+def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where the tolerance is so wide that an error of MOST_RELATIVE can pass."""
+    with np.errstate(invalid="ignore"):
+        wide: NDArray[np.bool_] = tolerance > MOST_RELATIVE * scale(result)
+    return wide
+
+
+def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, NDArray[Any]]) -> str | None:
+    """What a user must know of results that rounding errors decide; None when there are none."""
+    wide = {name: undetermined(results[name], tolerance) for name, tolerance in tolerances.items()}
+    listed = [f"{_share(mask)} of {name}" for name, mask in wide.items() if mask.any()]
+    if not listed:
+        return None
+    unchecked = any(np.isinf(tolerance).any() for tolerance in tolerances.values())
+    note = (f"rounding errors decide {', '.join(listed)}: the original program itself gives other values there when "
+            "its arithmetic rounds differently. These elements may differ by as much as that, but must be finite")
+    if unchecked:
+        note += "; those that rounding makes infinite or NaN are not checked"
+    decided, size = sum(int(mask.sum()) for mask in wide.values()), sum(value.size for value in results.values())
+    if decided > NEARLY_ALL * size:
+        note += "; hardly anything is left by which a wrong variant could be found: use other input data, or double"
+    return note
+
+
+def _share(mask: NDArray[np.bool_]) -> str:
+    share = float(np.mean(mask))
+    return "all" if share == 1 else "less than 1 %" if share < 0.01 else f"{min(100 * share, 99):.0f} %"
+
+
+def _distance(result: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+    """|other - result|; infinite where only one of them is a finite number, or they are different infinities."""
+    one, two = result.astype(np.float64), other.astype(np.float64)
+    same = (one == two) | (np.isnan(one) & np.isnan(two))
+    finite = np.isfinite(one) & np.isfinite(two)
+    distance: NDArray[np.float64] = np.where(same, 0.0, np.where(finite, np.abs(two - one), np.inf))
+    return distance
+
+
+def _mean(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:
+    return 0.5 * one.astype(np.float64) + 0.5 * two.astype(np.float64)
+
+
+def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The greatest value of each element's neighbourhood; an infinity stays where it is and spreads nowhere."""
+    greatest = np.where(np.isinf(values), 0.0, values)
+    for axis in range(values.ndim):
+        line = np.moveaxis(greatest, axis, 0)
+        source = line.copy()
+        for step in range(1, min(RADIUS.get(values.ndim, 1), len(line) - 1) + 1):
+            np.maximum(line[step:], source[:-step], out=line[step:])
+            np.maximum(line[:-step], source[step:], out=line[:-step])
+    return np.where(np.isinf(values), np.inf, greatest)

@@ -1,0 +1,242 @@
+"""Random small SCoPs full of updates: sums, products and minima of all types, in loops of all directions and shapes.
+
+Subscripts go up and down, with offsets and strides; arrays are often exactly as large as the accesses need. Values stay
+small enough for exact integers and for the tolerance of floating-point comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from generator.errors import IllegalPlan
+from generator.lowering.assemble import lower
+from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.shapes import kernel_shapes
+from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.partition import Path, level
+from generator.polyhedral.reductions import reducible
+from generator.program import ELEMENT_BYTES, Program
+from generator.target import Target
+from tests.support_interpreter import Device, Memory, run_original
+from tests.support_programs import program_of
+
+TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 32, True, True)
+KINDS = ("double", "double", "float", "int", "int", "unsigned int", "long", "unsigned long", "char", "unsigned char",
+         "short")
+DIMENSIONS = {"A": 2, "B": 2, "x": 1, "y": 1, "u": 1, "s": 0}
+LOOPS = {
+    "i": ("i = 0; i < 6; i++", "i = 1; i < 8; i++", "i = 7; i >= 2; i--", "i = 1; i <= 10; i += 3", "i = 9; i > 0; i -= 2"),
+    "j": ("j = 0; j < 5; j++", "j = 0; j < 7; j++", "j = i; j < 9; j++", "j = 0; j <= i; j++", "j = 6; j > 0; j--",
+          "j = i; j >= 0; j--", "j = 2; j < 9; j += 2"),
+    "k": ("k = 0; k < 4; k++", "k = j; k < 6; k++", "k = 5; k >= 1; k--", "k = i; k < i + 3; k++", "k = 0; k < 2; k++")}
+MOST = 3  # statements
+
+
+@dataclass(slots=True)
+class Scop:
+    """A SCoP under construction; `low` and `high` hold the range of each array's subscripts."""
+
+    rng: np.random.Generator
+    types: dict[str, str]
+    lines: list[str] = field(default_factory=list)
+    loops: list[tuple[str, str]] = field(default_factory=list)
+    low: dict[tuple[str, int], int] = field(default_factory=dict)
+    high: dict[tuple[str, int], int] = field(default_factory=dict)
+    statements: int = 0
+
+    def pick(self, *options: str) -> str:
+        """One of `options`."""
+        return options[int(self.rng.integers(len(options)))]
+
+    def chance(self, one_in: int) -> bool:
+        """True once in so many times."""
+        return bool(self.rng.integers(one_in) == 0)
+
+    @property
+    def iterators(self) -> str:
+        """Those of the loops around."""
+        return "".join(iterator for iterator, _ in self.loops)
+
+    def subscript(self, among: str) -> str:
+        """An affine subscript, not yet shifted to where it begins at 0."""
+        if not among:
+            return "1"
+        first, second = self.pick(*among), self.pick(*among)
+        return self.pick(first, first, first, f"{first} + 1", f"-{first}", f"2 * {first}", f"{first} + {second}",
+                         f"{first} - {second}", f"{first} / 2", f"{first} % 3", "2")
+
+    def element(self, array: str, among: str, condition: str = "1") -> str:
+        """An element of `array`, for iterations in which `condition` holds."""
+        text = array
+        for dim in range(DIMENSIONS[array]):
+            index = self.subscript(among)
+            values = [_value(index, at) for at in self.iterations() if _value(condition, at)]
+            low = min(values, default=0)
+            index = f"{index} + {-low}" if low < 0 else f"{index} - {low}" if low else index
+            self.high[array, dim] = max(self.high.get((array, dim), 0), max(values, default=0) - low)
+            text += f"[{index}]"
+        return text
+
+    def iterations(self) -> Iterator[dict[str, int]]:
+        """All iterations of the loops around."""
+        yield from _iterations(tuple(self.loops))
+
+    def value(self, target: str) -> str:
+        """What is computed, without the target's array."""
+        others = [name for name in DIMENSIONS if name != target]
+        integer = self.types[target] not in ("float", "double")
+        if integer:  # an integer that takes up real numbers is no reduction; keep those few
+            others = [n for n in others if self.types[n] not in ("float", "double") or self.chance(6)] or ["s"]
+        one, two = (self.element(self.pick(*others), self.iterators) for _ in range(2))
+        inner = self.iterators[-1:] or "3"
+        condition = f"{inner} > 3" if self.iterators else "1"
+        third = self.element(self.pick(*others), self.iterators, condition)
+        return self.pick(one, one, f"{one} * {two}", f"{one} - {two}", f"-{one}", f"{one} + {inner}", "3",
+                         f"({condition} ? {third} : {two})", f"{one} * ({condition} ? {third} : 2)")
+
+    def assign(self) -> None:
+        """A statement, usually an update of an element that does not depend on all iterators."""
+        self.statements += 1
+        array = self.pick(*DIMENSIONS)
+        among = "".join(i for i in self.iterators if not self.chance(3))
+        target, value = self.element(array, among), self.value(array)
+        minimum = "fmin" if self.types[array] == "double" else "fminf"
+        forms = [f"{target} = {target} + {value};", f"{target} = {value} + {target};", f"{target} -= {value};",
+                 f"{target} *= {value};", f"{target} = {target} < {value} ? {target} : {value};",
+                 f"{target} = {value} > {target} ? {value} : {target};", f"{target} = {value};"]
+        forms += [f"{target} += {value};"] * 6
+        if self.types[array] in ("float", "double"):
+            forms += [f"{target} = {minimum}({target}, {value});"] * 2
+        line = self.pick(*forms)
+        self.lines.append(f"if ({self.element('u', self.iterators)} % 3) {line}" if self.chance(12) else line)
+
+    def loop(self) -> None:
+        """The next inner loop."""
+        iterator = "ijk"[len(self.loops)]
+        head = self.pick(*LOOPS[iterator])
+        self.loops.append((iterator, head))
+        if any(True for _ in self.iterations()):
+            self.lines.append(f"for ({head}) {{")
+            self.block()
+            self.lines.append("}")
+        self.loops.pop()
+
+    def block(self) -> None:
+        """Statements and loops."""
+        before = self.statements
+        if self.chance(3) and self.statements < MOST:
+            self.assign()
+        if len(self.loops) < 2 or (len(self.loops) < 3 and self.chance(2)):
+            self.loop()
+        if self.statements == before or (self.chance(3) and self.statements < MOST):
+            self.assign()
+
+
+def _value(text: str, at: dict[str, int]) -> int:
+    """The value of a C expression; Python rounds quotients of natural numbers as C does."""
+    return int(_code(text.replace("/", "//"))(at))
+
+
+@lru_cache(maxsize=4096)
+def _code(text: str) -> Callable[[dict[str, int]], int]:
+    made = compile(text, "expression", "eval")
+    return lambda at: int(eval(made, {"__builtins__": {}}, at))
+
+
+def _iterations(loops: tuple[tuple[str, str], ...]) -> Iterator[dict[str, int]]:
+    if not loops:
+        yield {}
+        return
+    iterator, head = loops[-1]
+    start, test, step = (part.strip() for part in head.split(";"))
+    by = int(step.split("=")[1]) * (1 if "+=" in step else -1) if "=" in step else 1 if "++" in step else -1
+    for outer in _iterations(loops[:-1]):
+        value = _value(start.split("=")[1].strip(), outer)
+        while _value(test, outer | {iterator: value}):
+            yield outer | {iterator: value}
+            value += by
+
+
+def updates_text(seed: int) -> str:
+    """A C file whose function `f` holds a random SCoP."""
+    rng = np.random.default_rng(seed)
+    types = {name: str(rng.choice(KINDS)) for name in DIMENSIONS}
+    types["u"] = "unsigned int"
+    scop = Scop(rng, types)
+    if scop.chance(6):
+        scop.lines.append("for (t = 0; t < 2; t++) {")
+    for _ in range(1 + scop.chance(2)):
+        scop.loop()
+    if scop.lines[0].startswith("for (t"):
+        scop.lines.append("}")
+    declarations = []
+    room = int(scop.chance(2))
+    for name, count in DIMENSIONS.items():
+        extents = "".join(f"[{scop.high.get((name, dim), 0) + 1 + room}]" for dim in range(count))
+        declarations.append(f"{types[name]} {name}{extents};")
+    body = "\n".join(scop.lines)
+    return f"{' '.join(declarations)}\nvoid f(void) {{\n  int i, j, k, t;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def random_partition(program: Program, reductions: tuple[str, ...], rng: np.random.Generator) -> Partition:
+    """Random topological orders of the components, cut at random, at every depth. Raises IllegalPlan."""
+    return Partition(_groups(program, reductions, (), rng), reductions)
+
+
+def _groups(program: Program, reductions: tuple[str, ...], path: Path, rng: np.random.Generator) -> tuple[Group, ...]:
+    here = level(program, reductions, path)
+    left, order = list(range(len(here.components))), []
+    while left:
+        ready = [b for b in left if not any((a, b) in here.before for a in left)]
+        order.append(int(rng.choice(ready)))
+        left.remove(order[-1])
+    groups: list[list[str]] = []
+    for number in order:
+        if not groups or rng.integers(2):
+            groups.append([])
+        groups[-1] += here.components[number].statements
+    result = []
+    for group in groups:
+        names = tuple(sorted(group))
+        inner = (*path, names)
+        parts = _groups(program, reductions, inner, rng) if len(names) > 1 and len(path) < 3 and rng.integers(2) else ()
+        result.append(Group(names, parts))
+    return tuple(result)
+
+
+def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
+    """A ScheduleChoice or a Partition with some of the reductions. Raises IllegalPlan."""
+    small = {s.name for s in program.statements if ELEMENT_BYTES[program.array(s.body.target.array).type] < 4}
+    reductions = tuple(name for name in reducible(program) if rng.integers(20 if name in small else 4) in (1, 2, 3))
+    if rng.integers(3) == 0:
+        return random_partition(program, reductions, rng)
+    flags = [bool(rng.integers(2)) for _ in range(4)]
+    return ScheduleChoice("feautrier" if flags[0] else "pluto", flags[1], flags[2], flags[3], reductions)
+
+
+def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generator) -> KernelPlan:
+    """All decisions of a kernel; blocks of at most 36 threads, often with sizes that are no powers of two."""
+    block = [int(rng.choice([1, 1, 2, 3, 4, 5])) for _ in range(dims)]
+    if dims and rng.integers(4) == 0:
+        block = [1] * (dims - 1) + [int(rng.choice([12, 32]))]
+    while np.prod(block) > 36:
+        block[int(np.argmax(block))] = 2
+    tile = tuple(b * int(rng.choice([1, 1, 2, 3])) for b in block)
+    order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
+    combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(3))]
+    flags = [bool(rng.integers(2)) for _ in range(3)]
+    return KernelPlan(statements, tile, tuple(block), flags[0], int(rng.integers(1, 5)), int(rng.integers(1, 4)),
+                      flags[1], order, int(rng.integers(3)), flags[2], combine, bool(rng.integers(4) == 0))
+
+
+def random_plan(program: Program, rng: np.random.Generator) -> Plan:
+    """A plan that fits the program. Raises IllegalPlan."""
+    schedule = random_schedule(program, rng)
+    kernels = [random_kernel(part.statements, len(part.parallel), rng)
+               for part in schedule_kernels(program, schedule).kernels]
+    return Plan(schedule, tuple(sorted(kernels, key=lambda k: k.statements)))
