@@ -58,14 +58,16 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
     doubted = plan_from_json(read_text(why_file, "--why")) if why_file else None
     target = find_device(device).target
-    program = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters),
-                           0).program
+    problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
+    program = problem.program
     if doubted is not None:
         print(why(program, doubted, target))
         return
     plan = plan or default_plan(program, target)
     print(explain_plan(program, plan, target))
     print("\n".join(_static_model(program, plan, target)))
+    for warning in problem.reference.warnings:
+        print(f"warning: {warning}")
 
 
 def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:

@@ -22,6 +22,10 @@ from runners.opencl_device import BuildError, Device, Executable, LaunchError, M
 from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup
 
 
+RETIRE_AFTER = 1000
+"""Variants that one worker generates: isl keeps some ten KiB of each for good."""
+
+
 class CompileWorker:
     """Handles Generate and Compile."""
 
@@ -30,13 +34,15 @@ class CompileWorker:
         self._setup = setup
         self._device = Device(setup.device)
         self._memory = Memory(self._device, setup.problem())
+        self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:
         """Generated or Illegal; Compiled, CompileFailed or LaunchFailed."""
         match task:
             case Generate(plan):
                 with self._beside_no_timing("generate", self._setup.limits.compile_s, report):
-                    return Answer(self._generate(plan))
+                    self._generated += 1
+                    return Answer(self._generate(plan), retire=self._generated >= RETIRE_AFTER)
             case Compile(variant, limit_s):
                 with self._beside_no_timing("compile", limit_s, report):
                     answer = self._compile(variant)

@@ -188,7 +188,7 @@ class Machine:
             case If(condition, then, otherwise):
                 test = memory.function(condition)
                 yes, no = ([self._step(n, memory) for n in nodes] for nodes in (then, otherwise))
-                return lambda names, memory: [s(names, memory) for s in (yes if test(names, memory) else no)] and None
+                return _choice(test, yes, no)
             case Assign(target, op, value):
                 return _assign(target, op, compiled(value, memory.types), memory)
             case Atomic(target, operator, value, kind):
@@ -239,6 +239,14 @@ def _loop(iterator: str, start: Any, condition: Any, step: int, body: list[Step]
                 part(names, memory)
             names[iterator] += step
         del names[iterator]  # a loop of the same name around it would not go on
+
+    return run
+
+
+def _choice(test: Any, yes: list[Step], no: list[Step]) -> Step:
+    def run(names: Names, memory: DeviceMemory) -> None:
+        for part in yes if test(names, memory) else no:
+            part(names, memory)
 
     return run
 

@@ -35,8 +35,8 @@ class Memory:
         found = self.values.get(element)
         if found is None:
             code = sum((7 * k + 3) * (i + 11) for k, i in enumerate(index)) + sum(map(ord, array))
-            found = wrap(self.types[array], code * code % PRIME)
-        return found  # type: ignore[no-any-return]
+            found = wrap(self.types[array], code * code % PRIME | 1)  # odd: a product of integers does not soon vanish
+        return found
 
     def store(self, array: str, index: tuple[int, ...], value: Number) -> None:
         """Overwrite an element."""

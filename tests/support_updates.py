@@ -12,20 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from generator.errors import IllegalPlan
-from generator.lowering.assemble import lower
-from generator.lowering.kernel import LoweredKernel, lower_kernel
-from generator.lowering.shapes import kernel_shapes
-from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
-from generator.polyhedral.kernels import schedule_kernels
-from generator.polyhedral.partition import Path, level
-from generator.polyhedral.reductions import reducible
-from generator.program import ELEMENT_BYTES, Program
-from generator.target import Target
-from tests.support_interpreter import Device, Memory, run_original
-from tests.support_programs import program_of
-
-TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 32, True, True)
 KINDS = ("double", "double", "float", "int", "int", "unsigned int", "long", "unsigned long", "char", "unsigned char",
          "short")
 DIMENSIONS = {"A": 2, "B": 2, "x": 1, "y": 1, "u": 1, "s": 0}
@@ -48,6 +34,8 @@ class Scop:
     low: dict[tuple[str, int], int] = field(default_factory=dict)
     high: dict[tuple[str, int], int] = field(default_factory=dict)
     statements: int = 0
+    results: tuple[str, ...] = ()
+    conversions: bool = True
 
     def pick(self, *options: str) -> str:
         """One of `options`."""
@@ -67,14 +55,20 @@ class Scop:
         if not among:
             return "1"
         first, second = self.pick(*among), self.pick(*among)
-        return self.pick(first, first, first, f"{first} + 1", f"-{first}", f"2 * {first}", f"{first} + {second}",
+        return self.pick(*(first,) * 8, f"{first} + 1", f"-{first}", f"2 * {first}", f"{first} + {second}",
                          f"{first} - {second}", f"{first} / 2", f"{first} % 3", "2")
 
-    def element(self, array: str, among: str, condition: str = "1") -> str:
+    def own_element(self, array: str) -> str:
+        """An element that differs in all iterations of as many loops as it has subscripts."""
+        chosen = self.rng.permutation(list(self.iterators))[:DIMENSIONS[array]]
+        found = [self.pick(i, i, i, f"{i} + 1", f"-{i}", f"2 * {i}") for i in chosen]
+        return self.element(array, "", (*found, "1", "1"))
+
+    def element(self, array: str, among: str, subscripts: tuple[str, ...] = (), condition: str = "1") -> str:
         """An element of `array`, for iterations in which `condition` holds."""
         text = array
         for dim in range(DIMENSIONS[array]):
-            index = self.subscript(among)
+            index = subscripts[dim] if subscripts else self.subscript(among)
             values = [_value(index, at) for at in self.iterations() if _value(condition, at)]
             low = min(values, default=0)
             index = f"{index} + {-low}" if low < 0 else f"{index} - {low}" if low else index
@@ -88,23 +82,25 @@ class Scop:
 
     def value(self, target: str) -> str:
         """What is computed, without the target's array."""
-        others = [name for name in DIMENSIONS if name != target]
+        others = [name for name in DIMENSIONS if name != target and (name not in self.results or self.chance(6))]
         integer = self.types[target] not in ("float", "double")
         if integer:  # an integer that takes up real numbers is no reduction; keep those few
-            others = [n for n in others if self.types[n] not in ("float", "double") or self.chance(6)] or ["s"]
+            others = [n for n in others if self.types[n] not in ("float", "double")
+                      or (self.conversions and self.chance(6))] or ["u"]
         one, two = (self.element(self.pick(*others), self.iterators) for _ in range(2))
         inner = self.iterators[-1:] or "3"
         condition = f"{inner} > 3" if self.iterators else "1"
-        third = self.element(self.pick(*others), self.iterators, condition)
+        third = self.element(self.pick(*others), self.iterators, condition=condition)
         return self.pick(one, one, f"{one} * {two}", f"{one} - {two}", f"-{one}", f"{one} + {inner}", "3",
                          f"({condition} ? {third} : {two})", f"{one} * ({condition} ? {third} : 2)")
 
     def assign(self) -> None:
         """A statement, usually an update of an element that does not depend on all iterators."""
         self.statements += 1
-        array = self.pick(*DIMENSIONS)
+        array = self.pick(*self.results)
         among = "".join(i for i in self.iterators if not self.chance(3))
-        target, value = self.element(array, among), self.value(array)
+        target = self.element(array, among) if self.chance(2) else self.own_element(array)
+        value = self.value(array)
         minimum = "fmin" if self.types[array] == "double" else "fminf"
         forms = [f"{target} = {target} + {value};", f"{target} = {value} + {target};", f"{target} -= {value};",
                  f"{target} *= {value};", f"{target} = {target} < {value} ? {target} : {value};",
@@ -162,12 +158,16 @@ def _iterations(loops: tuple[tuple[str, str], ...]) -> Iterator[dict[str, int]]:
             value += by
 
 
-def updates_text(seed: int) -> str:
-    """A C file whose function `f` holds a random SCoP."""
+def updates_text(seed: int, conversions: bool = True) -> str:
+    """A C file whose function `f` holds a random SCoP.
+
+    `conversions`: integers may take up real numbers, which C does not define for those that do not fit.
+    """
     rng = np.random.default_rng(seed)
     types = {name: str(rng.choice(KINDS)) for name in DIMENSIONS}
     types["u"] = "unsigned int"
-    scop = Scop(rng, types)
+    scop = Scop(rng, types, results=tuple(str(name) for name in rng.permutation(["A", "B", "x", "y", "s"])[:2]),
+                conversions=conversions)
     if scop.chance(6):
         scop.lines.append("for (t = 0; t < 2; t++) {")
     for _ in range(1 + scop.chance(2)):
@@ -181,62 +181,3 @@ def updates_text(seed: int) -> str:
         declarations.append(f"{types[name]} {name}{extents};")
     body = "\n".join(scop.lines)
     return f"{' '.join(declarations)}\nvoid f(void) {{\n  int i, j, k, t;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-
-
-def random_partition(program: Program, reductions: tuple[str, ...], rng: np.random.Generator) -> Partition:
-    """Random topological orders of the components, cut at random, at every depth. Raises IllegalPlan."""
-    return Partition(_groups(program, reductions, (), rng), reductions)
-
-
-def _groups(program: Program, reductions: tuple[str, ...], path: Path, rng: np.random.Generator) -> tuple[Group, ...]:
-    here = level(program, reductions, path)
-    left, order = list(range(len(here.components))), []
-    while left:
-        ready = [b for b in left if not any((a, b) in here.before for a in left)]
-        order.append(int(rng.choice(ready)))
-        left.remove(order[-1])
-    groups: list[list[str]] = []
-    for number in order:
-        if not groups or rng.integers(2):
-            groups.append([])
-        groups[-1] += here.components[number].statements
-    result = []
-    for group in groups:
-        names = tuple(sorted(group))
-        inner = (*path, names)
-        parts = _groups(program, reductions, inner, rng) if len(names) > 1 and len(path) < 3 and rng.integers(2) else ()
-        result.append(Group(names, parts))
-    return tuple(result)
-
-
-def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
-    """A ScheduleChoice or a Partition with some of the reductions. Raises IllegalPlan."""
-    small = {s.name for s in program.statements if ELEMENT_BYTES[program.array(s.body.target.array).type] < 4}
-    reductions = tuple(name for name in reducible(program) if rng.integers(20 if name in small else 4) in (1, 2, 3))
-    if rng.integers(3) == 0:
-        return random_partition(program, reductions, rng)
-    flags = [bool(rng.integers(2)) for _ in range(4)]
-    return ScheduleChoice("feautrier" if flags[0] else "pluto", flags[1], flags[2], flags[3], reductions)
-
-
-def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generator) -> KernelPlan:
-    """All decisions of a kernel; blocks of at most 36 threads, often with sizes that are no powers of two."""
-    block = [int(rng.choice([1, 1, 2, 3, 4, 5])) for _ in range(dims)]
-    if dims and rng.integers(4) == 0:
-        block = [1] * (dims - 1) + [int(rng.choice([12, 32]))]
-    while np.prod(block) > 36:
-        block[int(np.argmax(block))] = 2
-    tile = tuple(b * int(rng.choice([1, 1, 2, 3])) for b in block)
-    order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
-    combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(3))]
-    flags = [bool(rng.integers(2)) for _ in range(3)]
-    return KernelPlan(statements, tile, tuple(block), flags[0], int(rng.integers(1, 5)), int(rng.integers(1, 4)),
-                      flags[1], order, int(rng.integers(3)), flags[2], combine, bool(rng.integers(4) == 0))
-
-
-def random_plan(program: Program, rng: np.random.Generator) -> Plan:
-    """A plan that fits the program. Raises IllegalPlan."""
-    schedule = random_schedule(program, rng)
-    kernels = [random_kernel(part.statements, len(part.parallel), rng)
-               for part in schedule_kernels(program, schedule).kernels]
-    return Plan(schedule, tuple(sorted(kernels, key=lambda k: k.statements)))

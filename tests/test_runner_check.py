@@ -134,3 +134,25 @@ def test_scalars_by_value_have_their_type() -> None:
     problem = scale_problem(64)
     scalars = scalar_arguments(problem, initial_values(problem))
     assert scalars.keys() == {"a"} and scalars["a"].dtype == np.float32 and scalars["a"] == 3.0
+
+
+def test_rounding_errors_allow_more_where_they_were_found() -> None:
+    program = program_of(Array("A", "double", (4,), "inout"))
+    expected = np.ones(4)
+    rounding = {"A": np.array([0.0, 0.5, np.inf, 0.5])}
+
+    def check(*got: float) -> str | None:
+        return compare(program, {"A": expected}, {"A": np.array(got)}, 1, rounding)
+
+    assert check(1, 1.4, np.nan, 0.6) is None
+    assert check(1.4, 1, 1, 1) is not None
+    message = check(1, 1, 1, 1.6)
+    assert message is not None and "5.0e-01 for rounding errors here" in message
+    assert check(1, np.nan, 1, 1) is not None and check(1, np.inf, 1, 1) is not None
+
+
+def test_integers_that_depend_on_rounding() -> None:
+    program = program_of(Array("k", "int", (3,), "inout"))
+    expected, rounding = np.array([5, 5, 5], np.int32), {"k": np.array([0.0, 16.0, 0.0])}
+    assert compare(program, {"k": expected}, {"k": np.array([5, 9, 5], np.int32)}, 1, rounding) is None
+    assert compare(program, {"k": expected}, {"k": np.array([5, 5, 6], np.int32)}, 1, rounding) is not None

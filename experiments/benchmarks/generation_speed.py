@@ -1,11 +1,14 @@
 """How long it takes to generate one variant: `python -m experiments.benchmarks.generation_speed [PROGRAM...]`.
 
 Prints the median process CPU time of lowering a Plan to a Variant, schedule cached, kernels not (every plan has
-other tile sizes), and again when the kernels come from the cache.
+other tile sizes), and again when the kernels come from the cache; then the median and the worst over the programs, and
+how much memory the process holds (resident, MiB) after each quarter of all variants: it must not grow with their number
+once the caches are full.
 """
 
 from __future__ import annotations
 
+import resource
 import statistics
 import sys
 import time
@@ -22,6 +25,7 @@ from generator.reading import read_problem
 from generator.target import Target
 
 SUITE = Path(__file__).parents[1] / "suites" / "polybench"
+VARIANTS = 2000
 _BLOCKS = ((), (16,), (16, 16), (4, 8, 16))
 TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True, False)
 
@@ -49,13 +53,37 @@ def measure(program: Program) -> tuple[float, float]:
     return statistics.median(fresh), statistics.median(cached)
 
 
+def resident_mib() -> float:
+    """Memory that this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+def memory(program: Program, count: int) -> list[float]:
+    """Resident MiB after each quarter of `count` different variants of a program."""
+    base = default_plan(program, TARGET)
+    held = []
+    for number in range(count):
+        kernels = tuple(replace(k, tile=(2 * len(k.block) + number,) * len(k.tile), block=(1,) * len(k.block), shared=False,
+                                inner_tile=1) for k in base.kernels)
+        lower(program, Plan(base.schedule, kernels), TARGET)
+        if (number + 1) % (count // 4) == 0:
+            held.append(resident_mib())
+    return held
+
+
 def main(names: list[str]) -> None:
     """Print one line per program."""
-    print(f"{'program':12} {'ms/variant':>11} {'kernels cached':>15}")
+    print(f"{'program':14} {'ms/variant':>11} {'kernels cached':>15}")
+    medians = []
     for name in names or sorted(path.stem for path in SUITE.glob("*.c") if path.stem != "polybench"):
         problem = read_problem(SUITE / f"{name}.c", Compilation(defines=("MEDIUM_DATASET",)), None, None, {}, 0)
         fresh, cached = measure(problem.program)
-        print(f"{name:12} {fresh:11.1f} {cached:15.2f}")
+        medians.append(fresh)
+        print(f"{name:14} {fresh:11.1f} {cached:15.2f}", flush=True)
+    print(f"{'median':14} {statistics.median(medians):11.1f}\n{'worst':14} {max(medians):11.1f}")
+    held = ", ".join(f"{mib:.0f}" for mib in memory(problem.program, VARIANTS))
+    print(f"resident MiB after each quarter of {VARIANTS} variants of {name}: {held}")
 
 
 if __name__ == "__main__":

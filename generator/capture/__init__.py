@@ -1,12 +1,13 @@
 """Capture: what the sequential program really does - its data at the SCoP's entry and exit, and its time.
 
-An instrumented copy of the user's file runs once. Read in this order: `record.py` (`capture`, the whole story),
+An instrumented copy of the user's file runs once; repeats with other rounding show which results rounding errors
+decide (`generator.rounding`). Read in this order: `record.py` (`capture`, the whole story),
 `instrument.py` (the text put around the SCoP), `harness.py` (a generated `main` for a function without a program),
 `build.py` (compiler and linker), `execute.py` (a child process with a time limit), `dump.py` (what the run left),
 `runtime.c` (the C half: dumps, repeats, clock, seeded data).
 
-May import `generator.errors`, `generator.program`, `generator.problem` and the syntactic half of
-`generator.frontend_c`; never isl.
+May import `generator.errors`, `generator.program`, `generator.problem`, `generator.rounding` and the
+syntactic half of `generator.frontend_c`; never isl.
 """
 
 from generator.capture.record import Captured, Resolve, capture

@@ -70,6 +70,8 @@ def partition_tree(program: Program, partition: Partition) -> Tree:
 def _sequence(program: Program, reductions: tuple[str, ...], groups: SequenceOf[Group], path: Path,
               expected: Iterable[str]) -> Tree:
     listed = sorted(name for group in groups for name in group.statements)
+    if not all(group.statements for group in groups):
+        raise IllegalPlan(f"a group of {', '.join(sorted(expected))} holds no statement")
     if listed != sorted(expected):
         raise IllegalPlan(f"the groups must hold each of {', '.join(sorted(expected))} once; they hold "
                           f"{', '.join(listed)}")
