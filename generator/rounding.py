@@ -95,26 +95,27 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
 
 
 def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where the tolerance is so wide that an error of MOST_RELATIVE can pass."""
+    """Where the tolerance is so wide that an error of MOST_RELATIVE can pass: rounding changes the fourth digit."""
     with np.errstate(invalid="ignore"):
         wide: NDArray[np.bool_] = tolerance > MOST_RELATIVE * scale(result)
     return wide
 
 
 def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, NDArray[Any]]) -> str | None:
-    """What a user must know of results that rounding errors decide; None when there are none."""
+    """What a user must know of results that are `undetermined`; None when there are none."""
     wide = {name: undetermined(results[name], tolerance) for name, tolerance in tolerances.items()}
     listed = [f"{_share(mask)} of {name}" for name, mask in wide.items() if mask.any()]
     if not listed:
         return None
     unchecked = any(np.isinf(tolerance).any() for tolerance in tolerances.values())
-    note = (f"rounding errors decide {', '.join(listed)}: the original program itself gives other values there when "
-            "its arithmetic rounds differently. These elements may differ by as much as that, but must be finite")
+    note = (f"rounding errors leave three digits or fewer of {', '.join(listed)}: the original program itself gives "
+            "other values there when its arithmetic rounds differently. These elements are checked with a tolerance "
+            "as wide as that, and must be finite")
     if unchecked:
         note += "; those that rounding makes infinite or NaN are not checked"
     decided, size = sum(int(mask.sum()) for mask in wide.values()), sum(value.size for value in results.values())
     if decided > NEARLY_ALL * size:
-        note += "; hardly anything is left by which a wrong variant could be found: use other input data, or double"
+        note += "; as that is nearly everything, a wrong variant may pass: use double, or other input data"
     return note
 
 

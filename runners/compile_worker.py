@@ -21,7 +21,6 @@ from runners.messages import Answer, Report
 from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory
 from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup
 
-
 RETIRE_AFTER = 1000
 """Variants that one worker generates: isl keeps some ten KiB of each for good."""
 

@@ -12,6 +12,8 @@ CASES: dict[str, tuple[str, str]] = {
     "product": ("double A[9][7], B[7][5], C[9][5];", ("for (i = 0; i < 9; i++) for (j = 0; j < 5; j++) { C[i][j] *= 3; "
                 "for (k = 0; k < 7; k++) C[i][j] += A[i][k] * B[k][j]; }")),
     "long rows": ("double A[3][40], x[3];", "for (i = 0; i < 3; i++) for (j = 0; j < 40; j++) x[i] += A[i][j];"),
+    "two rows of sums": ("double A[3][40], x[3], y[40];", ("for (i = 0; i < 3; i++) for (j = 0; j < 40; j++) "
+                         "{ x[i] += A[i][j]; y[j] = fmin(y[j], A[i][j]); }")),
     "backwards": ("double A[10][7], x[7], y[10];", ("for (i = 9; i >= 0; i--) for (j = 0; j < 7; j++) "
                   "y[9 - i] += A[9 - i][6 - j] * x[6 - j];")),
     "offsets": ("double A[7][9], x[9], y[7];", ("for (i = 3; i < 10; i++) for (j = 2; j < 11; j++) "
@@ -37,8 +39,8 @@ CASES: dict[str, tuple[str, str]] = {
     "the last read under a condition": ("double A[9][3], x[10], y[10];", ("for (i = 0; i < 10; i++) for (j = 0; j < 3; j++) "
                                         "y[i] += (i >= 9 ? x[i] : A[i][j]);")),
     "a quotient as subscript": ("double A[10][11], x[1], y[10];", SUM + "y[i] += x[i / 10] * A[i][j];"),
-    "guarded": (DATA, SUM + "if (u[i] % 2) x[i] = y[i] * j;"),
-    "guarded update": (DATA, SUM + "if (u[j] % 2) x[i] += y[j];"),
+    "guarded": (DATA, SUM + "if (u[i] % 3) x[i] = y[i] * j;"),
+    "guarded update": (DATA, SUM + "if (u[j] % 3) x[i] += y[j];"),
     "divided": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 3; j++) { m[i] /= 11 - i; m[i] += 77; }"),
     "divided by data": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 3; j++) m[i] += 5 / (int)(f[j] * (11 - i));"),
     "shared and divided": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 11; j++) m[i] += 5 % (1 + 2 * m[j - j + 11]);"),
@@ -51,12 +53,12 @@ CASES: dict[str, tuple[str, str]] = {
                                   "for (i = 0; i < 10; i++) A[i][3] = y[9 - i]; }")),
     "int": (DATA, SUM + "{ m[i] += m[11] * j; l[j] -= u[i]; }"),
     "int product": (DATA, SUM + "{ c *= 2 * m[j] + 3; u[i] *= h[j]; }"),
-    "unsigned long minimum": (DATA, SUM + "v = v - 1ul < w[i] - 2000000ul * j ? v - 1ul : v; for (i = 0; i < 12; i++) for "
-                              "(j = 0; j < 3; j++) w[j] = w[j] < 18446744073709551615ul - u[i] ? w[j] : "
-                              "18446744073709551615ul - u[i];"),
-    "unsigned maximum": (DATA, SUM + "u[i] = u[i] > 0u * j ? u[i] : 0u * j;"),
-    "negative maxima": (DATA, SUM + "{ m[i] = m[i] * 0 - 5000000; } " + SUM + "{ c = c > m[i] ? c : m[i]; "
-                        "l[j] = l[j] > m[i] * 2l ? l[j] : m[i] * 2l; }"),
+    "least of large numbers": (DATA, ("v = 0ul - 1ul; for (i = 0; i < 12; i++) w[i] = 0ul - 5ul * i - 5ul; " + SUM
+                               + "{ v = v < w[j] ? v : w[j]; w[11] = w[11] < v ? w[11] : v; }")),
+    "greatest of zeros": (DATA, "for (i = 0; i < 12; i++) u[i] = 0; " + SUM + "u[i] = u[i] > 0u * j ? u[i] : 0u * j;"),
+    "greatest of negative numbers": (DATA, ("c = -9000000; for (i = 0; i < 12; i++) { l[i] = -80000000l; m[i] = -5000000 - i; "
+                                     "f[i] = -3; } " + SUM + "{ c = c > m[i] ? c : m[i]; l[j] = l[j] > m[i] * 2l ? l[j] : "
+                                     "m[i] * 2l; f[11] = fmaxf(f[11], f[j] - 7); }")),
     "small types": (DATA, SUM + "{ d[i] += h[j]; h[i / 2 + 6] = h[i / 2 + 6] < d[11] ? h[i / 2 + 6] : d[11]; }"),
     "three parallel loops": ("double A[5][6][7], B[6][7];", ("for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) "
                              "for (k = 0; k < 7; k++) { A[i][j][k] *= 2; B[j][k] += A[i][j][k]; }")),

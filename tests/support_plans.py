@@ -77,14 +77,15 @@ def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
 def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generator) -> KernelPlan:
     """All decisions of a kernel; blocks of at most 64 threads, often with sizes that are no powers of two."""
     block = [int(rng.choice([1, 1, 2, 3, 4, 5])) for _ in range(dims)]
-    if dims and rng.integers(3) == 0:
+    long = dims > 0 and rng.integers(3) == 0
+    if long:
         block = [1] * dims
-        block[int(rng.integers(dims))] = int(rng.choice([12, 32, 32, 64]))
+        block[int(rng.choice([dims - 1, int(rng.integers(dims))]))] = int(rng.choice([12, 32, 32, 64]))
     while np.prod(block) > 64:
         block[int(np.argmax(block))] = 2
-    tile = tuple(b * int(rng.choice([1, 1, 2, 3])) for b in block)
+    tile = tuple(b * int(rng.choice([1, 1, 2, 3] if long else [1, 2, 2, 3])) for b in block)
     order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
-    combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(3))]
+    combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(long, 3))]
     flags = [bool(rng.integers(2)) for _ in range(2)]
     return KernelPlan(statements, tile, tuple(block), flags[0], int(rng.integers(1, 5)), int(rng.integers(1, 4)),
                       flags[1], order, int(rng.integers(3)), bool(rng.integers(4)), combine, bool(rng.integers(6) == 0))

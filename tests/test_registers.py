@@ -27,6 +27,7 @@ from tests.support_orders import differences
 from tests.support_plans import features, lowered_kernels, random_plan, run_plan
 from tests.support_programs import program_of, scop, write_c
 from tests.support_updates import updates_text
+from tests.test_generated_code import has_intel
 
 REFUSALS = re.compile("no loop that they can share|share no loop|a barrier would stand|no atomic updates of|"
                       "isl finds no schedule|was given up|isl made loops|isl fails")

@@ -120,7 +120,7 @@ def test_chaos_is_undetermined_and_told(tmp_path: Path) -> None:
     assert np.isfinite(reference.rounding["v"]).all()
     note = rounding_note(reference.outputs, reference.rounding)
     assert note is not None
-    assert "all of v" in note and "hardly anything is left" in note
+    assert "all of v" in note and "a wrong variant may pass" in note
 
 
 def test_the_same_program_gives_the_same_tolerance(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_it_survives_saving(tmp_path: Path) -> None:
 def test_the_reader_warns_once_about_outputs_only() -> None:
     found = read_problem(SUITE / "gramschmidt.c", Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
     (warning,) = found.reference.warnings
-    assert warning.startswith("rounding errors decide ") and " % of Q" in warning and " % of R" in warning
+    assert warning.startswith("rounding errors leave three digits or fewer of ") and " % of Q" in warning and " % of R" in warning
     assert "nrm" not in found.reference.rounding and "nrm" not in warning
 
 

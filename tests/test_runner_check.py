@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from generator.program import Array, Program
-from runners.check import compare, longest_chain, relative_tolerance
+from generator.rounding import relative_tolerance
+from runners.check import compare, longest_chain
 from runners.data import garbage, initial_values, scalar_arguments
 from tests.support_runners import scale_problem, scale_program
 

@@ -1,7 +1,8 @@
 """From Program + Plan + Target to a Variant.
 
-Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, fill in the
-statements), `staging.py` (shared copies), `barriers.py` (the rules of barriers), `host.py` (launches and host loops),
+Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, print),
+`fill.py` (statements into its loops), `keep.py` and `registers.py` (results in registers, and how threads combine
+them), `staging.py` (shared copies), `barriers.py` (the rules of barriers), `host.py` (launches and host loops),
 `placement.py` (textures and constant memory), `naming.py` (readable loop names), `shapes.py` (what a kernel offers to
 decide), `default.py` and `starts.py` (the default plan and others worth measuring first). `facts.py` describes lowered
 kernels by numbers: executions (`sampling.py`, `counting.py`), strides (`addresses.py`), copies and operations

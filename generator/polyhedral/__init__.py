@@ -2,10 +2,12 @@
 
 Read in this order: `affine.py`, `wrapping.py` and `original.py` (used by the front end), `flow.py` and `model.py`
 (dependences), `live_ranges.py` and `expansion.py` (copies per iteration of scalars and small arrays that serialise
-loops), `limited.py` (calls that may not end) and `scheduling.py` (isl's scheduler with the Plan's options), `tree.py`
-(schedule trees as values), `kernels.py` (where kernels start), `footprint.py` (arrays worth a shared copy),
-`mapping.py` (blocks, threads, tiles), `legality.py` and `staged.py` (the exact checks), `ast.py` (loops and expressions
-out of isl), `coverage.py` (the exact check of those loops).
+loops), `reductions.py` (updates that may change places, and what then still has an order), `limited.py` (calls that may
+not end) and `scheduling.py` (isl's scheduler with the Plan's options), `tree.py` (schedule trees as values),
+`partition.py` (groups of statements that share loops), `kernels.py` (where kernels start), `footprint.py` (arrays worth
+a shared copy), `accumulate.py`, `placement.py` and `padding.py` (elements that a thread keeps in registers),
+`mapping.py` (blocks, threads, tiles), `legality.py` and `staged.py` (the exact checks), `violation.py` (a broken
+dependence in words), `ast.py` (loops and expressions out of isl), `coverage.py` (the exact check of those loops).
 
 isl objects never leave through a public value: Programs, Plans and Variants hold text and our own nodes.
 """
