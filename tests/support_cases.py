@@ -5,7 +5,7 @@ Declarations and body. Many arrays are exactly as large as what is touched, or n
 
 from __future__ import annotations
 
-DATA = ("double A[12][12], B[12][12], x[12], y[12], s; float f[12]; int m[12], c; unsigned int u[12]; "
+DATA = ("double A[12][12], B[12][12], x[12], y[12], s; float r[12]; int m[12], c; unsigned int u[12]; "
         "long l[12]; unsigned long w[12], v; char d[12]; short h[12];")
 SUM = "for (i = 0; i < 10; i++) for (j = 0; j < 11; j++) "
 CASES: dict[str, tuple[str, str]] = {
@@ -42,7 +42,7 @@ CASES: dict[str, tuple[str, str]] = {
     "guarded": (DATA, SUM + "if (u[i] % 3) x[i] = y[i] * j;"),
     "guarded update": (DATA, SUM + "if (u[j] % 3) x[i] += y[j];"),
     "divided": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 3; j++) { m[i] /= 11 - i; m[i] += 77; }"),
-    "divided by data": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 3; j++) m[i] += 5 / (int)(f[j] * (11 - i));"),
+    "divided by data": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 3; j++) m[i] += 5 / (int)(r[j] * (11 - i));"),
     "shared and divided": (DATA, "for (i = 0; i < 10; i++) for (j = 0; j < 11; j++) m[i] += 5 % (1 + 2 * m[j - j + 11]);"),
     "time": (DATA, ("for (k = 0; k < 3; k++) { for (i = 1; i < 11; i++) y[i] = x[i - 1] + x[i + 1]; "
              "for (i = 1; i < 11; i++) x[i] = y[i]; s += x[k]; }")),
@@ -57,8 +57,8 @@ CASES: dict[str, tuple[str, str]] = {
                                + "{ v = v < w[j] ? v : w[j]; w[11] = w[11] < v ? w[11] : v; }")),
     "greatest of zeros": (DATA, "for (i = 0; i < 12; i++) u[i] = 0; " + SUM + "u[i] = u[i] > 0u * j ? u[i] : 0u * j;"),
     "greatest of negative numbers": (DATA, ("c = -9000000; for (i = 0; i < 12; i++) { l[i] = -80000000l; m[i] = -5000000 - i; "
-                                     "f[i] = -3; } " + SUM + "{ c = c > m[i] ? c : m[i]; l[j] = l[j] > m[i] * 2l ? l[j] : "
-                                     "m[i] * 2l; f[11] = fmaxf(f[11], f[j] - 7); }")),
+                                     "r[i] = -3; } " + SUM + "{ c = c > m[i] ? c : m[i]; l[j] = l[j] > m[i] * 2l ? l[j] : "
+                                     "m[i] * 2l; r[11] = fmaxf(r[11], r[j] - 7); }")),
     "small types": (DATA, SUM + "{ d[i] += h[j]; h[i / 2 + 6] = h[i / 2 + 6] < d[11] ? h[i / 2 + 6] : d[11]; }"),
     "three parallel loops": ("double A[5][6][7], B[6][7];", ("for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) "
                              "for (k = 0; k < 7; k++) { A[i][j][k] *= 2; B[j][k] += A[i][j][k]; }")),

@@ -15,7 +15,7 @@ import pytest
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.assemble import lower
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
 from generator.reading import read_problem
 from metrics.outcome import Timed
@@ -104,6 +104,24 @@ def check_case(name: str, seed: int, plans: int) -> None:
         except IllegalPlan as error:
             assert REFUSALS.search(str(error)), error
     assert right >= plans // 3
+
+
+def test_points_of_a_thread_that_update_one_element_share_no_registers() -> None:
+    """One block; thread t has the points t, t + 2, ... and is the only one that updates x[t]."""
+    program = program_of(scop("for (i = 0; i < 8; i++) for (j = 0; j < 5; j++) x[i % 2] += A[i][j];"))
+    kernel = KernelPlan(("S0",), (8, 5), (2, 1), registers=True)
+    counts = check_plan(program, Plan(ScheduleChoice(reductions=("S0",)), (kernel,)), 1)
+    assert not any("register" in feature or "atomic" in feature for feature in counts)
+
+
+def test_small_elements_have_no_atomic_updates() -> None:
+    program = program_of(scop("for (i = 0; i < 8; i++) for (j = 0; j < 5; j++) c[i] += b[j];", "char c[8], b[5];"))
+    schedule = ScheduleChoice(reductions=("S0",))
+    alone = check_plan(program, Plan(schedule, (KernelPlan(("S0",), (4, 5), (4, 1), exchange=True),)), 1)
+    assert not any("atomic" in feature for feature in alone)
+    with pytest.raises(IllegalPlan, match="S0 would update elements of `c` from several threads, but devices have no "
+                                          "atomic updates of char"):
+        check_plan(program, Plan(schedule, (KernelPlan(("S0",), (4, 5), (4, 5)),)), 1)
 
 
 def evaluated(text: str, plans: int, seed: int, device: str, folder: Path) -> Counter[str]:

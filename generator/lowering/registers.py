@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from generator.expr import Binary, Expr, Int, Load, Name, Real, Select
+from generator.expr import Binary, Expr, Int, Load, Name, Real, Select, Unary
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuffle, apply
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept, Sharing
@@ -100,9 +100,9 @@ def extreme(kind: str, greatest: bool) -> Expr:
     """The greatest (least) value of a C type."""
     if kind in ("float", "double"):
         return Real("INFINITY" if greatest else "-INFINITY")
-    bits = {"char": 8, "short": 16, "int": 32, "long": 64}[kind.removeprefix("unsigned ")]
     if kind.startswith("unsigned"):
-        return Int(2**bits - 1 if greatest else 0)
+        return Unary("~", Int(0)) if greatest else Int(0)  # all bits set, without a literal that only fits by luck
+    bits = {"char": 8, "short": 16, "int": 32, "long": 64}[kind]
     return Int(2 ** (bits - 1) - 1) if greatest else Binary("-", Int(-(2 ** (bits - 1)) + 1), Int(1))
 
 
