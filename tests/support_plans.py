@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from generator.errors import IllegalPlan
 from generator.lowering.assemble import lower
 from generator.lowering.kernel import LoweredKernel, lower_kernel
 from generator.lowering.registers import Scratch
@@ -39,29 +40,43 @@ def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
 
 
 def random_partition(program: Program, reductions: tuple[str, ...], rng: np.random.Generator) -> Partition:
-    """Random topological orders of the components, cut at random, at every depth. Raises IllegalPlan."""
-    return Partition(_groups(program, reductions, (), rng), reductions)
+    """Random topological orders of the components, cut at random, at every depth; once in a while without asking
+    whether the parts share a loop. Raises IllegalPlan.
+    """
+    return Partition(_groups(program, reductions, (), rng, bool(rng.integers(6) == 0)), reductions)
 
 
-def _groups(program: Program, reductions: tuple[str, ...], path: Path, rng: np.random.Generator) -> tuple[Group, ...]:
+def _groups(program: Program, reductions: tuple[str, ...], path: Path, rng: np.random.Generator,
+            bold: bool) -> tuple[Group, ...]:
     here = level(program, reductions, path)
     left, order = list(range(len(here.components))), []
     while left:
         ready = [b for b in left if not any((a, b) in here.before for a in left)]
         order.append(int(rng.choice(ready)))
         left.remove(order[-1])
-    groups: list[list[str]] = []
+    groups: list[tuple[str, ...]] = []
     for number in order:
-        if not groups or rng.integers(2):
-            groups.append([])
-        groups[-1] += here.components[number].statements
+        together = (*(groups[-1] if groups else ()), *here.components[number].statements)
+        if groups and rng.integers(3) and (bold or _share_a_loop(program, reductions, path, together)):
+            groups[-1] = together
+        else:
+            groups.append(here.components[number].statements)
     result = []
     for group in groups:
         names = tuple(sorted(group))
         inner = (*path, names)
-        parts = _groups(program, reductions, inner, rng) if len(names) > 1 and len(path) < 3 and rng.integers(2) else ()
-        result.append(Group(names, parts))
+        divided = len(names) > 1 and len(path) < 3 and rng.integers(2) and (
+            bold or _share_a_loop(program, reductions, path, names))
+        result.append(Group(names, _groups(program, reductions, inner, rng, bold) if divided else ()))
     return tuple(result)
+
+
+def _share_a_loop(program: Program, reductions: tuple[str, ...], path: Path, names: tuple[str, ...]) -> bool:
+    try:
+        level(program, reductions, (*path, tuple(sorted(names))))
+    except IllegalPlan:
+        return False
+    return True
 
 
 def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
