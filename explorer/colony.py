@@ -181,7 +181,7 @@ class Colony:
             self._start_afresh()
 
     def _start_afresh(self) -> None:
-        self.trails.reset(self.graph.nodes.values())
+        self.trails.reset()
         self._since_start = Best()
         self._updates = 0
         self._stale = 0

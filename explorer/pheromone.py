@@ -6,14 +6,21 @@ System (Stützle & Hoos 2000).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graph.optimization_graph import Node
 from graph.prefixes import Path
+
+
+@dataclass(slots=True)
+class _Trail:
+    """The levels of a node's options as they were at an epoch."""
+
+    levels: NDArray[np.float64]
+    epoch: int
 
 
 @dataclass(slots=True)
@@ -30,14 +37,18 @@ class Trails:
     floor: float
     ceiling: float
     epoch: int = 0
+    trails: dict[Node, _Trail] = field(default_factory=dict)
 
     def level(self, node: Node) -> NDArray[np.float64]:
         """The trails of a node's options as of now."""
-        if node.epoch < self.epoch:
-            kept = (1.0 - self.rho) ** (self.epoch - node.epoch)
-            np.maximum(node.pheromone * kept, self.floor / len(node.options), out=node.pheromone)
-            node.epoch = self.epoch
-        return node.pheromone
+        trail = self.trails.get(node)
+        if trail is None:
+            trail = self.trails[node] = _Trail(np.full(len(node.options), 1.0 / len(node.options)), 0)
+        if trail.epoch < self.epoch:
+            kept = (1.0 - self.rho) ** (self.epoch - trail.epoch)
+            np.maximum(trail.levels * kept, self.floor / len(node.options), out=trail.levels)
+            trail.epoch = self.epoch
+        return trail.levels
 
     def evaporate(self) -> None:
         """tau = (1 - rho) * tau on every edge."""
@@ -46,15 +57,13 @@ class Trails:
     def reward(self, path: Path, amount: float) -> None:
         """tau = tau + amount on the edges of `path`, up to the ceiling."""
         for node, index in path:
-            trails = self.level(node)
-            trails[index] = min(self.ceiling, trails[index] + amount)
+            levels = self.level(node)
+            levels[index] = min(self.ceiling, levels[index] + amount)
 
-    def reset(self, nodes: Iterable[Node]) -> None:
+    def reset(self) -> None:
         """Back to 1/n everywhere."""
         self.epoch = 0
-        for node in nodes:
-            node.pheromone.fill(1.0 / len(node.options))
-            node.epoch = 0
+        self.trails.clear()
 
     def branching(self, path: Path) -> float:
         """The mean number of options per node of `path` that ants still follow (1: all is settled).

@@ -63,7 +63,6 @@ class Node:
     """A decision that was reached, its options, and what is known of them.
 
     `edges` holds the options that were taken (by index), `pruned` marks those that lead to a dead end.
-    `pheromone` starts at 1/n for n options and belongs to the explorer, as does `epoch`, its last update.
     """
 
     decision: Decision
@@ -71,14 +70,11 @@ class Node:
     edges: dict[int, Edge] = field(default_factory=dict)
     pruned: NDArray[np.bool_] = field(init=False)
     allowed: NDArray[np.intp] = field(init=False)
-    pheromone: NDArray[np.float64] = field(init=False)
-    epoch: int = 0
 
     def __post_init__(self) -> None:
         """Size the arrays: one entry per option."""
         self.pruned = np.zeros(len(self.options), dtype=np.bool_)
         self.allowed = np.arange(len(self.options))
-        self.pheromone = np.full(len(self.options), 1.0 / len(self.options))
 
     def prune(self, index: int) -> None:
         """Never offer this option again."""

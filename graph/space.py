@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from generator.plan import Plan
 
-Option: TypeAlias = str | int | bool | tuple[int, ...]
+Option: TypeAlias = str | int | float | bool | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ from typing import Literal, TypeAlias
 
 Phase: TypeAlias = Literal["generate", "compile", "check", "time"]
 
+MetricValues: TypeAlias = tuple[tuple[str, float], ...]
+"""Metrics by name, each in [0, 1] with 1 the device's peak; one that is unknown is absent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Durations:
@@ -20,10 +23,11 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Median device time of one kernel, summed over its launches in one run of the program."""
+    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics."""
 
     statements: tuple[str, ...]
     median_ms: float
+    metrics: MetricValues = ()
 
 
 @dataclass(frozen=True, slots=True)

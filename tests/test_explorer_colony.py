@@ -62,7 +62,9 @@ def test_the_best_ant_of_the_iteration_is_rewarded_as_in_equation_5() -> None:
     for walk, cost in zip(walks, (2.0, 1.0), strict=True):
         colony.tell(walk, timed(cost))
     expected = np.full(4, 0.9 * 0.25)
-    expected[options_of(walks[1])[0]] += 0.1
+    [best] = options_of(walks[1])
+    assert isinstance(best, int)
+    expected[best] += 0.1
     assert pheromone(colony, Decision("d0")) == pytest.approx(expected)
 
 

@@ -56,7 +56,7 @@ PROGRAMS = {
     "cycle": "for (i = 1; i < 8; i++) { x[i] = y[i - 1] + 1; y[i] = 2 * x[i]; A[i][2] = y[i]; B[i][2] = s * i; }",
 }
 REASON = re.compile(r"have no loop that they can share|share no loop, so there are no parts inside|"
-                    r"S\d(\(.*\))? depends on S\d|a barrier would stand under a condition|isl ")
+                    r"S\d(\(.*\))? depends on S\d|a barrier would stand under a condition|no atomic updates of|isl ")
 ARRAYS = "double A[16][16], B[16][16], C[16][16], x[64], y[64], s;"
 
 
