@@ -15,9 +15,11 @@ import typer
 
 from antune.command_check import check
 from antune.command_explain import explain
+from antune.command_graph import graph
 from antune.command_machine import devices, doctor
 from antune.command_results import list_runs, report
 from antune.command_run import resume, tune
+from antune.command_suite import suite
 from antune.errors import AntuneError
 
 BAD_INPUT = 2
@@ -25,9 +27,10 @@ NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
                   add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("list", list_runs),
+for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("graph", graph), ("list", list_runs),
                         ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor)):
     app.command(_name)(_command)
+app.add_typer(suite)
 
 
 def _print_version(wanted: bool) -> None:

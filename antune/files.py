@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 from generator.errors import InputError
 
 
-def write_json(path: Path, rows: Sequence[Any]) -> None:
-    """Write dataclasses as a JSON list of objects. Raises InputError when the file cannot be written."""
+def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
+    """Write dataclasses as a JSON list of objects, or an object as it is. Raises InputError when the file cannot be written."""
     from experiments.files import write_atomically
 
-    data = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in rows]
+    data = rows if isinstance(rows, Mapping) else [
+        asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in rows]
     try:
         write_atomically(path, json.dumps(data, indent=2, default=str) + "\n")
     except OSError as error:

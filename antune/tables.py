@@ -42,7 +42,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
     table = Table(box=SIMPLE)
     for number, name in enumerate(header):
-        numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
+        numeric = number > 0 and all(row[number].lstrip("-")[:1].isdigit() or row[number] == "-" for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))

@@ -2,8 +2,9 @@
 
 Read in this order: `options.py` and `records.py` (the values), `loop.py` (ask, evaluate, store, tell), `store.py`
 with `schema.sql` and `store_errors.py` (what survives), `run.py` (a run from end to end, and resume), `summary.py`
-(the files scripts rely on), `report.py` (the page for people). `parts.py` is the only place that names the other
-rooms' makers.
+(the files scripts rely on), `report.py` (the page for people), `graph_history.py`, `graph_collapse.py` and
+`graph_figure.py` (the picture of what a search learned). `parts.py` is the only place that names the other
+rooms' makers. `recorded/` compares explorers on what was measured before.
 
 May import `explorer`, `runners`, `graph`, `metrics` and `generator`; only `antune` imports it. Heavy libraries are
 imported inside functions: the commands that only read a store stay quick.

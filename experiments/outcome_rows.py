@@ -64,7 +64,7 @@ def outcome_to_row(outcome: Outcome) -> dict[str, Any]:
 
 
 def _timed_columns(timed: Timed) -> dict[str, Any]:
-    kernels = [[list(kernel.statements), kernel.median_ms] for kernel in timed.kernels]
+    kernels = [[list(k.statements), k.median_ms, dict(k.metrics)] for k in timed.kernels]
     return {"median_ms": timed.median_ms, "low_ms": timed.low_ms, "high_ms": timed.high_ms,
             "host_ms": timed.host_ms, "samples_ms": json.dumps(timed.samples_ms), "kernels": json.dumps(kernels),
             "code_hash": timed.code_hash, "stopped_early": int(timed.stopped_early)}
@@ -93,6 +93,11 @@ def row_to_outcome(row: Row) -> Outcome:
 
 
 def _timed(row: Row, spent: Durations) -> Timed:
-    kernels = tuple(KernelTime(tuple(names), median_ms) for names, median_ms in json.loads(row["kernels"]))
+    kernels = tuple(_kernel_time(*entry) for entry in json.loads(row["kernels"]))
     return Timed(row["median_ms"], row["low_ms"], row["high_ms"], tuple(json.loads(row["samples_ms"])),
                  row["host_ms"], kernels, row["code_hash"], bool(row["stopped_early"]), spent)
+
+
+def _kernel_time(statements: list[str], median_ms: float, metrics: Mapping[str, float] | None = None) -> KernelTime:
+    """`metrics` are missing in stores of older versions."""
+    return KernelTime(tuple(statements), median_ms, tuple((metrics or {}).items()))

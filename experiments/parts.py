@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import assert_never
 
@@ -64,15 +64,14 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from graph.o1 import make_o1_space
     from graph.o2 import make_o2_space
 
-    shapes = lru_cache(lambda schedule: kernel_shapes(program, schedule))
+    shapes = partial(kernel_shapes, program)
     reductions = parallel_reductions(program, options.strict_float)
     wide, arrays = options.space == "wide", placeable(program, target)
     match options.level:
         case "o1":
             return make_o1_space(shapes, target, wide, reductions, arrays)
         case "o2":
-            levels = lru_cache(lambda reduced, path: level(program, reduced, path))
-            return make_o2_space(shapes, levels, target, wide, reductions, arrays)
+            return make_o2_space(shapes, partial(level, program), target, wide, reductions, arrays)
         case _:
             assert_never(options.level)
 

@@ -11,16 +11,20 @@ from experiments.code import code_of
 from experiments.effects import decision_effects
 from experiments.environment import Environment
 from experiments.files import write_atomically
+from experiments.graph_figure import graph_svg
 from experiments.outcome_rows import kind_of
+from experiments.parts import PARTS, Parts
 from experiments.records import Result, RunInfo, best_of
 from experiments.report_figures import MAX_EFFECTS, convergence, effect, failures, library
 from experiments.store import Store
 from experiments.summary import Summary, reproduce_command, summarize
 from experiments.words import describe_ms, describe_plan, describe_ratio, describe_seconds
+from generator.errors import InputError
 from metrics.outcome import Timed
 
 REPORT_FILE = "report.html"
 _MESSAGES = 5
+_GRAPH_S = 3.0
 _STYLE = """
 html { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em }
@@ -31,15 +35,17 @@ pre { background: rgba(128, 128, 128, .12); padding: 1em; overflow: auto; font-s
 .columns { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(440px, 100%), 1fr)); gap: 1em }
 .columns > * { min-width: 0 } /* wide code scrolls, and does not widen the page */
 .note { color: #808080 }
+.graph svg { width: 100%; height: auto }
 """
 
 
-def write_report(store: Store, directory: Path) -> Path:
+def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
     """Write the page from what is in the store now; returns its path. Works for a run that found nothing, too."""
     info, results, summary = store.info(), store.results(), summarize(store)
     sections = [
         _overview(summary), _section("How the best time fell", convergence(summary, results)),
-        _section("Outcomes", failures(results) + _messages(results)), _effects(results), _code(info, results),
+        _section("Outcomes", failures(results) + _messages(results)), _effects(results),
+        _section("What the search knows", _graph(store, parts)), _code(info, results),
         _section("Environment", _environment(info, store.environment())),
         _section("Make this run again", f"<pre>{escape(reproduce_command(info))}</pre>")]
     title = escape(f"{summary.name} on {summary.device}")
@@ -100,6 +106,14 @@ def _effects(results: Sequence[Result]) -> str:
             "decision may only go along with another that matters.")
     figures = "".join(f"<div>{effect(entry)}</div>" for entry in shown)
     return _section("What each decision did", f'<p class="note">{note}</p><div class="columns">{figures}</div>')
+
+
+def _graph(store: Store, parts: Parts) -> str:
+    """The optimization graph; a run whose walks are slow to make again gets a plainer one."""
+    try:
+        return f'<div class="graph">{graph_svg(store, parts, tips=True, limit_s=_GRAPH_S)}</div>'
+    except InputError as nothing:
+        return f"<p>{escape(str(nothing))}</p>"
 
 
 def _code(info: RunInfo, results: Sequence[Result]) -> str:

@@ -53,7 +53,7 @@ CREATE TABLE outcome (
     high_ms        REAL,
     host_ms        REAL,
     samples_ms     TEXT,
-    kernels        TEXT,
+    kernels        TEXT,               -- JSON list of [statements, median ms, {metric: value}]
     code_hash      TEXT,
     stopped_early  INTEGER,
     generate_s     REAL NOT NULL,

@@ -19,7 +19,7 @@ from experiments.files import write_atomically
 from experiments.outcome_rows import kind_of
 from experiments.records import Ending, Result, RunInfo, best_of, speedup
 from experiments.store import Store
-from metrics.outcome import cost_ms
+from metrics.outcome import Timed, cost_ms, program_metrics
 
 RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan")
 
@@ -38,7 +38,8 @@ class Shares:
 class Summary:
     """The run in numbers: times in milliseconds, None when there is no valid value.
 
-    `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest.
+    `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
+    the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Summary:
     explorer: str
     space: str
     seed: int
+    default_metrics: dict[str, float]
+    best_metrics: dict[str, float]
 
 
 def summarize(store: Store) -> Summary:
@@ -69,7 +72,8 @@ def summarize(store: Store) -> Summary:
     info, results = store.info(), store.results()
     best = best_of(results)
     sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
-    default_ms = next((cost_ms(r.outcome) for r in results if r.evaluation.number == 0), None)
+    default = next((r for r in results if r.evaluation.number == 0), None)
+    default_ms = cost_ms(default.outcome) if default else None
     low_ms, high_ms = _interval(best)
     best_ms = cost_ms(best.outcome) if best else None
     options = info.options
@@ -79,13 +83,19 @@ def summarize(store: Store) -> Summary:
         speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
         sum(r.evaluation.number > 0 for r in results), store.iterations(),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
-        shares_of(results), options.explorer, options.space, options.seed)
+        shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best))
 
 
 def _interval(best: Result | None) -> tuple[float | None, float | None]:
     if best is None:
         return None, None
     return getattr(best.outcome, "low_ms", None), getattr(best.outcome, "high_ms", None)
+
+
+def _metrics(result: Result | None) -> dict[str, float]:
+    if result is None or not isinstance(result.outcome, Timed):
+        return {}
+    return dict(program_metrics(result.outcome.kernels))
 
 
 def shares_of(results: Sequence[Result]) -> Shares:

@@ -1,101 +1,135 @@
-"""An ant colony: the Max-Min Ant System in the hyper-cube framework, with rewards per kernel.
+"""An ant colony: by default the Max-Min Ant System in the hyper-cube framework, with rewards per kernel.
 
-Papenhausen & Mueller, "Coding Ants: Optimization of GPU code using ant colony optimization" (2018), sections 5
-and 6.1; the numbers are theirs unless the option says otherwise.
+Papenhausen & Mueller, "Coding Ants: Optimization of GPU code using ant colony optimization" (2018), sections 5 and 6;
+the numbers are theirs unless the option says otherwise.
 
 An ant at node i takes option j with probability (eq. 2, over the allowed options)
 
     p(i -> j) = tau_ij^alpha * eta_ij^beta / sum_l tau_il^alpha * eta_il^beta
 
-At the end of an iteration all trails evaporate and one ant is rewarded (eq. 5):
+where eta comes from metrics (explorer.desirability) and a regression tree blocks options (explorer.tree_filter). At the
+end of an iteration the trails tau are updated by the rule of the ant system (explorer.ant_systems), and for each
+kernel the ant that ran that kernel fastest is rewarded within the kernel's decisions. An iteration in which
+everything failed teaches the trails nothing.
 
-    tau = (1 - rho) * tau + rho on the edges of its walk,   tau = (1 - rho) * tau elsewhere
-
-and for each kernel the ant that ran that kernel fastest adds `kernel_rho` within the kernel's decisions. An
-iteration in which everything failed teaches nothing and changes no trail.
+Beyond the paper, more ants walk than can be measured: beside them go copies of the best walks with a decision or two
+changed, and a model of all that was measured picks the most promising of the crowd (explorer.screening). What each
+part is worth is measured in docs/explorers.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.best import Best
+from explorer.ant_systems import AntColonySystem, AntRule, MaxMinAntSystem, bounds, lay, lay_inside, weights
+from explorer.best import Best, Scored
+from explorer.desirability import MetricDesirability
+from explorer.experience import Experience
 from explorer.pheromone import Trails
-from explorer.unseen import UnseenWalks, kernel_times
+from explorer.screening import Screen
+from explorer.tree_filter import FilterTree, Split, filtered
+from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
+from explorer.variation import genes, redrawn
 from graph.optimization_graph import Node, OptimizationGraph, Policy
-from graph.policies import Preferences, prefer, preferences
+from graph.policies import Preferences, prefer, preferences, uniform
 from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
 
+DEPOSIT = 0.15
+"""Pheromone that the best walk lays on its way down the regression tree (as in the authors' public code)."""
+
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Its multiples, without their whole parts, fill the unit interval evenly, however many are taken."""
+
+MOST_MISSES = 100
+"""Candidates in a row that were asked before, after which the crowd is as large as it gets."""
+
 Starts: TypeAlias = Sequence[Preferences]
 """Choices to try first, most promising first."""
 
-Desirability: TypeAlias = Callable[[Node], NDArray[np.float64]]
-"""eta of a node's options, each above 0; what the ants know beside the trails (metrics: eq. 6)."""
 
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """How candidates come about before a model picks among them.
 
-def indifferent(node: Node) -> NDArray[np.float64]:
-    """eta = 1: ants follow the trails alone."""
-    return np.ones(len(node.options))
+    `crowd` candidates per walk that is asked for (together no more than `most`, unless that is less than two for each),
+    of which the share `moves` are the `elite` best walks with one or two decisions changed, the share `strangers` random
+    walks, and the others ants. The crowd is complete earlier when it came across `news` new decisions per walk that is
+    asked for: where schedules differ much, walking is slow, as each new schedule has to be computed.
+    """
+
+    crowd: int = 15
+    most: int = 300
+    moves: float = 0.4
+    strangers: float = 0.2
+    elite: int = 5
+    news: int = 30
+
+    def size(self, count: int) -> int:
+        """Candidates for `count` walks."""
+        return max(min(self.crowd * count, self.most), 2 * count)
 
 
 @dataclass(frozen=True, slots=True)
 class ColonyOptions:
     """The colony's parameters.
 
-    `alpha`, `beta`: weight of trails and desirability. `rho`: evaporation and reward per iteration.
-    `kernel_rho`: reward of a kernel's best ant (0 turns it off). `floor` / n and `ceiling` bound the trails of
-    a node with n options. The first `early_iterations` after a start reward the iteration's best ant, later
-    ones the best since that start. `combine`: after a kernel's best improved, one ant joins the best of all
-    kernels. The colony starts afresh when fewer than `branching` options per decision are followed on average
-    and `patience` iterations brought no better program (ours: 1.3 and 10). A repeated walk is drawn anew up to
-    `retries` times before used-up walks are excluded one by one.
+    `rule`: the ant system. `alpha`, `beta`: weight of trails and desirability. `kernel_share`: reward of a kernel's best
+    ant over that of a program's best (0 turns it off; theirs: 1/2). `metrics`: eta by equation 6, else 1. `tree`: half
+    of the ants stay in the best leaf of a regression tree, the others in a drawn one. `screening`: None measures every
+    ant. `combine`: after a kernel's best improved, one ant joins the best of all kernels. The colony starts afresh
+    when fewer than `branching` options per decision are followed on average and `patience` iterations brought no better
+    program (ours: 1.3 and 10). A repeated walk is drawn anew up to `retries` times before used-up walks are excluded
+    one by one.
     """
 
+    rule: AntRule = field(default_factory=MaxMinAntSystem)
     alpha: float = 1.0
     beta: float = 1.0
-    rho: float = 0.1
-    kernel_rho: float = 0.05
-    floor: float = 0.1
-    ceiling: float = 0.95
-    early_iterations: int = 2
+    kernel_share: float = 0.5
+    metrics: bool = True
+    tree: bool = True
+    screening: Screening | None = field(default_factory=Screening)
     combine: bool = True
     branching: float = 1.3
     patience: int = 10
     retries: int = 10
 
 
+def published(rule: AntRule) -> ColonyOptions:
+    """An ant system as it was published, with none of the additions (but restarts, and no walk is repeated)."""
+    return ColonyOptions(rule, kernel_share=0.0, metrics=False, tree=False, screening=None, combine=False)
+
+
 class Colony:
     """The explorer. One call of `ask` is one iteration, and its `count` is the number of ants."""
 
-    def __init__(
-        self,
-        space: Space,
-        seed: int,
-        options: ColonyOptions = ColonyOptions(),
-        desirability: Desirability = indifferent,
-        starts: Starts = (),
-    ) -> None:
+    def __init__(self, space: Space, seed: int, options: ColonyOptions = ColonyOptions(), starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 
         The first ants follow `starts`, one each, wherever these are on offer.
         """
         self._options = options
         self._seed = seed
-        self._desirability = desirability
         self._walks = UnseenWalks(space, options.retries)
-        self.trails = Trails(options.rho, options.floor, options.ceiling)
+        self.trails = Trails(options.rule.rho, bounds(options.rule, 1, (), 1.0))
         self._starts = list(starts)
+        self._eta = MetricDesirability()
+        self._experience = Experience()
+        self._screen = Screen(self._experience)
+        self._tree: FilterTree | None = None
         self._iteration = 0
+        self._ants = 1  # of the iteration that was asked last
         self._updates = 0  # since the last start
         self._stale = 0  # updates without a better program since the last start
-        self._this_iteration = Best()
+        self._first_ms: float | None = None  # t_ref of the ant systems
+        self._succeeded: list[Scored] = []  # this iteration
         self._since_start = Best()
         self._ever = Best()
         self._to_combine = False
@@ -112,34 +146,94 @@ class Colony:
         while self._starts and len(ants) < count:
             walk = self._walks.draw_once(prefer(self._starts.pop(0), self._strongest))
             ants += [walk] if walk is not None else []
+        ants += self._picked(count - len(ants))
         while len(ants) < count:
-            walk = self._walks.draw(self._follow(np.random.default_rng((self._seed, self._iteration, len(ants)))))
+            rng = np.random.default_rng((self._seed, self._iteration, len(ants)))
+            walk = self._walks.draw(self._ant(len(ants), rng))
             if walk is None:
                 break
             ants.append(walk)
+        if isinstance(self._options.rule, AntColonySystem):
+            for walk in ants:
+                self.trails.approach(self.graph.path(walk), self.trails.bounds.start, self._options.rule.xi)
         self._iteration += 1
+        self._ants = max(1, len(ants))
         return ants
 
     def tell(self, walk: Walk, outcome: Outcome) -> None:
         """See explorer.base.Explorer. A walk that was not asked (a seed) counts like an ant's."""
         known = self._walks.record(walk, outcome)
         cost = cost_ms(outcome)
+        self._experience.learn(known, cost)
         if cost is None:
             return
         times = kernel_times(outcome)
-        self._this_iteration.add(known, cost, times)
+        self._succeeded.append(Scored(known, cost))
         improved, _ = self._since_start.add(known, cost, times)
-        _, kernel_improved = self._ever.add(known, cost, times)
+        best, kernel_improved = self._ever.add(known, cost, times)
         self._stale = 0 if improved else self._stale
         self._to_combine |= kernel_improved
+        program = program_of(outcome)
+        if best and program is not None:
+            self._eta.improved(program, kernels_of(outcome))
+
+    def _picked(self, count: int) -> list[Walk]:
+        """Candidates that passed the screening; fewer than `count` when the space is nearly used up."""
+        screening = self._options.screening
+        if screening is None or count <= 0:
+            return []
+        rng = np.random.default_rng((self._seed, self._iteration))
+        crowd: dict[str, Walk] = {}
+        misses = 0  # in a row
+        enough = len(self.graph.nodes) + screening.news * count
+        for number in range(screening.size(count)):
+            if len(crowd) >= count and len(self.graph.nodes) > enough:
+                break
+            walk = self._walks.peek(self._candidate(number, screening, rng))
+            misses = misses + 1 if walk is None else 0
+            if misses == MOST_MISSES:
+                break
+            if walk is not None:
+                crowd.setdefault(walk.identity, walk)
+        picked = self._screen.pick(list(crowd.values()), count)
+        for walk in picked:
+            self._walks.take(walk)
+        return picked
+
+    def _candidate(self, number: int, screening: Screening, rng: np.random.Generator) -> Policy:
+        """A stranger, a move or an ant, evenly mixed."""
+        place = number * GOLDEN_RATIO % 1.0
+        if place < screening.strangers:
+            return uniform(rng)
+        if place < screening.strangers + screening.moves and self._ever.program is not None:
+            return self._moved(rng, screening.elite)
+        return self._ant(number, rng)
+
+    def _moved(self, rng: np.random.Generator, elite: int) -> Policy:
+        """One of the best walks with one or two decisions changed."""
+        walks = self._experience.best(elite)
+        walk = walks[int(rng.integers(len(walks)))]
+        wanted = redrawn(self.graph.path(walk), 1 + int(rng.random() < 0.5), rng)
+        return prefer(wanted, prefer(genes(walk), self._follow(rng)))
+
+    def _ant(self, number: int, rng: np.random.Generator) -> Policy:
+        """An ant; those with an even number stay in the tree's best leaf, the others in a drawn one."""
+        splits: Sequence[Split] = ()
+        if self._tree is not None:
+            splits = self._tree.drawn(rng) if number % 2 else self._tree.best_leaf
+        policy = self._follow(rng)
+        return filtered(splits, policy) if splits else policy
 
     def _follow(self, rng: np.random.Generator) -> Policy:
         options = self._options
+        greed = options.rule.q0 if isinstance(options.rule, AntColonySystem) else 0.0
 
         def choose(node: Node, allowed: NDArray[np.intp]) -> int:
             weights = self.trails.level(node)[allowed] ** options.alpha
-            if self._desirability is not indifferent:
-                weights = weights * self._desirability(node)[allowed] ** options.beta
+            if options.metrics:
+                weights = weights * self._eta.level(node)[allowed] ** options.beta
+            if greed and rng.random() < greed:
+                return int(allowed[np.argmax(weights)])
             sums = np.cumsum(weights)
             position = np.searchsorted(sums, rng.random() * sums[-1], side="right")
             return int(allowed[min(int(position), allowed.size - 1)])  # rounding may reach the sum
@@ -162,23 +256,33 @@ class Colony:
         return [walk] if walk is not None else []
 
     def _learn(self) -> None:
-        """Update the trails with what was told since the last call."""
-        rewarded = self._this_iteration.program
-        if rewarded is None:
+        """Update trails, desirability and tree with what was told since the last call."""
+        best = self._since_start.program
+        if not self._succeeded or best is None:
             return
-        if self._updates >= self._options.early_iterations:
-            rewarded = self._since_start.program or rewarded
-        self._this_iteration = Best()
-        path = self.graph.path(rewarded.walk)
-        self.trails.evaporate()
-        self.trails.reward(path, self._options.rho)
+        iteration = sorted(self._succeeded, key=lambda scored: scored.cost_ms)
+        self._succeeded = []
+        if self._first_ms is None:
+            self._first_ms = iteration[0].cost_ms
+        rule, path = self._options.rule, self.graph.path(best.walk)
+        if not self._updates or isinstance(rule, MaxMinAntSystem):
+            self.trails.bounds = bounds(rule, self._ants, path, self._gain(best))
+        rewarded = weights(rule, iteration, best, self._updates)
+        lay(rule, self.trails, [(self.graph.path(ant.walk), weight * self._gain(ant))
+                                              for ant, weight in rewarded])
         for statements, scored in self._since_start.kernels.items():
             inside = [step for step in self.graph.path(scored.walk) if step[0].decision.subject == statements]
-            self.trails.reward(inside, self._options.kernel_rho)
+            lay_inside(rule, self.trails, inside, self._options.kernel_share, self._gain(best))
+        self._eta.next_iteration()
+        if self._options.tree:
+            self._tree = FilterTree(self._experience.attributes, *self._experience.successes(), DEPOSIT)
         self._updates += 1
         self._stale += 1
         if self._stale > self._options.patience and self.trails.branching(path) < self._options.branching:
             self._start_afresh()
+
+    def _gain(self, ant: Scored) -> float:
+        return (self._first_ms or ant.cost_ms) / ant.cost_ms
 
     def _start_afresh(self) -> None:
         self.trails.reset()

@@ -5,16 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from explorer.ant_systems import ANT_SYSTEMS, AntRule
 from explorer.base import Explorer
-from explorer.colony import Colony, Starts
+from explorer.colony import Colony, Starts, published
+from explorer.exhaustive import Exhaustive
+from explorer.genetic import Genetic
+from explorer.local import Local
+from explorer.portfolio import Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
 from generator.errors import InputError
 from graph.space import Space
 
+
+def _portfolio(space: Space, seed: int, starts: Starts) -> Portfolio:
+    """Colony, evolution, local search and random search, each with another seed, so that they begin differently."""
+    seeds = range(4 * seed, 4 * seed + 4)
+    members = (Colony(space, seeds[0], starts=starts), Genetic(space, seeds[1]), Local(space, seeds[2]))
+    return Portfolio(space, seeds[3], members, PortfolioOptions(opening=len(starts)))
+
+
+def _published(rule: AntRule) -> Callable[[Space, int, Starts], Explorer]:
+    return lambda space, seed, starts: Colony(space, seed, published(rule), starts)
+
+
 _MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyType(
     {
         "colony": lambda space, seed, starts: Colony(space, seed, starts=starts),
+        "genetic": lambda space, seed, starts: Genetic(space, seed, starts=starts),
+        "local": lambda space, seed, starts: Local(space, seed, starts=starts),
+        "portfolio": _portfolio,
         "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing
+        "exhaustive": lambda space, seed, starts: Exhaustive(space),
+        **{name: _published(rule) for name, rule in ANT_SYSTEMS.items()},
     }
 )
 

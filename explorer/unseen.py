@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graph.knowledge import Measured
 from graph.optimization_graph import OptimizationGraph, Policy
 from graph.policies import first, prefer, preferences
 from graph.prefixes import PrefixTree
 from graph.space import Space
 from graph.walk import Walk
-from metrics.outcome import Outcome, Timed, cost_ms
+from metrics.outcome import Outcome, Timed, program_metrics
 
 
 class UnseenWalks:
@@ -43,13 +44,22 @@ class UnseenWalks:
         walk = self.graph.walk(self._space, policy)
         return walk if walk is not None and self._take(walk) else None
 
+    def peek(self, policy: Policy) -> Walk | None:
+        """Like `draw_once`, but the walk stays unseen until it is taken."""
+        walk = self.graph.walk(self._space, policy)
+        return walk if walk is not None and walk.identity not in self._asked else None
+
+    def take(self, walk: Walk) -> None:
+        """A walk that was peeked at counts as asked."""
+        self._take(walk)
+
     def record(self, walk: Walk, outcome: Outcome) -> Walk:
         """Enter the outcome into the graph. A walk that was never asked (a seed) counts as asked from here on.
 
         Returns the walk as this graph knows it. Raises ValueError for a walk that the space does not allow.
         """
         known = self._asked.get(walk.identity) or self._adopt(walk)
-        self.graph.record(known, cost_ms(outcome), kernel_times(outcome))
+        self.graph.record(known, program_of(outcome), kernels_of(outcome))
         return known
 
     def _adopt(self, walk: Walk) -> Walk:
@@ -84,3 +94,17 @@ def kernel_times(outcome: Outcome) -> Mapping[tuple[str, ...], float]:
     if not isinstance(outcome, Timed):
         return {}
     return {kernel.statements: kernel.median_ms for kernel in outcome.kernels}
+
+
+def program_of(outcome: Outcome) -> Measured | None:
+    """Milliseconds and metrics of the whole program; None for a failure."""
+    if not isinstance(outcome, Timed):
+        return None
+    return Measured(outcome.median_ms, dict(program_metrics(outcome.kernels)))
+
+
+def kernels_of(outcome: Outcome) -> Mapping[tuple[str, ...], Measured]:
+    """Milliseconds and metrics by the kernel's statements; empty for a failure."""
+    if not isinstance(outcome, Timed):
+        return {}
+    return {kernel.statements: Measured(kernel.median_ms, dict(kernel.metrics)) for kernel in outcome.kernels}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
@@ -18,6 +19,8 @@ Algorithm: TypeAlias = Literal["pluto", "feautrier"]
 Combine: TypeAlias = Literal["atomic", "shared", "shuffle"]
 Placement: TypeAlias = Literal["texture", "constant"]
 Cache: TypeAlias = Literal["none", "shared", "l1"]
+Value: TypeAlias = str | int | float | bool
+Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,13 @@ class Plan:
     """A complete set of decisions. `kernels` is sorted by statements.
 
     `placement` (sorted) holds the arrays that do not lie in global memory, each with where it lies instead.
+    `parameters` (sorted) are the values of a template's named parameters; only templates have any.
     """
 
     schedule: Schedule
     kernels: tuple[KernelPlan, ...]
     placement: tuple[tuple[str, Placement], ...] = ()
+    parameters: Parameters = ()
 
     def kernel(self, statements: tuple[str, ...]) -> KernelPlan:
         """The plan of the kernel with these statements. Raises KeyError when there is none."""
@@ -108,8 +113,11 @@ class Plan:
         raise KeyError(statements)
 
     def to_json(self) -> str:
-        """Canonical JSON text: equal Plans have equal text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """Canonical JSON text: equal Plans have equal text. It names `parameters` only where there are any."""
+        data = asdict(self)
+        if not self.parameters:
+            del data["parameters"]  # the digests of programs' Plans are older than templates
+        return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @property
     def digest(self) -> str:
@@ -131,12 +139,15 @@ def plan_from_json(text: str) -> Plan:
     _require(data, "plan", ("kernels",), lambda value: isinstance(value, list), "a list of kernels")
     _require(data, "plan", ("placement",), _placement,
              f"a list of [array, memory], each array once, memory one of {', '.join(get_args(Placement))}")
+    _require(data, "plan", ("parameters",), _parameters,
+             "a list of [name, value], each name once, each value text, true, false or a finite number")
     kernels = []
     for number, kernel in enumerate(data["kernels"]):
         _check_fields(kernel, KernelPlan, f"plan.kernels[{number}]")
         kernels.append(_kernel(kernel, f"plan.kernels[{number}]"))
     return Plan(_schedule(data["schedule"], "plan.schedule"), tuple(sorted(kernels, key=lambda k: k.statements)),
-                tuple(sorted((array, memory) for array, memory in data.get("placement", ()))))
+                tuple(sorted((array, memory) for array, memory in data.get("placement", ()))),
+                tuple((name, value) for name, value in sorted(data.get("parameters", ()), key=lambda pair: pair[0])))
 
 
 def _schedule(data: Any, where: str) -> Schedule:
@@ -209,6 +220,17 @@ def _placement(value: object) -> bool:
         return False
     arrays = [array for array, _ in value]
     return _names(arrays) and len(set(arrays)) == len(arrays) and all(m in get_args(Placement) for _, m in value)
+
+
+def _parameters(value: object) -> bool:
+    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        return False
+    names = [name for name, _ in value]
+    return _names(names) and len(set(names)) == len(names) and all(_is_value(v) for _, v in value)
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _check_fields(data: object, kind: type, where: str) -> None:

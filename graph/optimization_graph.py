@@ -8,14 +8,17 @@ Papenhausen & Mueller's Coding Ants, section 5).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graph.interning import Interning
+from graph.knowledge import Edge, Measured
 from graph.prefixes import Path, Prefix, PrefixTree
 from graph.space import DeadEnd, Decision, Option, Space
 from graph.walk import Choice, Walk
@@ -23,74 +26,67 @@ from graph.walk import Choice, Walk
 Policy: TypeAlias = "Callable[[Node, NDArray[np.intp]], int]"
 """Picks one of the allowed option indices (never empty) of a node."""
 
-
-@dataclass(slots=True)
-class Statistics:
-    """Running count, mean and sum of squared distances of a quantity in milliseconds (Welford's method)."""
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    def add(self, value: float) -> None:
-        """Take in one more value."""
-        self.count += 1
-        distance = value - self.mean
-        self.mean += distance / self.count
-        self.squares += distance * (value - self.mean)
-
-    @property
-    def deviation(self) -> float:
-        """The sample standard deviation, 0 below two values."""
-        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else 0.0
+_NO_EDGES: Mapping[int, Edge] = MappingProxyType({})
+_NO_KERNELS: Mapping[tuple[str, ...], Measured] = MappingProxyType({})
 
 
-@dataclass(slots=True)
-class Edge:
-    """What is known about an option that was taken: how often, failures, and what the walks over it cost.
-
-    `cost` is of the whole program; `kernel_cost` of the kernel that the node is about.
-    """
-
-    visits: int = 0
-    failures: int = 0
-    cost: Statistics = field(default_factory=Statistics)
-    kernel_cost: Statistics = field(default_factory=Statistics)
+@lru_cache(maxsize=256)
+def _all(count: int) -> NDArray[np.intp]:
+    """The indices of `count` options: nodes from which nothing was pruned share them."""
+    indices = np.arange(count)
+    indices.setflags(write=False)
+    return indices
 
 
 @dataclass(slots=True, eq=False)
 class Node:
     """A decision that was reached, its options, and what is known of them.
 
-    `edges` holds the options that were taken (by index), `pruned` marks those that lead to a dead end.
+    There may be a million of them, so that what most have not is made when it is first needed: `_taken` holds the
+    edges of options that were taken, `_allowed` what is left once an option was pruned.
     """
 
     decision: Decision
     options: tuple[Option, ...]
-    edges: dict[int, Edge] = field(default_factory=dict)
-    pruned: NDArray[np.bool_] = field(init=False)
-    allowed: NDArray[np.intp] = field(init=False)
+    _taken: dict[int, Edge] | None = None
+    _allowed: NDArray[np.intp] | None = None
 
-    def __post_init__(self) -> None:
-        """Size the arrays: one entry per option."""
-        self.pruned = np.zeros(len(self.options), dtype=np.bool_)
-        self.allowed = np.arange(len(self.options))
+    @property
+    def edges(self) -> Mapping[int, Edge]:
+        """What is known of the options that were taken, by index."""
+        return _NO_EDGES if self._taken is None else self._taken
+
+    @property
+    def allowed(self) -> NDArray[np.intp]:
+        """The indices of the options that are not pruned, in order; not to be written to."""
+        return _all(len(self.options)) if self._allowed is None else self._allowed
+
+    @property
+    def pruned(self) -> NDArray[np.bool_]:
+        """Per option: whether it leads to a dead end."""
+        marks = np.ones(len(self.options), dtype=np.bool_)
+        marks[self.allowed] = False
+        return marks
 
     def prune(self, index: int) -> None:
         """Never offer this option again."""
-        self.pruned[index] = True
-        self.allowed = np.flatnonzero(~self.pruned)
+        self._allowed = self.allowed[self.allowed != index]
 
     def edge(self, index: int) -> Edge:
         """The statistics of an option, made when first asked for."""
-        return self.edges.setdefault(index, Edge())
+        if self._taken is None:
+            self._taken = {}
+        if index not in self._taken:
+            self._taken[index] = Edge()
+        return self._taken[index]
 
 
 @dataclass(slots=True)
 class OptimizationGraph:
-    """All nodes reached so far, by Decision."""
+    """All nodes reached so far, by Decision. What equal nodes have in common is kept once."""
 
     nodes: dict[Decision, Node] = field(default_factory=dict)
+    _interning: Interning = field(default_factory=Interning)
 
     def walk(self, space: Space, policy: Policy, known: PrefixTree | None = None) -> Walk | None:
         """Walk through `space`, asking `policy` at every node; None when no walk is left.
@@ -121,18 +117,15 @@ class OptimizationGraph:
         nodes = [(self.nodes[choice.decision], choice.option) for choice in walk.choices]
         return [(node, node.options.index(option)) for node, option in nodes]
 
-    def record(self, walk: Walk, cost_ms: float | None, kernels_ms: Mapping[tuple[str, ...], float]) -> None:
-        """Add what `walk` cost (None: it failed) to its edges; `kernels_ms` is by subject."""
+    def record(self, walk: Walk, program: Measured | None,
+               kernels: Mapping[tuple[str, ...], Measured] = _NO_KERNELS) -> None:
+        """Add what became of `walk` (None: it failed) to its edges; `kernels` is by subject.
+
+        Edges of a node whose subject is among `kernels` get that kernel's time and metrics beside the program's time;
+        all other edges get the program's time and metrics.
+        """
         for node, index in self.path(walk):
-            edge = node.edge(index)
-            edge.visits += 1
-            if cost_ms is None:
-                edge.failures += 1
-                continue
-            edge.cost.add(cost_ms)
-            kernel_ms = kernels_ms.get(node.decision.subject)
-            if kernel_ms is not None:
-                edge.kernel_cost.add(kernel_ms)
+            node.edge(index).record(program, kernels.get(node.decision.subject))
 
     def node(self, decision: Decision, options: Sequence[Option]) -> Node:
         """The node of `decision`, made when first reached.
@@ -146,7 +139,8 @@ class OptimizationGraph:
         if node is None:
             if len(set(offered)) != len(offered):
                 raise ValueError(f"decision {decision.name!r} of {decision.subject} offers an option twice: {offered}")
-            node = self.nodes[decision] = Node(decision, offered)
+            kept = self._interning.decision(decision)
+            node = self.nodes[kept] = Node(kept, self._interning.options(offered))
         elif node.options != offered:
             raise ValueError(
                 f"decision {decision.name!r} of {decision.subject} was met with the options {node.options} and now "

@@ -31,7 +31,7 @@ class Prefix:
         """The options of `node`, which follows this prefix, that are neither pruned nor closed."""
         if self.closed is None:
             return node.allowed
-        return np.flatnonzero(~(self.closed | node.pruned))
+        return node.allowed[~self.closed[node.allowed]]
 
     def close(self, node: Node, index: int) -> None:
         """Nothing is left behind option `index` of `node`; what was known below it is dropped."""

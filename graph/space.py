@@ -15,7 +15,7 @@ Option: TypeAlias = str | int | float | bool | tuple[int, ...]
 class Decision:
     """A question. Its identity is the node's identity in the optimization graph.
 
-    `subject` is what it is about, e.g. the sorted statements of a kernel (empty: the whole program).
+    `subject` is what it is about, e.g. the sorted statements of a kernel (empty: the whole program, or a template).
     `depends` are the earlier choices (name, option) that the option list depends on: two walks that come to the
     same kernel by different roads meet in the same node.
     """

@@ -68,7 +68,7 @@ def _text(value: object) -> str:
 
 
 def _option(value: object) -> Option:
-    if isinstance(value, str | int):  # bool is an int
+    if isinstance(value, str | int | float):  # bool is an int
         return value
     if isinstance(value, list) and all(isinstance(part, int) for part in value):
         return tuple(value)

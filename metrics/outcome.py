@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Phase: TypeAlias = Literal["generate", "compile", "check", "time"]
+Phase: TypeAlias = Literal["generate", "rate", "compile", "check", "time"]
+"""What an evaluation spends time on. "rate", the computing of metrics, is never to blame for a failure."""
 
 MetricValues: TypeAlias = tuple[tuple[str, float], ...]
 """Metrics by name, each in [0, 1] with 1 the device's peak; one that is unknown is absent."""
 
+Ratings: TypeAlias = tuple[tuple[tuple[str, ...], MetricValues], ...]
+"""The metrics of a variant's kernels, by their statements."""
+
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """Wall seconds spent per phase of one evaluation."""
+    """Wall seconds spent per phase of one evaluation; rating counts as generating."""
 
     generate_s: float = 0.0
     compile_s: float = 0.0
@@ -23,7 +28,10 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics."""
+    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics.
+
+    `metrics` are empty where they could not be computed, and in runs that older versions stored.
+    """
 
     statements: tuple[str, ...]
     median_ms: float
@@ -105,6 +113,25 @@ class WrongResult:
 
 Failed: TypeAlias = Illegal | CompileFailed | LaunchFailed | TimedOut | Crashed | WrongResult
 Outcome: TypeAlias = Timed | Failed
+
+
+def program_metrics(kernels: Sequence[KernelTime]) -> MetricValues:
+    """The metrics of a whole program: per metric the mean over the kernels that have it, weighted by their times.
+
+    Names are in the order in which the kernels bring them. Kernels without any measurable time weigh the same.
+    """
+    having: dict[str, list[tuple[float, float]]] = {}
+    for kernel in kernels:
+        for name, value in kernel.metrics:
+            having.setdefault(name, []).append((kernel.median_ms, value))
+    return tuple((name, _weighted_mean(pairs)) for name, pairs in having.items())
+
+
+def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
+    total = sum(weight for weight, _ in pairs)
+    if not total:
+        return sum(value for _, value in pairs) / len(pairs)
+    return sum(weight * value for weight, value in pairs) / total
 
 
 def cost_ms(outcome: Outcome) -> float | None:

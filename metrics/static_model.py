@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 
 from generator.facts import Access, KernelFacts
 from metrics.device_model import DeviceModel, occupancy, resident_blocks
+from metrics.outcome import MetricValues, Ratings
 from metrics.resources import Resources
 from metrics.transactions import passes, traffic
 
@@ -38,7 +39,7 @@ class KernelMetrics:
     name: str
     statements: tuple[str, ...]
     work: float
-    values: tuple[tuple[str, float], ...]
+    values: MetricValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Metrics:
     """Metrics of all kernels, and of the program: the means over the kernels that have them, weighted by work."""
 
     kernels: tuple[KernelMetrics, ...]
-    values: tuple[tuple[str, float], ...]
+    values: MetricValues
 
 
 def static_metrics(facts: Sequence[KernelFacts], device: DeviceModel,
@@ -68,7 +69,24 @@ def kernel_metrics(facts: KernelFacts, device: DeviceModel, resources: Resources
     return KernelMetrics(facts.name, facts.statements, work, values)
 
 
-def _weighted(kernels: Iterable[KernelMetrics]) -> tuple[tuple[str, float], ...]:
+def metrics_by_statements(metrics: Metrics) -> Ratings:
+    """The metrics per kernel as outcomes carry them: by statements, in the order of the first kernel that has them.
+
+    Kernels of the same statements (one that is launched from several places) count together, as their times do: the
+    mean, weighted by work. What is not a finite number is left out.
+    """
+    together: dict[tuple[str, ...], list[KernelMetrics]] = {}
+    for kernel in metrics.kernels:
+        together.setdefault(kernel.statements, []).append(kernel)
+    return tuple((statements, _finite(kernels[0].values if len(kernels) == 1 else _weighted(kernels)))
+                 for statements, kernels in together.items())
+
+
+def _finite(values: MetricValues) -> MetricValues:
+    return tuple((name, value) for name, value in values if isfinite(value))
+
+
+def _weighted(kernels: Iterable[KernelMetrics]) -> MetricValues:
     values = []
     for name in NAMES:
         having = [(k.work, value) for k in kernels for given, value in k.values if given == name]

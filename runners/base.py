@@ -23,13 +23,16 @@ class Job:
 class Limits:
     """Time limits per variant in seconds, and when timing may stop.
 
-    `compile_s` bounds lowering, compiling and the first launch; `run_s` bounds the check and the timing.
+    `compile_s` bounds lowering, compiling and the first launch; `run_s` bounds the check and the timing. A variant
+    whose kernels take longer than `rate_s` to be rated by the static model (most take some milliseconds) is measured
+    without metrics.
     `half_width`: repeats go on until the 95 % interval of the median is this tight (relative), within
     `min_repeats`..`max_repeats` and about `time_s` seconds. A variant slower than `give_up` x best stops early.
     """
 
     compile_s: float = 60.0
     run_s: float = 30.0
+    rate_s: float = 10.0
     half_width: float = 0.02
     min_repeats: int = 6  # the fewest samples that can have a 95 % interval
     max_repeats: int = 50

@@ -19,6 +19,7 @@ from metrics.outcome import (
     LaunchFailed,
     Outcome,
     Phase,
+    Ratings,
     Timed,
     TimedOut,
     WrongResult,
@@ -35,6 +36,7 @@ class _Work:
     jobs: list[Job]
     spent: Durations = field(default_factory=Durations)
     code_hash: str | None = None
+    ratings: Ratings = ()
 
 
 class Batch:
@@ -72,13 +74,17 @@ class Batch:
         if self._device.unfinished or not self._compiled or (self._compilers.unfinished and not self._overlap):
             return
         key = min(self._compiled)
-        measure = Measure(self._compiled.pop(key), self._best_ms)
+        measure = Measure(self._compiled.pop(key), self._best_ms, self._works[key].ratings)
         self._device.submit(Task(key, measure, "check", None))
 
     def _on_event(self, event: Event) -> None:
         match event:
             case Finished(key, value):
                 self._on_answer(key, value)
+            case Expired(key, "rate") | Died(key, "rate"):  # the model failed, not the variant: do without metrics
+                work = self._works[key]
+                work.spent = _sum(work.spent, _spent("rate", event.elapsed_s))
+                self._compilers.submit(Task(key, Generate(work.jobs[0].plan, rated=False), "generate", None))
             case Expired(key, phase, _, elapsed_s):
                 self._finish(key, TimedOut(phase, self._limit(phase), _spent(phase, elapsed_s)))
             case Died(key, phase, message, elapsed_s):
@@ -106,7 +112,7 @@ class Batch:
     def _on_generated(self, key: int, generated: Generated) -> None:
         """Reuse a known outcome, join the work on the same code, or go on to compile."""
         work, code_hash = self._works[key], generated.variant.code_hash
-        work.spent = Durations(generate_s=generated.seconds)
+        work.spent = _sum(work.spent, Durations(generate_s=generated.seconds + generated.rating_s))
         if (outcome := self._known.get(code_hash)) is not None:
             del self._works[key]
             self._results.append((work.jobs[0].number, replace(outcome, durations=work.spent)))
@@ -114,7 +120,7 @@ class Batch:
             self._works[self._by_hash[code_hash]].jobs.extend(work.jobs)
             del self._works[key]
         else:
-            work.code_hash = code_hash
+            work.code_hash, work.ratings = code_hash, generated.ratings
             self._by_hash[code_hash] = key
             left_s = max(self._limits.compile_s - generated.seconds, 0.0)
             self._compilers.submit(Task(key, Compile(generated.variant, left_s), "compile", None))
@@ -140,7 +146,7 @@ def _sum(left: Durations, right: Durations) -> Durations:
 
 def _spent(phase: Phase, seconds: float) -> Durations:
     match phase:
-        case "generate":
+        case "generate" | "rate":
             return Durations(generate_s=seconds)
         case "compile":
             return Durations(compile_s=seconds)

@@ -1,4 +1,6 @@
-"""Inside a compile worker: lower a Plan, build the text, launch every kernel once with its real range.
+"""Inside a compile worker: lower a Plan, rate it, build the text, launch every kernel once with its real range.
+
+The static model rates what was lowered; its metrics go with the times to the explorer.
 
 The launch belongs to compiling: PoCL compiles a kernel when it first learns the block size. The binary that
 comes back holds all that, so that the device worker neither compiles nor depends on a cache on disk.
@@ -7,8 +9,10 @@ comes back holds all that, so that the device worker neither compiles nor depend
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import assert_never
 
 from generator.errors import IllegalPlan
@@ -38,10 +42,14 @@ class CompileWorker:
     def __call__(self, task: CompileTask, report: Report) -> Answer:
         """Generated or Illegal; Compiled, CompileFailed or LaunchFailed."""
         match task:
-            case Generate(plan):
+            case Generate(plan, rated):
                 with self._beside_no_timing("generate", self._setup.limits.compile_s, report):
                     self._generated += 1
-                    return Answer(self._generate(plan), retire=self._generated >= RETIRE_AFTER)
+                    made = self._generate(plan)
+                    if rated and isinstance(made, Generated):
+                        report("rate", self._setup.limits.rate_s)
+                        made = self._rated(made)
+                return Answer(made, retire=self._generated >= RETIRE_AFTER)
             case Compile(variant, limit_s):
                 with self._beside_no_timing("compile", limit_s, report):
                     answer = self._compile(variant)
@@ -68,6 +76,16 @@ class CompileWorker:
         except IllegalPlan as error:
             return Illegal(str(error), Durations(generate_s=time.perf_counter() - start))
         return Generated(variant, time.perf_counter() - start)
+
+    def _rated(self, made: Generated) -> Generated:
+        """With its metrics, or as it is where the model fails: a measurement is worth more than its metrics."""
+        start, setup = time.perf_counter(), self._setup
+        try:
+            ratings = setup.rate(setup.program, made.variant.plan, setup.target)
+        except Exception:  # noqa: BLE001  whatever is wrong with the model
+            traceback.print_exc()
+            ratings = ()
+        return replace(made, ratings=ratings, rating_s=time.perf_counter() - start)
 
     def _compile(self, variant: Variant) -> Compiled | CompileFailed | LaunchFailed:
         start = time.perf_counter()

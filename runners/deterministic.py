@@ -3,7 +3,8 @@
 For trying explorers without waiting, and for showing that a stopped and resumed run equals one that was never
 stopped. The function is a landscape worth searching: smooth bowls over the logarithms of tile volume, block size
 and unroll factor, an interaction between shared memory and inner tiles, a kernel's own optimum that depends on
-its statements, and a little ruggedness by hash. A few Plans fail, always in the same way.
+its statements, and a little ruggedness by hash. A few Plans fail, always in the same way. Metrics are pretended, too:
+they have the names of the static model's and go with parts of the time, as metrics do.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from metrics.outcome import (
     Illegal,
     KernelTime,
     LaunchFailed,
+    MetricValues,
     Outcome,
     Timed,
     TimedOut,
@@ -66,7 +68,8 @@ class DeterministicRunner:
         return _failure(plan, self._salt, self._limits) or self._timed(plan, best_ms)
 
     def _timed(self, plan: Plan, best_ms: float | None) -> Timed:
-        kernels = tuple(KernelTime(kernel.statements, kernel_ms(kernel, plan.schedule, self._salt))
+        kernels = tuple(KernelTime(kernel.statements, kernel_ms(kernel, plan.schedule, self._salt),
+                                   kernel_metrics(kernel, self._salt))
                         for kernel in plan.kernels)
         total = math.fsum(kernel.median_ms for kernel in kernels) * schedule_factor(plan.schedule, self._salt)
         samples = tuple(total * (1 + jitter) for jitter in JITTER)
@@ -86,7 +89,7 @@ def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
     name = ",".join(kernel.statements)
     work_ms = 1 + 9 * _uniform(salt, name, "work")
     threads, volume = math.prod(kernel.block), math.prod(kernel.tile)
-    best_threads = 6 + 3 * _uniform(salt, name, "threads")
+    best_threads = _best_threads(salt, name)
     best_points = 1 + 3 * _uniform(salt, name, "points")
     best_unroll = 3 * _uniform(salt, name, "unroll")
     bowl = (0.15 * (math.log2(threads) - best_threads) ** 2
@@ -95,6 +98,27 @@ def kernel_ms(kernel: KernelPlan, schedule: Schedule, salt: str) -> float:
             + _memory_cost(kernel, salt, name) + _coalescing_cost(kernel))
     rugged = 1 + RUGGEDNESS * _uniform(salt, name, _decided(kernel), _decided(schedule))
     return work_ms * (1 + bowl) * rugged
+
+
+def kernel_metrics(kernel: KernelPlan, salt: str) -> MetricValues:
+    """The pretended metrics of one kernel: high occupancy and coalescing go with short times, but do not decide them.
+
+    Occupancy is 1 at the best number of threads and halves with every power of two beside it; loads are as well
+    coalesced as the innermost block extent fills a warp, stores by the square root of that. Only kernels with shared
+    memory have a shared efficiency.
+    """
+    name = ",".join(kernel.statements)
+    away = abs(math.log2(math.prod(kernel.block)) - _best_threads(salt, name))
+    filled = min(1.0, kernel.block[-1] / 32) if kernel.block else 1 / 32
+    reuse = 1.0 + (kernel.inner_tile if kernel.shared else 1)
+    shared = (("shared_efficiency", 1.0 if kernel.padding else 0.5),) if kernel.shared else ()
+    return (("occupancy", 2**-away), ("load_efficiency", filled), ("store_efficiency", math.sqrt(filled)), *shared,
+            ("intensity", reuse / (reuse + 4)))
+
+
+def _best_threads(salt: str, name: str) -> float:
+    """The base-2 logarithm of the best number of threads per block."""
+    return 6 + 3 * _uniform(salt, name, "threads")
 
 
 def _memory_cost(kernel: KernelPlan, salt: str, name: str) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from generator.variant import Variant
-from metrics.outcome import CompileFailed, Durations, KernelTime, LaunchFailed, Outcome, Timed, WrongResult
+from metrics.outcome import CompileFailed, Durations, KernelTime, LaunchFailed, Outcome, Ratings, Timed, WrongResult
 from metrics.statistics import median, median_interval
 from runners.check import compare, longest_chain
 from runners.host_program import BoundLaunch, launches
@@ -41,9 +41,10 @@ class _Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A Variant on the device, with all its launches in order."""
+    """A Variant on the device, with all its launches in order, and the metrics of its kernels."""
 
     variant: Variant
+    ratings: Ratings
     executable: Executable
     launches: tuple[BoundLaunch, ...]
 
@@ -90,7 +91,7 @@ class DeviceWorker:
         variant = task.compiled.variant
         program = self._device.build(variant, task.compiled.binary)
         executable = Executable(self._device, program, variant, self._memory)
-        return _Loaded(variant, executable, tuple(launches(variant)))
+        return _Loaded(variant, task.ratings, executable, tuple(launches(variant)))
 
     def _check(self, loaded: _Loaded, which: Literal["first", "last"]) -> str | None:
         """Run once from whole data (which also warms up), and compare."""
@@ -122,20 +123,22 @@ class DeviceWorker:
         clock.durations = Durations(compile_s=clock.durations.compile_s, check_s=check_s, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)
-        return _timed(loaded.variant, runs, verdict == "hopeless", clock.durations)
+        return _timed(loaded, runs, verdict == "hopeless", clock.durations)
 
 
-def _timed(variant: Variant, runs: list[RunTime], stopped_early: bool, durations: Durations) -> Timed:
+def _timed(loaded: _Loaded, runs: list[RunTime], stopped_early: bool, durations: Durations) -> Timed:
     samples = tuple(run.device_ms for run in runs)
     interval = median_interval(samples)
     return Timed(median(samples), interval.low, interval.high, samples, median([run.host_ms for run in runs]),
-                 _kernel_times(variant, runs), variant.code_hash, stopped_early, durations)
+                 _kernel_times(loaded, runs), loaded.variant.code_hash, stopped_early, durations)
 
 
-def _kernel_times(variant: Variant, runs: list[RunTime]) -> tuple[KernelTime, ...]:
+def _kernel_times(loaded: _Loaded, runs: list[RunTime]) -> tuple[KernelTime, ...]:
     """Median per identity; several kernels of one identity (a kernel launched from two places) count together."""
     columns: dict[tuple[str, ...], list[int]] = {}
-    for number, kernel in enumerate(variant.kernels):
+    for number, kernel in enumerate(loaded.variant.kernels):
         columns.setdefault(kernel.statements, []).append(number)
-    return tuple(KernelTime(statements, median([sum(run.kernels_ms[n] for n in numbers) for run in runs]))
+    metrics = dict(loaded.ratings)
+    return tuple(KernelTime(statements, median([sum(run.kernels_ms[n] for n in numbers) for run in runs]),
+                            metrics.get(statements, ()))
                  for statements, numbers in columns.items())

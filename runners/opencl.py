@@ -20,7 +20,8 @@ from runners.locks import lock_path
 from runners.messages import Startup
 from runners.opencl_platforms import driver_environment
 from runners.processes import WorkerPool
-from runners.tasks import Lower, WorkerSetup, make_compile_worker, make_device_worker
+from runners.rating import static_ratings
+from runners.tasks import Lower, Rate, WorkerSetup, make_compile_worker, make_device_worker
 
 PREFIX = "runner-"
 
@@ -57,7 +58,8 @@ class OpenCLRunner:
     """
 
     def __init__(self, problem: Problem, device: DeviceInfo, limits: Limits, workdir: Path,
-                 workers: int | None = None, lower: Lower = default_lower, length: int | None = None) -> None:
+                 workers: int | None = None, lower: Lower = default_lower, length: int | None = None,
+                 rate: Rate = static_ratings) -> None:
         """Workers start with the first evaluation. `length`: see `runners.check.compare`."""
         self._device, self._limits = device, limits
         workdir.mkdir(parents=True, exist_ok=True)
@@ -68,7 +70,7 @@ class OpenCLRunner:
         environment = driver_environment(self._folder)
         overlap = not device.target.shares_host_cores
         lock = lock_path(device.key.replace("/", "-") if overlap else "host-cores")
-        setup = WorkerSetup(problem.program, reference, device.key, device.target, limits, lock, lower, length)
+        setup = WorkerSetup(problem.program, reference, device.key, device.target, limits, lock, lower, length, rate)
         count = workers or len(os.sched_getaffinity(0))
         self._compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setup,)), environment,
                                      self._folder)

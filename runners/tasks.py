@@ -12,15 +12,18 @@ from generator.problem import Problem, load_reference
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
+from metrics.outcome import Ratings
 from runners.base import Limits
 from runners.messages import Handler
+from runners.rating import static_ratings
 
 Lower: TypeAlias = Callable[[Program, Plan, Target], Variant]
+Rate: TypeAlias = Callable[[Program, Plan, Target], Ratings]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSetup:
-    """What a worker must know. `lower` must be importable by name in another process.
+    """What a worker must know. `lower` and `rate` must be importable by name in another process.
 
     `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
     `length` is the longest chain of updates of one element, for the tolerance (None: estimated).
@@ -34,6 +37,7 @@ class WorkerSetup:
     lock: Path
     lower: Lower
     length: int | None = None
+    rate: Rate = static_ratings
 
     def problem(self) -> Problem:
         """The Program with the reference, read from its file."""
@@ -42,9 +46,10 @@ class WorkerSetup:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Task: lower `plan`. Answered by Generated or Illegal."""
+    """Task: lower `plan`, then rate its kernels if `rated`. Answered by Generated or Illegal."""
 
     plan: Plan
+    rated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +62,27 @@ class Compile:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Task: check and time what was compiled. Answered by an Outcome; `best_ms` is for the early stop."""
+    """Task: check and time what was compiled. Answered by an Outcome; `best_ms` is for the early stop.
+
+    `ratings` become the metrics of the kernels' times.
+    """
 
     compiled: Compiled
     best_ms: float | None
+    ratings: Ratings = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A lowered Plan, and the seconds that took."""
+    """A lowered Plan, and the seconds that took.
+
+    `ratings` are the metrics of its kernels, empty if they were not asked for or cannot be computed.
+    """
 
     variant: Variant
     seconds: float
+    ratings: Ratings = ()
+    rating_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

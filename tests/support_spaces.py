@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from graph.space import Chooser, DeadEnd, Decision, Option
 from graph.walk import Walk
-from metrics.outcome import Durations, Illegal, KernelTime, Outcome, Timed
+from metrics.outcome import Durations, Illegal, KernelTime, MetricValues, Outcome, Timed
 
 
-def timed(total_ms: float, kernels_ms: Mapping[tuple[str, ...], float] | None = None) -> Timed:
-    """A correct variant that takes `total_ms`."""
-    kernels = tuple(KernelTime(statements, ms) for statements, ms in (kernels_ms or {}).items())
+def timed(total_ms: float, kernels_ms: Mapping[tuple[str, ...], float] | None = None,
+          metrics: MetricValues = ()) -> Timed:
+    """A correct variant that takes `total_ms`, with the same metrics for each kernel."""
+    kernels = tuple(KernelTime(statements, ms, metrics) for statements, ms in (kernels_ms or {}).items())
     return Timed(total_ms, total_ms, total_ms, (total_ms,), total_ms, kernels, "code", False, Durations())
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
+from explorer.ant_systems import MaxMinAntSystem
 from explorer.base import Explorer
-from explorer.colony import Colony, ColonyOptions
-from explorer.pheromone import Trails
+from explorer.colony import Colony, ColonyOptions, published
+from explorer.pheromone import Bounds, Trails
 from explorer.random_walk import RandomWalk
 from graph.optimization_graph import Node
 from graph.space import Decision, Space
 from metrics.outcome import Outcome
 from tests.support_spaces import DeadEnds, FlatSpace, Kernels, failed, options_of, timed
+
+BOUNDS = Bounds(1.0, 0.1, 0.95, shared=True)
 
 
 def best_found(explorer: Explorer, space: Kernels, budget: int, ants: int = 10) -> float:
@@ -47,8 +52,10 @@ def test_the_colony_beats_random_search_by_far(kernels: int, budget: int) -> Non
 
 def test_rewards_per_kernel_pay() -> None:
     space = Kernels(4)
-    alone = ColonyOptions(kernel_rho=0.0, combine=False)
-    assert mean_found(Colony, space, 100) < 0.8 * mean_found(lambda s, k: Colony(s, k, alone), space, 100)
+    alone = published(MaxMinAntSystem())
+    rewarded = replace(alone, kernel_share=0.5, combine=True)
+    means = [mean_found(partial(Colony, options=options), space, 100) for options in (rewarded, alone)]
+    assert means[0] < 0.8 * means[1]
 
 
 @pytest.mark.slow
@@ -111,12 +118,16 @@ def test_the_combine_ant_joins_the_best_choices_of_all_kernels() -> None:
     assert [k.median_ms for k in combined.kernels] == [best[k.statements] for k in combined.kernels]
 
 
-def test_desirability_steers_the_ants() -> None:
-    def later_is_better(node: Node) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.array([1.0] * (len(node.options) - 1) + [1e9])
+def test_metrics_steer_the_ants_where_times_say_nothing() -> None:
+    def judge(option: object) -> Outcome:
+        return timed(1.0, {(): 1.0}, (("occupancy", 0.9 if option == 3 else 0.1),))
 
-    colony = Colony(FlatSpace((50, 50)), 1, desirability=later_is_better)
-    assert options_of(colony.ask(1)[0]) == (49, 49)
+    colony = Colony(FlatSpace((4, 1000)), 1, replace(ColonyOptions(), beta=3.0, tree=False, screening=None))
+    for _ in range(3):
+        for walk in colony.ask(20):
+            colony.tell(walk, judge(options_of(walk)[0]))
+    drawn = [options_of(walk)[0] for walk in colony.ask(200)]
+    assert 1.3 * drawn.count(0) < drawn.count(3)
 
 
 def test_a_converged_colony_starts_afresh() -> None:
@@ -125,7 +136,7 @@ def test_a_converged_colony_starts_afresh() -> None:
     def judge(options: tuple[object, ...]) -> Outcome:
         return timed(1.0 if options[0] == 3 else 2.0)
 
-    colony = Colony(FlatSpace((4, 1000)), 1)
+    colony = Colony(FlatSpace((4, 1000)), 1, published(MaxMinAntSystem()))
     levels = []
     for _ in range(80):
         for walk in colony.ask(4):
@@ -138,7 +149,7 @@ def test_a_converged_colony_starts_afresh() -> None:
 
 def test_trails_catch_up_exactly_with_the_evaporations_they_missed() -> None:
     eager, lazy = (Node(Decision("d"), tuple(range(5))) for _ in range(2))
-    trails, others = Trails(0.1, 0.1, 0.95), Trails(0.1, 0.1, 0.95)
+    trails, others = Trails(0.1, BOUNDS), Trails(0.1, BOUNDS)
     trails.reward([(eager, 2)], 0.3)
     others.reward([(lazy, 2)], 0.3)
     for _ in range(30):
@@ -151,7 +162,7 @@ def test_trails_catch_up_exactly_with_the_evaporations_they_missed() -> None:
 
 def test_trails_never_exceed_the_ceiling() -> None:
     node = Node(Decision("d"), (0, 1))
-    trails = Trails(0.1, 0.1, 0.95)
+    trails = Trails(0.1, BOUNDS)
     for _ in range(100):
         trails.evaporate()
         trails.reward([(node, 0)], 0.1)
@@ -162,7 +173,7 @@ def test_trails_never_exceed_the_ceiling() -> None:
 def test_branching_counts_the_options_still_followed() -> None:
     nodes = [Node(Decision(name), tuple(range(4))) for name in "ab"]
     path = [(node, 0) for node in nodes]
-    trails = Trails(0.1, 0.1, 0.95)
+    trails = Trails(0.1, BOUNDS)
     assert trails.branching(path) == pytest.approx(4.0)
     for _ in range(60):
         trails.evaporate()
@@ -172,7 +183,7 @@ def test_branching_counts_the_options_still_followed() -> None:
 
 def test_a_wide_decision_is_not_settled_by_one_reward() -> None:
     node = Node(Decision("d"), tuple(range(1000)))
-    trails = Trails(0.1, 0.1, 0.95)
+    trails = Trails(0.1, BOUNDS)
     trails.evaporate()
     trails.reward([(node, 0)], 0.1)
     assert trails.branching([(node, 0)]) > 50

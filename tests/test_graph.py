@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from generator.errors import InputError
 from generator.plan import Plan
-from graph.optimization_graph import OptimizationGraph, Statistics
+from graph.knowledge import Measured, Statistics
+from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, preferences, uniform
 from graph.prefixes import PrefixTree
 from graph.space import Chooser, DeadEnd, Decision, Space
@@ -206,7 +207,7 @@ def test_edges_keep_the_programs_cost_and_their_own_kernels() -> None:
     graph = OptimizationGraph()
     for seed in range(5):
         walk = random_walk(graph, Kernels(1), seed)
-        graph.record(walk, 10.0 + seed, {("S0",): 2.0 + seed})
+        graph.record(walk, Measured(10.0 + seed), {("S0",): Measured(2.0 + seed)})
     node = graph.nodes[Decision("unroll", ("S0",))]
     assert sum(edge.visits for edge in node.edges.values()) == 5
     total = sum(edge.cost.mean * edge.cost.count for edge in node.edges.values())
@@ -220,6 +221,6 @@ def test_edges_keep_the_programs_cost_and_their_own_kernels() -> None:
 def test_failures_are_counted_and_have_no_cost() -> None:
     graph = OptimizationGraph()
     walk = random_walk(graph, FlatSpace((3,)), 0)
-    graph.record(walk, None, {})
+    graph.record(walk, None)
     [edge] = graph.nodes[Decision("d0")].edges.values()
     assert (edge.visits, edge.failures, edge.cost.count) == (1, 1, 0)

@@ -150,12 +150,6 @@ def test_random_updates_on_pocl(seed: int, tmp_path: Path) -> None:
     assert evaluated(updates_text(seed, conversions=False), 3, seed, "pocl", tmp_path)["right"] == 3
 
 
-@pytest.mark.xfail(strict=True, reason="block, thread and copy indices are called b0, t0, e0 whatever arrays are called")
-def test_arrays_that_are_called_like_indices(tmp_path: Path) -> None:
-    body = "for (i = 0; i < 9; i++) for (j = 0; j < 8; j++) b0[i] += t0[j] * e0[i][j];"
-    evaluated(scop(body, "double b0[9], t0[8], e0[9][8];"), 2, 1, "pocl", tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 160))
 def test_many_random_updates_on_pocl(seed: int, tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from scipy.stats import spearmanr
 
 from generator.errors import InputError
 from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from metrics.outcome import Failed, Outcome, Timed
+from metrics.static_model import NAMES
 from runners.base import Job, Limits
 from runners.deterministic import DeterministicRunner
 from runners.registry import open_runner
@@ -68,6 +70,16 @@ def test_kernel_times_belong_to_the_kernel_alone() -> None:
             assert [kernel.statements for kernel in outcome.kernels] == [("S0", "S1"), ("S2",)]
             times.setdefault((plan.kernels[1], plan.schedule), set()).add(outcome.kernels[1].median_ms)
     assert all(len(found) == 1 for found in times.values())
+
+
+def test_metrics_are_shares_that_go_with_the_time_of_their_kernel() -> None:
+    kernels = [kernel for outcome in OUTCOMES if isinstance(outcome, Timed) for kernel in outcome.kernels]
+    assert all(0 <= value <= 1 for kernel in kernels for _, value in kernel.metrics)
+    assert {name for kernel in kernels for name, _ in kernel.metrics} < set(NAMES)
+    second = [kernel for kernel in kernels if kernel.statements == ("S2",)]
+    times = [kernel.median_ms for kernel in second]
+    for name in ("occupancy", "load_efficiency"):
+        assert spearmanr([dict(kernel.metrics)[name] for kernel in second], times).statistic < -0.2
 
 
 def test_slow_plans_stop_early() -> None:

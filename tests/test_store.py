@@ -34,8 +34,10 @@ from metrics.outcome import (
 from tests.support_runs import DEFAULT, PROGRAM, REFERENCE, toy_info
 
 SPENT = Durations(0.1, 0.2, 0.3, 1 / 3)
+METRICS = (("store_efficiency", 1 / 3), ("occupancy", 0.1))  # not sorted: the order is kept, too
 OUTCOMES: tuple[Outcome, ...] = (
-    Timed(1 / 3, 0.3, 0.4, (1 / 3, 0.1), 0.5, (KernelTime(("S0", "S1"), 0.2), KernelTime((), 0.1)), "ab", True, SPENT),
+    Timed(1 / 3, 0.3, 0.4, (1 / 3, 0.1), 0.5, (KernelTime(("S0", "S1"), 0.2, METRICS), KernelTime((), 0.1)), "ab", True,
+          SPENT),
     Illegal("breaks S0 -> S1", SPENT), CompileFailed("no\nway", SPENT), LaunchFailed("out of resources", SPENT),
     TimedOut("compile", 60.0, SPENT), Crashed("check", "signal 11", SPENT), WrongResult("A[0]", SPENT))
 
@@ -54,11 +56,26 @@ def test_every_kind_of_outcome_survives_the_store(outcome: Outcome, tmp_path: Pa
         assert (result.outcome, result.evaluation.plan, store.elapsed_s()) == (outcome, DEFAULT, 1.5)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.lists(st.floats(allow_nan=False)), st.text(), st.booleans())
-def test_times_are_kept_to_the_last_bit(ms: float, samples: list[float], code: str, early: bool) -> None:
-    timed = Timed(ms, ms, ms, tuple(samples), ms, (KernelTime(("S0",), ms),), code, early, SPENT)
+@given(st.floats(allow_nan=False, allow_infinity=False), st.lists(st.floats(allow_nan=False)), st.text(), st.booleans(),
+       st.dictionaries(st.text(), st.floats(0, 1)))
+def test_times_and_metrics_are_kept_to_the_last_bit(ms: float, samples: list[float], code: str, early: bool,
+                                                    metrics: dict[str, float]) -> None:
+    kernel = KernelTime(("S0",), ms, tuple(metrics.items()))
+    timed = Timed(ms, ms, ms, tuple(samples), ms, (kernel,), code, early, SPENT)
     full = dict.fromkeys(("message", "phase", "limit_s")) | outcome_to_row(timed)
     assert row_to_outcome(full) == timed
+
+
+def test_runs_of_versions_without_metrics_still_open(tmp_path: Path) -> None:
+    with new_store(tmp_path / "run") as store:
+        store.add_batch(0, 1, [Evaluation(0, 0, 0, "[]", DEFAULT)])
+        store.add_result(0, OUTCOMES[0], 1.5)
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
+        db.execute("UPDATE outcome SET kernels = ?", ('[[["S0", "S1"], 0.2], [[], 0.1]]',))
+    with open_store(tmp_path / "run") as store:
+        (result,) = store.results()
+    assert isinstance(result.outcome, Timed)
+    assert result.outcome.kernels == (KernelTime(("S0", "S1"), 0.2), KernelTime((), 0.1))
 
 
 def test_facts_and_reference_come_back_equal(tmp_path: Path) -> None:

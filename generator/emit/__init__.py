@@ -2,5 +2,5 @@
 
 Read in this order: `cstyle.py` (expressions in C syntax), `words.py` (what a dialect has to say), `kernel.py` (kernels,
 loops, copies, barriers in any dialect), `atomics.py` and `images.py` (functions that kernels call), `opencl.py` and
-`cuda.py` (the words of each). A new dialect is a new table.
+`cuda.py` (the words of each), `names.py` (names that are taken). A new dialect is a new table.
 """

@@ -69,12 +69,13 @@ class Printer:
         if array not in self.shapes:
             return array + "".join(f"[{self.text(i)}]" for i in index)
         extents = self.shapes[array]
+        name = self.symbols.get(array, array)
         if array not in self.textures:
-            return f"{self.symbols.get(array, array)}[{self._linear(extents, index)}]"
+            return f"{name}[{self._linear(extents, index)}]"
         function, coordinates = self.textures[array]
         if coordinates == 1:
-            return f"{function}({array}, {self._linear(extents, index)})"
-        return f"{function}({array}, {self.text(index[-1])}, {self._linear(extents[:-1], index[:-1])})"
+            return f"{function}({name}, {self._linear(extents, index)})"
+        return f"{function}({name}, {self.text(index[-1])}, {self._linear(extents[:-1], index[:-1])})"
 
     def _linear(self, extents: tuple[int, ...], index: tuple[Expr, ...]) -> str:
         """The number of an element, counted row by row."""

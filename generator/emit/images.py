@@ -44,13 +44,13 @@ def placement_preamble(program: Program, placements: Iterable[Placed], words: Wo
     return "".join(parts)
 
 
-def parameter(placed: Placed, element: str, words: Words) -> str:
-    """The declaration of an argument; `element` is the type of the elements in the words of the dialect."""
+def parameter(placed: Placed, element: str, name: str, words: Words) -> str:
+    """The declaration of the argument `name`; `element` is the type of the elements in the words of the dialect."""
     match placed:
-        case Texture(array, _, shape, _):
-            return f"{words.textures[len(shape)]} {array}"
-        case Constant(array, _):
-            return f"{words.constant_memory}const {element} *{words.restrict} {array}"
+        case Texture(_, _, shape, _):
+            return f"{words.textures[len(shape)]} {name}"
+        case Constant():
+            return f"{words.constant_memory}const {element} *{words.restrict} {name}"
         case _:
             assert_never(placed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Protocol, assert_never
 
@@ -11,6 +11,7 @@ from generator.emit.atomics import atomic_functions, atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
 from generator.emit.images import fetch_name, parameter, placement_preamble, symbols
+from generator.emit.names import renamed, without_comment
 from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
 from generator.expr import Binary, Expr, Int, Name
@@ -57,15 +58,19 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
                 dialect: Dialect) -> str:
     """The text of one kernel.
 
+    Arrays and scalars have the program's names, unless the language or the code itself uses these (generator.emit.names).
     CUDA's read-only path needs no words: what a kernel only reads is `const` and `__restrict__`, for which nvcc loads
     through it by itself.
     """
     words = _DIALECTS[dialect]
-    writer = _Writer(kernel, program, words)
-    written = writer.written(body)
-    code = list(writer.lines(body, 1))
-    parameters = list(_pointers(kernel, program, words, written))
-    parameters += [f"const {words.type(program.array(name).type)} {name}" for name in kernel.scalars]
+    writer = _Writer(kernel, program, words, {})
+    code, written = list(writer.lines(body, 1)), writer.written(body)
+    names = renamed((*kernel.arrays, *kernel.scalars), (*writer.indices(code), *code))
+    if names:
+        writer = _Writer(kernel, program, words, names)
+        code = list(writer.lines(body, 1))
+    parameters = list(_pointers(kernel, program, words, written, names))
+    parameters += [f"const {words.type(program.array(name).type)} {names.get(name, name)}" for name in kernel.scalars]
     parameters += [f"const int {name}" for name in kernel.iterators]
     block = ", ".join(str(b) for b in (*kernel.block, 1, 1)[:3])
     comment = f"// {', '.join(kernel.statements)}: " + "  ".join(
@@ -81,33 +86,36 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     return "\n".join(lines)
 
 
-def _pointers(kernel: Kernel, program: Program, words: Words, written: set[str]) -> Iterator[str]:
-    """The declarations of the arrays among the arguments."""
+def _pointers(kernel: Kernel, program: Program, words: Words, written: set[str],
+              names: Mapping[str, str]) -> Iterator[str]:
+    """The declarations of the arrays among the arguments; `names` of those that are called otherwise."""
     placements = {placed.array: placed for placed in kernel.placements}
     for name in kernel.arrays:
-        kind = words.type(program.array(name).type)
+        kind, called = words.type(program.array(name).type), names.get(name, name)
         if name in placements:
-            yield parameter(placements[name], kind, words)
+            yield parameter(placements[name], kind, called, words)
         else:
-            yield f"{words.global_memory}{'' if name in written else 'const '}{kind} *{words.restrict} {name}"
+            yield f"{words.global_memory}{'' if name in written else 'const '}{kind} *{words.restrict} {called}"
 
 
 class _Writer:
     """Prints the body of one kernel."""
 
-    def __init__(self, kernel: Kernel, program: Program, words: Words) -> None:
+    def __init__(self, kernel: Kernel, program: Program, words: Words, names: Mapping[str, str]) -> None:
         self.words = words
         self.block = kernel.block
         self.dims = len(kernel.block)
         arrays = [program.array(name) for name in {*kernel.arrays, *(p.array for p in kernel.placements)}]
         shapes = {array.name: array.extents for array in arrays if array.extents}
-        scalars = {array.name: f"{array.name}[0]" for array in arrays if not array.extents}
+        scalars = {array.name: f"{names.get(array.name, array.name)}[0]" for array in arrays if not array.extents}
+        scalars |= {name: names[name] for name in kernel.scalars if name in names}
         textures = {t.array: (fetch_name(t), len(t.shape)) for t in kernel.placements if isinstance(t, Texture)}
-        self.printer = Printer(shapes, scalars, words.call, textures, symbols(kernel.placements, words))
+        self.printer = Printer(shapes, scalars, words.call, textures,
+                               {**names, **symbols(kernel.placements, words)})
 
     def indices(self, code: list[str]) -> Iterator[str]:
         """Block and thread indices that `code` mentions, by name; dimension 0 is the outermost."""
-        used = set(re.findall(r"\b[bt]\d\b", "\n".join(code)))
+        used = set(re.findall(r"\b[bt]\d\b", "\n".join(map(without_comment, code))))
         for letter, index in (("b", self.words.group_index), ("t", self.words.thread_index)):
             for dim in range(self.dims):
                 axis = self.words.axes[self.dims - 1 - dim]

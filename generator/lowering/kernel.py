@@ -99,9 +99,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
     filled = unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
-    staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan)
+    staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan, taken)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
-    taken |= {a.name for a in staged.arrays}
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
@@ -136,10 +135,10 @@ class _Staged:
     arrays: tuple[LocalArray, ...]
 
 
-def _staged(program: Program, part: KernelPart, plan: KernelPlan) -> _Staged:
-    """Map a kernel with its shared copies, which are checked exactly. Raises IllegalPlan."""
+def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str]) -> _Staged:
+    """Map a kernel with its shared copies, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
     points = stage_points(program, part)
-    arrays = local_arrays(program, part, plan, points)
+    arrays = local_arrays(program, part, plan, points, taken)
     for local in arrays:
         check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
     return _Staged(program, part, points, map_kernel(part, plan, points), arrays)

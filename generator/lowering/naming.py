@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
+from generator.emit.names import free_name
 from generator.polyhedral.ast import LoopName
 from generator.polyhedral.members import iterator_of
 from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, statements_of
 from generator.program import Program
 
-_RESERVED = frozenset(
-    ["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "half", "kernel", "global", "local", "constant", "private", "image2d_t", "sampler_t", "event_t", "uint", "ulong", "uchar", "ushort", "bool", "complex", "min", "max", "abs", "true", "false", "select", "step", "mix", "sign"])
-
 
 def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[LoopName, ...]:
     """A name and a note per schedule dimension of `tree`, outermost first; none is in `taken`."""
-    used = set(taken) | {array.name for array in program.arrays} | _RESERVED
+    used = set(taken) | {array.name for array in program.arrays}
     names: list[LoopName] = []
     for depth, member, kind in _members(tree, 0):
         if depth < len(names):
@@ -30,11 +28,10 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
 
 
 def fresh_name(name: str, taken: set[str]) -> str:
-    """`name`, longer if it is in `taken` or a word of a language; added to `taken`."""
-    while name in taken or name in _RESERVED:
-        name += "_"
-    taken.add(name)
-    return name
+    """`name`, longer if it is in `taken` or reserved (generator.emit.names); added to `taken`."""
+    free = free_name(name, taken)
+    taken.add(free)
+    return free
 
 
 def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], dims: SequenceOf[int],

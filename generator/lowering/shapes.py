@@ -13,6 +13,7 @@ from generator.polyhedral.accumulate import keepable
 from generator.polyhedral.footprint import StagedArray, stage_points
 from generator.polyhedral.kernels import KernelPart, schedule_kernels
 from generator.polyhedral.limited import limited
+from generator.polyhedral.remembered import remembered
 from generator.polyhedral.tree import Band, Sequence, Tree
 from generator.program import ELEMENT_BYTES, Program
 
@@ -58,7 +59,7 @@ class KernelShape:
         return total
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=256)
 def kernel_shapes(program: Program, choice: Schedule) -> tuple[KernelShape, ...]:
     """The kernels of `program` under a schedule, sorted by statements.
 

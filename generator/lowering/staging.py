@@ -8,6 +8,7 @@ from math import prod
 
 from generator.expr import Binary, Expr, Load, Name
 from generator.linear import combination, simplify
+from generator.lowering.naming import fresh_name
 from generator.nest import Copy
 from generator.plan import KernelPlan
 from generator.polyhedral.footprint import Extent, StagedArray, StagePoint
@@ -48,19 +49,15 @@ def inner_sizes(point: StagePoint, inner_tile: int) -> tuple[int, ...]:
 
 
 def local_arrays(program: Program, part: KernelPart, plan: KernelPlan,
-                 points: tuple[StagePoint, ...]) -> tuple[LocalArray, ...]:
-    """All shared arrays of a kernel, by stage; () when the plan wants none."""
+                 points: tuple[StagePoint, ...], taken: set[str]) -> tuple[LocalArray, ...]:
+    """All shared arrays of a kernel, by stage; () when the plan wants none. Their names are added to `taken`."""
     if not plan.shared:
         return ()
     staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays]
-    taken = {array.name for array in program.arrays}
     result = []
     for number, point, footprint in staged:
         twice = sum(a.array == footprint.array for _, _, a in staged) > 1
-        name = f"{footprint.array}_shared{number if twice else ''}"
-        while name in taken:
-            name += "_"
-        taken.add(name)
+        name = fresh_name(f"{footprint.array}_shared{number if twice else ''}", taken)
         sizes = footprint.sizes(tile_sizes(part, plan), inner_sizes(point, plan.inner_tile))
         kind = program.array(footprint.array).type
         declared = (*sizes[:-1], sizes[-1] + plan.padding)

@@ -38,6 +38,12 @@ class Relation:
     exact: tuple[bool, ...]
 
 
+# What isl's texts mean by these, in upper and lower case; found by trying.
+_ISL_WORDS = frozenset([
+    "and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "infty", "infinity",
+    "nan", "rat", "true", "false"])
+
+
 @dataclass(frozen=True, slots=True)
 class Iteration:
     """Iterator names, outermost first, and the iterations that exist (an isl Set of that dimension)."""
@@ -47,8 +53,12 @@ class Iteration:
 
     def enter(self, iterator: str) -> Iteration:
         """One loop deeper, not yet bounded."""
-        domain = self.domain.add_dims(isl.dim_type.set, 1).set_dim_name(
-            isl.dim_type.set, len(self.iterators), iterator)
+        depth = len(self.iterators)
+        taken = {self.domain.get_dim_name(isl.dim_type.set, dim) for dim in range(depth)}
+        name = iterator
+        while name in taken or name.lower() in _ISL_WORDS:  # texts with such a name cannot be read again
+            name += "_"
+        domain = self.domain.add_dims(isl.dim_type.set, 1).set_dim_name(isl.dim_type.set, depth, name)
         return Iteration((*self.iterators, iterator), domain)
 
     def restrict(self, condition: Any) -> Iteration:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ from generator.errors import IllegalPlan
 from generator.plan import Group, Partition, ScheduleChoice
 from generator.polyhedral.model import maps, model
 from generator.polyhedral.reductions import order_of
+from generator.polyhedral.remembered import remembered
 from generator.polyhedral.scheduling import Constraints, find_schedule
 from generator.polyhedral.tree import Band, Sequence, Tree, coincident_first, from_isl, multi, statements_of
 from generator.program import Program
@@ -106,7 +106,7 @@ def split_band(tree: Tree, statements: tuple[str, ...]) -> tuple[Band, int]:
     return band, next((i for i, c in enumerate(band.coincident) if c), len(band.members))
 
 
-@lru_cache(maxsize=512)
+@remembered(maxsize=512)
 def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tree:
     """isl's schedule of the statements path[-1] inside the shared loops of the groups before.
 
@@ -159,7 +159,7 @@ def _rest(band: Band, count: int) -> Tree:
     return Band(band.members[count:], band.coincident[count:], band.permutable, band.child)
 
 
-@lru_cache(maxsize=512)
+@remembered(maxsize=512)
 def _place(program: Program, reductions: tuple[str, ...], path: Path) -> _Place:
     domain = _domain(program, path[-1])
     if len(path) == 1:
@@ -252,7 +252,7 @@ def _determined(member: Any, place: _Place) -> bool:
     return bool(outer.reverse().apply_range(isl.UnionMap.from_union_pw_aff(member)).is_single_valued())
 
 
-@lru_cache(maxsize=512)
+@remembered(maxsize=512)
 def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     """The components inside the shared loops of path[-1] (of the whole program for an empty path).
 

@@ -1,0 +1,137 @@
+"""`antune suite`: comparisons that print a table and can write JSON and a plot."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from antune.options import Json
+
+if TYPE_CHECKING:
+    from experiments.recorded.results import Results, SpaceFacts
+
+INTERRUPTED = 130
+
+suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
+                    help="Compare: explorers on recorded measurements.")
+
+Files = Annotated[list[Path] | None, typer.Argument(
+    metavar="[FILE]...", show_default=False, help="Kernel Tuner cache files, T4 files or recordings of antune, plain or "
+    ".gz. Default: the recordings that come with antune.")]
+Explorers = Annotated[str, typer.Option("--explorers", metavar="A,B", help="Which explorers. Default: all.",
+                                        show_default=False)]
+Budgets = Annotated[str, typer.Option("--budgets", metavar="N,M", help="After how many evaluations to look.")]
+Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Searches per explorer, with the seeds 0 to N - 1.")]
+Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Evaluations per iteration.")]
+T1s = Annotated[list[Path] | None, typer.Option(
+    "--t1", metavar="FILE", show_default=False, help="T1 file with the restrictions of the files that have its "
+    "parameters. Repeatable. Default: what was recorded is what is legal.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", show_default=False,
+                                           help="Draw the best time so far over the evaluations.")]
+Peers = Annotated[str, typer.Option("--peers", metavar="A,B|all", show_default=False,
+                                    help="Strategies of Kernel Tuner to run, too, if it is installed.")]
+Workers = Annotated[int | None, typer.Option("--workers", metavar="N", show_default=False,
+                                             help="Processes. Default: one per core.")]
+
+
+@suite.callback()
+def _suite() -> None:
+    """Keeps `recorded` a command of its own while there is no other suite."""
+
+
+@suite.command()
+def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = "50,100,200,400", seeds: Seeds = 30,
+             ants: Ants = 10, t1: T1s = None, json_file: Json = None, plot: Plot = None, peers: Peers = "",
+             workers: Workers = None) -> None:
+    """Let explorers search spaces that were measured before, and compare what they find.
+
+    The table shows optimum / best (1: the optimum was found) at each budget, mean and standard deviation over the
+    seeds. Invalid configurations cost budget. P is the score of the standard methodology for auto-tuners over a
+    window of tuning time: 0 is random search, 1 is the optimum at once. The last column is the explorer's own
+    processor time per evaluation.
+
+    \b
+    Examples:
+      antune suite recorded A100.json.gz --explorers colony,random --seeds 10
+      antune suite recorded A100.json.gz --t1 convolution.json --json out.json --plot out.png
+    """
+    from antune.suite_progress import reporting
+    from experiments.recorded.peers import STRATEGIES
+    from experiments.recorded.recordings import own_recordings
+    from experiments.recorded.suite import SuiteOptions, run_suite
+    from explorer.registry import EXPLORERS
+
+    wanted = STRATEGIES if peers.strip() == "all" else _words(peers)
+    options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or EXPLORERS, _numbers(budgets), seeds, ants,
+                           tuple(t1 or ()), wanted, len(os.sched_getaffinity(0)) if workers is None else workers)
+    for path in (json_file, plot):
+        _check_place(path)
+    try:
+        with reporting() as progress:
+            results, notes = run_suite(options, progress)
+    except KeyboardInterrupt:
+        print("antune: interrupted; nothing was written", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    _print_results(results)
+    _write(results, json_file, plot)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """The budgets in order. Raises InputError."""
+    from generator.errors import InputError
+
+    try:
+        return tuple(sorted({int(word) for word in _words(text)}))
+    except ValueError:
+        raise InputError(f"--budgets {text!r} is no list of numbers; write them as in --budgets 50,100") from None
+
+
+def _check_place(path: Path | None) -> None:
+    """Raise InputError now rather than after the work when a file cannot be written there."""
+    from generator.errors import InputError
+
+    if path is not None and not path.absolute().parent.is_dir():
+        raise InputError(f"{path} cannot be written: there is no directory {path.parent}; make it first")
+
+
+def _print_results(results: Results) -> None:
+    from antune.tables import print_table
+
+    budgets = list(dict.fromkeys(row.budget for row in results.rows))
+    cells = {(row.space, row.explorer, row.budget): f"{row.mean:.3f} ± {row.sd:.3f}" for row in results.rows}
+    for space in results.spaces:
+        print(f"\n{_headline(space)}")
+        lines = []
+        for standing in (standing for standing in results.standings if standing.space == space.name):
+            score, own_ms = standing.score, standing.own_ms
+            lines.append((standing.explorer, *(cells[space.name, standing.explorer, budget] for budget in budgets),
+                          f"{score.mean:.3f}" if score else "-", f"{own_ms:.2f}" if own_ms is not None else "-"))
+        print_table(("explorer", *map(str, budgets), "P", "own ms"), lines)
+
+
+def _headline(space: SpaceFacts) -> str:
+    window = "nothing to score by P" if space.window_s is None or space.window_covered is None else (
+        f"P over {space.window_s:,.0f} s of tuning ({space.window_covered:.0%} of its window)")
+    return (f"{space.name} ({space.device}): {space.configurations:,} configurations, {space.invalid:,} of them invalid; "
+            f"optimum {space.optimum_ms:.4g} ms; {window}")
+
+
+def _write(results: Results, json_file: Path | None, plot: Path | None) -> None:
+    from antune.files import write_json
+
+    if json_file:
+        write_json(json_file, results.to_data())
+    if plot:
+        from experiments.recorded.plot import write_plot
+
+        write_plot(results, plot)

@@ -1,0 +1,183 @@
+"""The ant systems: who lays how much pheromone at the end of an iteration, and between which bounds trails stay.
+
+With F(s) = t_ref / t(s), t_ref being the best time of the first iteration that found something, every member but Ant
+Colony System updates all trails by (eq. 3 of Coding Ants)
+
+    plain        tau = (1 - rho) tau + sum_s w_s F(s)                      over the edges of the rewarded walks s
+    hyper-cube   tau = (1 - rho) tau + rho sum_s w_s F(s) / sum_s w_s F(s)  (Blum & Dorigo 2004; tau stays in [0, 1])
+
+and they differ in the walks s and their weights w_s:
+
+    AntSystem            all ants of the iteration, 1                                    (Dorigo et al. 1996)
+    ElitistAntSystem     all ants, 1, and the best so far, `elite`                       (Dorigo et al. 1996)
+    RankBasedAntSystem   the best `ranks` - 1 ants, `ranks` - r, and the best so far, `ranks`  (Bullnheimer et al. 1999)
+    MaxMinAntSystem      iteration best and best so far, the latter's share growing      (Stützle & Hoos 2000)
+    AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant wears its own edges
+                         down, tau = (1 - xi) tau + xi tau_0, and with probability q0 takes the strongest option
+                         instead of drawing (Dorigo & Gambardella 1997)
+
+Default parameters are those of Dorigo & Stützle, "Ant Colony Optimization" (2004), box 3.1, for the plain forms (rho
+0.5, 0.5, 0.1, 0.02, 0.1); in the hyper-cube rho is 0.1 as in Coding Ants, for at most a few dozen iterations. Ant
+Colony System's update is a weighted mean already and has no other hyper-cube form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias, assert_never
+
+from explorer.best import Scored
+from explorer.pheromone import NOTHING, Bounds, Trails
+from graph.prefixes import Path
+
+Form: TypeAlias = Literal["plain", "hypercube"]
+Weighted: TypeAlias = list[tuple[Scored, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class AntSystem:
+    """AS. Plain trails start at the number of ants."""
+
+    form: Form = "hypercube"
+    rho: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ElitistAntSystem:
+    """EAS; `elite` None: as many as the iteration has ants. Plain trails start at (elite + ants) / rho."""
+
+    form: Form = "hypercube"
+    rho: float = 0.1
+    elite: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankBasedAntSystem:
+    """AS_rank, of `ranks` (w) = 6. Plain trails start at 0.5 w (w - 1) / rho."""
+
+    form: Form = "hypercube"
+    rho: float = 0.1
+    ranks: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class MaxMinAntSystem:
+    """MMAS. The first `early` updates reward the iteration's best ant; then the share of the best so far rises to 1
+    within `ramp` updates.
+
+    In the hyper-cube a trail of a node with n options stays between `floor` / n and `ceiling`, and starts at 1 / n.
+    Plain trails start at and stay below tau_max = F(best) / rho; with `decided` the probability that a converged ant
+    repeats the best walk, tau_min follows by equation 11 of Stützle & Hoos.
+    """
+
+    form: Form = "hypercube"
+    rho: float = 0.1
+    early: int = 2
+    ramp: int = 3
+    floor: float = 0.1
+    ceiling: float = 0.95
+    decided: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class AntColonySystem:
+    """ACS. Trails start at tau_0 = 1 / (number of decisions)."""
+
+    rho: float = 0.1
+    xi: float = 0.1
+    q0: float = 0.9
+
+
+AntRule: TypeAlias = AntSystem | ElitistAntSystem | RankBasedAntSystem | MaxMinAntSystem | AntColonySystem
+
+ANT_SYSTEMS: Mapping[str, AntRule] = MappingProxyType(
+    {
+        "as": AntSystem("plain", 0.5),
+        "elitist": ElitistAntSystem("plain", 0.5),
+        "rank": RankBasedAntSystem("plain", 0.1),
+        "acs": AntColonySystem(),
+        "mmas": MaxMinAntSystem("plain", 0.02),
+        "as-hcf": AntSystem(),
+        "elitist-hcf": ElitistAntSystem(),
+        "rank-hcf": RankBasedAntSystem(),
+        "mmas-hcf": MaxMinAntSystem(),
+    }
+)
+"""By the names that explorers have: the plain forms with their published parameters, and the hyper-cube forms."""
+
+
+def weights(rule: AntRule, iteration: Sequence[Scored], best: Scored, updates: int) -> Weighted:
+    """Who is rewarded, with which weight. `iteration`: its successful ants, best first; never empty."""
+    match rule:
+        case AntSystem():
+            return [(ant, 1.0) for ant in iteration]
+        case ElitistAntSystem():
+            elite = float(len(iteration)) if rule.elite is None else rule.elite
+            return [*((ant, 1.0) for ant in iteration), (best, elite)]
+        case RankBasedAntSystem():
+            ranked = [(ant, float(rule.ranks - rank)) for rank, ant in enumerate(iteration[: rule.ranks - 1], 1)]
+            return [*ranked, (best, float(rule.ranks))]
+        case MaxMinAntSystem():
+            share = min(1.0, max(0.0, (updates - rule.early + 1) / rule.ramp)) if rule.ramp else 1.0
+            shares = [(iteration[0], 1.0 - share), (best, share)] if updates >= rule.early else [(iteration[0], 1.0)]
+            return [(ant, weight) for ant, weight in shares if weight > 0]
+        case AntColonySystem():
+            return [(best, 1.0)]
+        case _:
+            assert_never(rule)
+
+
+def bounds(rule: AntRule, ants: int, best: Path, gain: float) -> Bounds:
+    """Where trails start and stay. `best`: the path of the best walk so far, `gain` its F (1 before the first)."""
+    match rule:
+        case MaxMinAntSystem(form="hypercube"):
+            return Bounds(1.0, rule.floor, rule.ceiling, shared=True)
+        case AntSystem(form="hypercube") | ElitistAntSystem(form="hypercube") | RankBasedAntSystem(form="hypercube"):
+            return Bounds(1.0, NOTHING, 1.0, shared=True)
+        case MaxMinAntSystem():
+            return _max_min(rule, best, gain)
+        case AntSystem():
+            return Bounds(float(ants))
+        case ElitistAntSystem():
+            return Bounds(((ants if rule.elite is None else rule.elite) + ants) / rule.rho)
+        case RankBasedAntSystem():
+            return Bounds(0.5 * rule.ranks * (rule.ranks - 1) / rule.rho)
+        case AntColonySystem():
+            return Bounds(1.0 / max(1, len(best)))
+        case _:
+            assert_never(rule)
+
+
+def _max_min(rule: MaxMinAntSystem, best: Path, gain: float) -> Bounds:
+    """tau_min so that a converged ant repeats the best walk with probability `decided` (Stützle & Hoos, eq. 11)."""
+    high = gain / rule.rho
+    if not best:
+        return Bounds(high, NOTHING, high)
+    each = rule.decided ** (1.0 / len(best))
+    others = max(1.0, sum(len(node.options) for node, _ in best) / len(best) / 2.0 - 1.0)
+    return Bounds(high, min(high, high * (1.0 - each) / (others * each)), high)
+
+
+def lay(rule: AntRule, trails: Trails, rewarded: Sequence[tuple[Path, float]]) -> None:
+    """End an iteration: evaporate, and reward paths with w_s F(s)."""
+    if isinstance(rule, AntColonySystem):
+        for path, amount in rewarded:
+            trails.approach(path, amount, rule.rho)
+        return
+    share = rule.rho / sum(amount for _, amount in rewarded) if rule.form == "hypercube" else 1.0
+    trails.evaporate()
+    for path, amount in rewarded:
+        trails.reward(path, share * amount)
+
+
+def lay_inside(rule: AntRule, trails: Trails, path: Path, share: float, gain: float) -> None:
+    """Reward a part of a walk with `share` of what the best walk of the program got; nothing evaporates."""
+    match rule:
+        case AntColonySystem():
+            trails.approach(path, gain, share * rule.rho)
+        case _ if rule.form == "hypercube":
+            trails.reward(path, share * rule.rho)
+        case _:
+            trails.reward(path, share * gain)

@@ -1,0 +1,68 @@
+"""Walks as rows of numbers, for the models that learn from them.
+
+An attribute is a decision about a subject, whatever its options depended on. Its value is the option where that is
+a number, else the number of a category; NaN where a walk never met the decision. A decision that offers numbers at
+one place and something else at another has two attributes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.space import Option
+from graph.walk import Choice, Walk
+
+Key: TypeAlias = tuple[str, tuple[str, ...]]
+"""A decision's name and subject."""
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Attribute:
+    """A column: which decision, and the categories in order of their numbers (None: the options are numbers)."""
+
+    key: Key
+    categories: dict[Option, int] | None
+
+    def value(self, option: Option) -> float:
+        """The number that stands for `option`."""
+        if self.categories is None:
+            return float(option)  # type: ignore[arg-type]  # is_number() held when the column was chosen
+        return float(self.categories.setdefault(option, len(self.categories)))
+
+
+@dataclass(slots=True)
+class Attributes:
+    """All attributes met so far; the columns of later ones are added on the right."""
+
+    columns: list[Attribute] = field(default_factory=list)
+    _index: dict[tuple[Key, bool], int] = field(default_factory=dict)
+
+    def row(self, walk: Walk) -> dict[int, float]:
+        """The values of a walk by column."""
+        return dict(self._entry(choice) for choice in walk.choices)
+
+    def table(self, rows: list[dict[int, float]]) -> Array:
+        """One line per row; NaN where a walk never met the decision. Shape (rows, columns)."""
+        table = np.full((len(rows), len(self.columns)), np.nan)
+        for line, row in enumerate(rows):
+            table[line, list(row)] = list(row.values())
+        return table
+
+    def _entry(self, choice: Choice) -> tuple[int, float]:
+        key, number = (choice.decision.name, choice.decision.subject), is_number(choice.option)
+        column = self._index.get((key, number))
+        if column is None:
+            column = self._index[key, number] = len(self.columns)
+            self.columns.append(Attribute(key, None if number else {}))
+        return column, self.columns[column].value(choice.option)
+
+
+def is_number(option: Option) -> bool:
+    """Whether the options beside it are ordered by size."""
+    return isinstance(option, int | float) and not isinstance(option, bool)

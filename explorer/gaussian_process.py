@@ -1,0 +1,176 @@
+"""A Gaussian process over walks: what a walk will cost, and how sure that is.
+
+Rasmussen & Williams, "Gaussian Processes for Machine Learning" (2006), chapters 2 and 5. The kernel is the product of
+Laplace kernels over the attributes, k(x, y) = exp(-sum_d w_d |x_d - y_d|): two walks that differ in one decision of
+little weight are nearly the same. Numbers are compared on a logarithmic scale (tile sizes matter by their ratio)
+that runs from 0 to 1; two categories, or an attribute that only one of the walks has, are 1 apart.
+
+The weights w_d (one per attribute) and the noise maximise the posterior of the data under log-normal priors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+
+from explorer.attributes import Array, Attributes
+
+WEIGHT, WEIGHT_SPREAD = 3.0, 1.0
+"""Prior of the weights: median, and standard deviation of the logarithm."""
+
+NOISE, NOISE_SPREAD = 0.01, 1.5
+"""Prior of the noise's variance, as a share of the data's."""
+
+MOST_TUNED = 150
+"""Walks from which the weights are learned: the cost of that grows with their third power."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """Points whose city-block distance is that of the walks; `owner[c]` is the attribute of coordinate c."""
+
+    points: Array
+    owner: np.ndarray[tuple[int], np.dtype[np.intp]]
+
+    def weighted(self, weights: Array) -> Array:
+        """The points, each coordinate stretched by its attribute's weight."""
+        return self.points * weights[self.owner]
+
+    def part(self, rows: slice) -> Coordinates:
+        """Some of the points."""
+        return Coordinates(self.points[rows], self.owner)
+
+
+def coordinates(attributes: Attributes, table: Array) -> Coordinates:
+    """Put the rows of `table` into a space where they are as far apart as the kernel wants."""
+    points: list[Array] = []
+    owner: list[int] = []
+    for column, attribute in enumerate(attributes.columns):
+        values = table[:, column]
+        missing = np.isnan(values)
+        if attribute.categories is None:
+            parts = [np.where(missing, 0.5, _logarithmic(values, missing))]
+        else:
+            parts = [0.5 * (values == number) for number in range(len(attribute.categories))]
+        if missing.any():
+            parts.append(0.5 * missing)
+        points += parts
+        owner += [column] * len(parts)
+    return Coordinates(np.column_stack(points) if points else np.zeros((len(table), 0)), np.array(owner, dtype=np.intp))
+
+
+def _logarithmic(values: Array, missing: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Array:
+    """From 0 to 1 over the values that occur."""
+    known = values[~missing]
+    if not known.size:
+        return values
+    scaled = values if known.min() < 0 else np.log1p(values) if known.min() == 0 else np.log(values)
+    low, high = np.nanmin(scaled), np.nanmax(scaled)
+    return np.asarray((scaled - low) / (high - low if high > low else 1.0))
+
+
+class GaussianProcess:
+    """Weights and noise, kept from one set of data to the next, and the solution for the last set."""
+
+    def __init__(self) -> None:
+        """The prior."""
+        self._log_weights = np.zeros(0)
+        self._log_noise = float(np.log(NOISE))
+        self._tuned_with = 0
+
+    def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
+        """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
+        grown = np.full(attributes, np.log(WEIGHT))
+        grown[: self._log_weights.size] = self._log_weights
+        self._log_weights = grown
+        if targets.size >= 4 and targets.size >= 1.25 * self._tuned_with:
+            self._tune(known, targets)
+            self._tuned_with = targets.size
+        self.weights, self._noise = np.exp(self._log_weights), float(np.exp(self._log_noise))
+        self._known = known.weighted(self.weights)
+        matrix = np.exp(-cdist(self._known, self._known, "cityblock")) + self._noise * np.eye(targets.size)
+        self._root = np.linalg.cholesky(matrix)
+        whitened = solve_triangular(self._root, targets, lower=True, check_finite=False)
+        self._scale = float(whitened @ whitened / targets.size) if targets.any() else 1.0
+        self._solution = solve_triangular(self._root.T, whitened, lower=False, check_finite=False)
+
+    def posterior(self, candidates: Coordinates) -> Posterior:
+        """What is known of `candidates`, which have the coordinates of the data."""
+        points = candidates.weighted(self.weights)
+        cross = np.exp(-cdist(self._known, points, "cityblock"))
+        explained = solve_triangular(self._root, cross, lower=True, check_finite=False)
+        return Posterior(points, cross.T @ self._solution, explained, self._scale, self._noise)
+
+    def _tune(self, known: Coordinates, targets: Array) -> None:
+        """Maximise the posterior of weights and noise; the walks beside the best are a regular sample of the rest."""
+        chosen = np.argsort(targets, kind="stable")
+        if chosen.size > MOST_TUNED:
+            half = MOST_TUNED // 2
+            rest = np.linspace(half, chosen.size - 1, MOST_TUNED - half).astype(np.intp)
+            chosen = np.concatenate([chosen[:half], chosen[rest]])
+        count = self._log_weights.size
+        distances = np.zeros((count, chosen.size, chosen.size))
+        for coordinate, attribute in zip(known.points[chosen].T, known.owner, strict=True):
+            distances[attribute] += np.abs(coordinate[:, None] - coordinate[None, :])
+        used = np.flatnonzero(distances.reshape(count, -1).any(axis=1))
+        start = np.append(self._log_weights[used], self._log_noise)
+        bounds = [(-5.0, 5.0)] * used.size + [(-9.0, 0.0)]
+        found = minimize(_misfit, start, args=(distances[used], targets[chosen]), jac=True, method="L-BFGS-B",
+                         bounds=bounds, options={"maxiter": 15})
+        if np.isfinite(found.fun):
+            self._log_weights[used], self._log_noise = found.x[:-1], float(found.x[-1])
+
+
+@dataclass(slots=True)
+class Posterior:
+    """Mean and variance of candidates, which can be told that one of them will be measured."""
+
+    points: Array
+    mean: Array
+    explained: Array
+    scale: float
+    noise: float
+
+    def deviation(self) -> Array:
+        """The standard deviation per candidate, in units of the targets."""
+        return np.asarray(np.sqrt(self.scale * self._variance()))
+
+    def measure(self, candidate: int) -> None:
+        """Take the variance that a measurement of `candidate` leaves; the means stay (kriging believer)."""
+        variance = self._variance()
+        shared = np.exp(-cdist(self.points[[candidate]], self.points, "cityblock"))[0]
+        shared -= self.explained[:, candidate] @ self.explained
+        self.explained = np.vstack([self.explained, shared / np.sqrt(variance[candidate] + self.noise)])
+
+    def _variance(self) -> Array:
+        return np.asarray(np.maximum(1e-12, 1.0 - np.square(self.explained).sum(axis=0)))
+
+
+def _misfit(parameters: Array, distances: Array, targets: Array) -> tuple[float, Array]:
+    """The negative log posterior, up to a constant, and its gradient. The scale of the kernel is integrated out."""
+    weights, noise, count = np.exp(parameters[:-1]), np.exp(parameters[-1]), targets.size
+    kernel = np.exp(-np.tensordot(weights, distances, axes=1))
+    try:
+        root = np.linalg.cholesky(kernel + noise * np.eye(count))
+    except np.linalg.LinAlgError:
+        return 1e10, np.zeros_like(parameters)
+    inverse = cho_solve((root, True), np.eye(count), check_finite=False)
+    solution = inverse @ targets
+    scale = max(float(targets @ solution) / count, 1e-12)
+    slope = 0.5 * (inverse - np.outer(solution, solution) / scale)
+    gradient = np.append(-weights * np.tensordot(distances, slope * kernel, axes=2), noise * np.trace(slope))
+    strange = (parameters - _prior(weights.size)) / _spread(weights.size)
+    value = 0.5 * count * np.log(scale) + np.log(np.diag(root)).sum() + 0.5 * strange @ strange
+    return float(value), np.asarray(gradient + strange / _spread(weights.size))
+
+
+def _prior(weights: int) -> Array:
+    return np.asarray(np.log(np.append(np.full(weights, WEIGHT), NOISE)))
+
+
+def _spread(weights: int) -> Array:
+    return np.asarray(np.append(np.full(weights, WEIGHT_SPREAD), NOISE_SPREAD))

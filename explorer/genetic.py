@@ -1,0 +1,277 @@
+"""Evolution of walks: the fittest walks are crossed and changed, and what comes out is repaired by the graph.
+
+After the search of the Halide prototype (Ragan-Kelley 2014): tournament selection, elitism, two-point crossover
+between whole functions, mutation by rules that know what belongs together. What is a function there is a subject
+here (explorer.variation). Evolution is steady: every evaluated walk competes with the population at once, and the
+best `population` of them survive. So there are no generations that a call of `ask` could cut in two.
+
+Fitness and survival are DEAP's. Its operators that draw at random use one generator for the whole process, which
+would break "same seed, same run"; those are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from deap.base import Fitness
+from deap.tools import selBest
+
+from explorer.colony import Starts
+from explorer.credit import ProbabilityMatching
+from explorer.resemblance import Resemblance
+from explorer.stepwise import Openings, ask_each
+from explorer.unseen import UnseenWalks, kernel_times
+from explorer.variation import (
+    Genes,
+    Scales,
+    Subject,
+    another,
+    block,
+    blocks,
+    crossed,
+    differences,
+    genes,
+    key,
+    redrawn,
+    repaired,
+)
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import uniform
+from graph.space import Space
+from graph.walk import Walk
+from metrics.outcome import Outcome, cost_ms
+
+
+@dataclass(frozen=True, slots=True)
+class GeneticOptions:
+    """The parameters of evolution, chosen on recorded spaces (docs/explorers.md).
+
+    `population` walks survive. One that is born into a full population and differs from its closest member in at most
+    `niche` decisions can only take that member's place, so that the population stays diverse (crowding: De Jong 1975).
+    The first `opening` walks are random. A parent is the best of `tournament` random members. Of `candidates` children
+    the one is asked that resembles the best walks most (explorer.resemblance). A child that was asked before is
+    bred anew, up to `retries` times; a random walk takes its place after that, and that of the share `immigrants`.
+    When `patience` walks brought no better one, only the `kept` best survive and a new opening begins.
+    """
+
+    population: int = 8
+    niche: int = 2
+    opening: int = 10
+    tournament: int = 3
+    candidates: int = 8
+    immigrants: float = 0.05
+    retries: int = 12
+    patience: int = 50
+    kept: int = 2
+
+
+class Cost(Fitness):  # type: ignore[misc]
+    """A cost in milliseconds, to be small; a failure is worse than all successes and like every other failure."""
+
+    weights = (-1.0,)
+
+    @classmethod
+    def of(cls, cost: float | None) -> Cost:
+        """The fitness of a walk that took `cost` ms (None: it failed)."""
+        return cls((math.inf if cost is None else cost,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Individual:
+    """A walk that was evaluated."""
+
+    walk: Walk
+    genes: Genes
+    fitness: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Genes that an operator made from a parent's; what becomes of them is up to the graph."""
+
+    wanted: Genes
+    operator: int
+    parent: Individual
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """A walk that was asked: which operator made it, and from whom."""
+
+    walk: Walk
+    operator: int
+    parent: Individual
+
+
+Operator: TypeAlias = "Callable[[Genetic, Individual, np.random.Generator], Genes]"
+
+
+class Genetic:
+    """The explorer."""
+
+    def __init__(
+        self, space: Space, seed: int, options: GeneticOptions = GeneticOptions(), starts: Starts = ()
+    ) -> None:
+        """Explore `space`; the same seed, options, starts and history give the same walks.
+
+        The first walks follow `starts`, one each, wherever these are on offer.
+        """
+        self._options = options
+        self._seed = seed
+        self._iteration = 0
+        self._walks = UnseenWalks(space)
+        self._openings = Openings(self._walks, starts)
+        self._scales = Scales()
+        self._population: list[Individual] = []  # best first
+        self._parents: list[Individual] = []  # those of them that can have children: successes with a choice
+        self._told = 0
+        self._improved = 0  # so many walks were told when the best was found, or the population renewed
+        self._known = Resemblance()
+        self._open_until = options.opening
+        self._kernels: dict[Subject, tuple[float, Genes]] = {}  # the fastest run of each
+        self._credit = ProbabilityMatching(len(OPERATORS))
+        self._births: list[Birth] = []
+
+    @property
+    def graph(self) -> OptimizationGraph:
+        """The graph reached so far, with statistics per edge."""
+        return self._walks.graph
+
+    def ask(self, count: int) -> Sequence[Walk]:
+        """See explorer.base.Explorer."""
+        self._births.clear()
+        asked = ask_each(count, (self._seed, self._iteration), self._propose)
+        self._iteration += 1
+        return asked
+
+    def tell(self, walk: Walk, outcome: Outcome) -> None:
+        """See explorer.base.Explorer. A walk that was not asked (a seed) joins the population like any other."""
+        known = self._walks.record(walk, outcome)
+        born = Individual(known, genes(known), Cost.of(cost_ms(outcome)))
+        self._told += 1
+        self._known.learn(born.genes, cost_ms(outcome))
+        self._survive(born)
+        for subject, kernel_ms in kernel_times(outcome).items():
+            if subject not in self._kernels or kernel_ms < self._kernels[subject][0]:
+                self._kernels[subject] = kernel_ms, block(born.genes, subject)
+        for birth in self._births:
+            if birth.walk is known:
+                self._credit.reward(birth.operator, float(born.fitness > birth.parent.fitness))
+
+    def _survive(self, born: Individual) -> None:
+        """Let `born` compete for a place in the population."""
+        if not self._population or born.fitness > self._population[0].fitness:
+            self._improved = self._told
+        elif self._told - self._improved > self._options.patience:
+            self._improved = self._told
+            self._open_until = self._told + self._options.opening
+            self._population = self._population[: self._options.kept]
+        rivals = list(self._population)
+        if len(rivals) >= self._options.population:
+            alike = min(rivals, key=lambda one: differences(one.genes, born.genes))
+            if differences(alike.genes, born.genes) <= self._options.niche:
+                rivals.remove(alike)
+                born = max(alike, born, key=attrgetter("fitness"))
+        self._population = selBest([*rivals, born], self._options.population)
+        self._parents = [one for one in self._population if one.fitness != Cost.of(None) and one.genes]
+
+    def _propose(self, rng: np.random.Generator) -> Walk | None:
+        return self._openings.draw(rng) or self._bred(rng) or self._walks.draw(uniform(rng))
+
+    def _bred(self, rng: np.random.Generator) -> Walk | None:
+        """A child; None when it is the turn of a random walk."""
+        if not self._parents or self._told < self._open_until or rng.random() < self._options.immigrants:
+            return None
+        for _ in range(self._options.retries):
+            wish = self._most_promising([self._wish(rng) for _ in range(self._options.candidates)])
+            if wish is None:
+                continue
+            walk = self._walks.draw_once(repaired(wish.wanted, rng))
+            if walk is not None:
+                self._births.append(Birth(walk, wish.operator, wish.parent))
+                return walk
+        return None
+
+    def _most_promising(self, wishes: Sequence[Wish]) -> Wish | None:
+        """The one with the best forecast; None when all of them are known walks."""
+        forecasts = [(forecast, number) for number, wish in enumerate(wishes)
+                     if (forecast := self._known.forecast(wish.wanted)) is not None]
+        return wishes[min(forecasts)[1]] if forecasts else None
+
+    def _wish(self, rng: np.random.Generator) -> Wish:
+        parent = self._selected(rng)
+        operator = int(rng.choice(len(OPERATORS), p=self._credit.chances()))
+        return Wish(tuple(OPERATORS.values())[operator](self, parent, rng), operator, parent)
+
+    def _selected(self, rng: np.random.Generator) -> Individual:
+        """The winner of a tournament between parents."""
+        drawn = rng.integers(len(self._parents), size=self._options.tournament)
+        winner: Individual = max((self._parents[place] for place in drawn), key=attrgetter("fitness"))
+        return winner
+
+    def cross(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """Two-point crossover with another parent, and a small change where they are too much alike to differ."""
+        child = crossed(parent.genes, self._selected(rng).genes, rng)
+        return child if rng.random() < 0.5 else self._stepped(parent, child, rng)
+
+    def step(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """One number a place up or down; anything else drawn anew."""
+        return self._stepped(parent, parent.genes, rng)
+
+    def redraw(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """One decision drawn anew."""
+        return redrawn(self._walks.graph.path(parent.walk), 1, rng)
+
+    def redraw_some(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """Two or three decisions drawn anew."""
+        return redrawn(self._walks.graph.path(parent.walk), int(rng.integers(2, 4)), rng)
+
+    def renew(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """All decisions of a subject drawn anew."""
+        wanted = parent.genes
+        parts = blocks(wanted)
+        left_out = set(parts[rng.integers(len(parts))])
+        return {gene: option for gene, option in wanted.items() if gene not in left_out}
+
+    def borrow(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """A subject's choices from where they served best: a kernel's from its fastest run, others from a parent."""
+        wanted = parent.genes
+        subjects = list(dict.fromkeys(subject for _, subject in wanted))
+        subject = subjects[rng.integers(len(subjects))]
+        if subject in self._kernels:
+            return {**wanted, **self._kernels[subject][1]}
+        return {**wanted, **block(self._selected(rng).genes, subject)}
+
+    def spread(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """A subject's choices for another subject that has decisions of the same names."""
+        wanted = parent.genes
+        subjects = list(dict.fromkeys(subject for _, subject in wanted))
+        giver, taker = (subjects[place] for place in rng.integers(len(subjects), size=2))
+        given = {(name, taker): option for (name, _), option in block(wanted, giver).items()}
+        return {**wanted, **{gene: option for gene, option in given.items() if gene in wanted}}
+
+    def _stepped(self, parent: Individual, wanted: Genes, rng: np.random.Generator) -> Genes:
+        path = self._walks.graph.path(parent.walk)
+        node, index = path[rng.integers(len(path))]
+        near = self._scales.steps(node, index, 1) or (another(node, index, rng),)
+        return {**wanted, key(node): node.options[near[int(rng.integers(len(near)))]]}
+
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {
+        "cross": Genetic.cross,
+        "step": Genetic.step,
+        "redraw": Genetic.redraw,
+        "redraw some": Genetic.redraw_some,
+        "renew": Genetic.renew,
+        "borrow": Genetic.borrow,
+        "spread": Genetic.spread,
+    }
+)
+"""The ways to make a child."""

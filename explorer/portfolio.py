@@ -1,0 +1,121 @@
+"""Several explorers share the budget; those that found new bests lately get more of it.
+
+The rule is OpenTuner's (Ansel et al. 2014, after Fialho, Schoenauer & Sebag 2010). Of the last `window` walks (H), of
+which n_t were member t's, the next walk is the turn of the member with the largest
+
+    AUC_t + exploration * sqrt(2 * log2 |H| / n_t)
+
+where AUC_t (explorer.credit.area_under_curve) rises with each walk of the member that was a new best. What happens
+within one iteration is known only after it, so there the uses count and the successes come later.
+
+All members are told all results, whoever asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.base import Explorer
+from explorer.credit import area_under_curve
+from explorer.random_walk import RandomWalk
+from graph.optimization_graph import OptimizationGraph
+from graph.space import Space
+from graph.walk import Walk
+from metrics.outcome import Outcome, cost_ms
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioOptions:
+    """OpenTuner's defaults. The first `opening` walks are all the first member's (who may have hints to follow)."""
+
+    window: int = 500
+    exploration: float = 0.05
+    opening: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A walk that was told: whose it was, and whether it was a new best."""
+
+    member: int
+    success: bool
+
+
+class Portfolio:
+    """The explorer. Random search is always the last member: it fills in where the others ask the same walk."""
+
+    def __init__(
+        self, space: Space, seed: int, members: Sequence[Explorer], options: PortfolioOptions = PortfolioOptions()
+    ) -> None:
+        """Explore `space` with `members` (explorers of the same space, with other seeds) and random search with `seed`.
+
+        The same members, seed, options and history give the same walks.
+        """
+        self._random = RandomWalk(space, seed)
+        self._members: tuple[Explorer, ...] = (*members, self._random)
+        self._options = options
+        self._uses: deque[Use] = deque(maxlen=options.window)
+        self._opening = options.opening
+        self._best_ms = math.inf
+        self._owners: dict[str, int] = {}  # of the walks of this iteration
+
+    @property
+    def graph(self) -> OptimizationGraph:
+        """The graph reached so far, with statistics per edge, of the walks of all members."""
+        return self._random.graph
+
+    def _shares(self, count: int) -> list[int]:
+        """How many of the next `count` walks each member is to ask."""
+        taken = [[use.success for use in self._uses if use.member == member] for member in range(len(self._members))]
+        gains = [area_under_curve(uses) for uses in taken]
+        uses = [len(one) for one in taken]
+        shares = [0] * len(self._members)
+        shares[0] = opened = min(self._opening, count)
+        uses[0] += opened
+        for _ in range(count - opened):
+            total = sum(uses)
+            member = max(range(len(uses)), key=lambda t: self._score(gains[t], uses[t], total))
+            shares[member] += 1
+            uses[member] += 1
+        return shares
+
+    def ask(self, count: int) -> Sequence[Walk]:
+        """See explorer.base.Explorer."""
+        self._owners.clear()
+        asked: list[Walk] = []
+        for number, (member, share) in enumerate(zip(self._members, self._shares(count), strict=True)):
+            asked += self._new(number, member.ask(share)) if share else []
+        self._opening = max(0, self._opening - count)
+        while len(asked) < count and (more := self._random.ask(count - len(asked))):
+            asked += self._new(len(self._members) - 1, more)
+        return asked
+
+    def tell(self, walk: Walk, outcome: Outcome) -> None:
+        """See explorer.base.Explorer."""
+        for member in self._members:
+            member.tell(walk, outcome)
+        cost = cost_ms(outcome)
+        success = cost is not None and cost < self._best_ms
+        if cost is not None and success:
+            self._best_ms = cost
+        owner = self._owners.get(walk.identity)
+        if owner is not None:
+            self._uses.append(Use(owner, success))
+
+    def _score(self, gain: float, uses: int, total: int) -> float:
+        if not uses:
+            return math.inf
+        return gain + self._options.exploration * math.sqrt(2.0 * math.log2(total) / uses)
+
+    def _new(self, member: int, walks: Sequence[Walk]) -> list[Walk]:
+        """Those of the member's `walks` that no other member asked in this iteration."""
+        new = []
+        for walk in walks:
+            identity = walk.identity
+            if identity not in self._owners:
+                self._owners[identity] = member
+                new.append(walk)
+        return new

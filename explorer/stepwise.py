@@ -1,0 +1,39 @@
+"""Asking walk by walk, each with a random generator of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from explorer.unseen import UnseenWalks
+from graph.policies import Preferences, prefer, uniform
+from graph.walk import Walk
+
+
+def ask_each(count: int, stream: tuple[int, int], propose: Callable[[np.random.Generator], Walk | None]) -> list[Walk]:
+    """Up to `count` walks from `propose`, until it has none; generators follow from `stream` and the walk's number.
+
+    `stream` is the seed and the number of the iteration.
+    """
+    walks: list[Walk] = []
+    while len(walks) < count and (walk := propose(np.random.default_rng((*stream, len(walks))))) is not None:
+        walks.append(walk)
+    return walks
+
+
+class Openings:
+    """The walks closest to hints, one each and in their order."""
+
+    def __init__(self, walks: UnseenWalks, starts: Sequence[Preferences]) -> None:
+        """Draw from `walks`; what `starts` leave open is up to chance."""
+        self._walks = walks
+        self._left = list(starts)
+
+    def draw(self, rng: np.random.Generator) -> Walk | None:
+        """The next of them that was not asked before; None when all are used."""
+        while self._left:
+            walk = self._walks.draw_once(prefer(self._left.pop(0), uniform(rng)))
+            if walk is not None:
+                return walk
+        return None

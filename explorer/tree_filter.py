@@ -1,0 +1,126 @@
+"""A regression tree over the measured walks that keeps ants in promising parts of the space.
+
+Papenhausen & Mueller, "Coding Ants" (2018), section 6.3. Before each iteration a tree is fitted to what was measured
+(the logarithm of the time; failures are left out); the splits minimise the variance, and a node of two walks is not
+split. The tree extends the graph: an ant walks down the tree first, and the splits on its way block every option
+that contradicts them. Half of the ants go to the leaf of the best walk so far, the others draw each branch by the
+tree's own trails: plain ant system, started at 1/2, where each measured walk lays `deposit` x best / own time on its
+way down. As the tree is a new one every time, its trails are laid anew by all walks and do not evaporate.
+
+Attributes are decisions (explorer.attributes), categories one-hot, so that every split can block options. A decision
+that a walk never met is a missing value. Where a node would have no option left, the deepest splits give way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attributes import Array, Attributes, Key, is_number
+from graph.optimization_graph import Node, Policy
+from graph.space import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One branch that was taken: a number at most (or above) `threshold`, or being (or not being) `category`."""
+
+    key: Key
+    threshold: float
+    category: Option | None
+    low: bool
+
+    def permits(self, option: Option) -> bool:
+        """Whether `option` lies on this branch."""
+        if self.category is not None:
+            return (option == self.category) is not self.low
+        return not is_number(option) or (float(option) <= self.threshold) is self.low  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A column of the tree's table: a numeric attribute, or whether an attribute has one category."""
+
+    column: int
+    category: tuple[Option, int] | None
+
+
+class FilterTree:
+    """A fitted tree with its trails."""
+
+    def __init__(self, attributes: Attributes, rows: Sequence[dict[int, float]], costs: Array, deposit: float) -> None:
+        """Fit to `costs` (log ms, all finite) of the walks `rows`; at least one."""
+        from sklearn.tree import DecisionTreeRegressor  # takes a second to import
+
+        table = attributes.table(list(rows))
+        self._keys = [attribute.key for attribute in attributes.columns]
+        self._features = _features(attributes)
+        features = _feature_table(table, self._features)
+        tree = DecisionTreeRegressor(min_samples_split=3, random_state=0).fit(features, costs)
+        self._tree = tree.tree_
+        visited = tree.decision_path(features)
+        self._trails = 0.5 + deposit * np.asarray(visited.T @ np.exp(costs.min() - costs))
+        way = visited[int(np.argmin(costs))].indices
+        self.best_leaf = [self._split(node, int(child)) for node, child in pairwise(way)]
+        """The splits above the leaf of the best walk, from the root down."""
+
+    def drawn(self, rng: np.random.Generator) -> list[Split]:
+        """The splits on a way down that is drawn by the trails."""
+        splits: list[Split] = []
+        node = 0
+        while (left := self._tree.children_left[node]) != -1:
+            right = self._tree.children_right[node]
+            share = self._trails[left] / (self._trails[left] + self._trails[right])
+            child = int(left if rng.random() < share else right)
+            splits.append(self._split(node, child))
+            node = child
+        return splits
+
+    def _split(self, node: int, child: int) -> Split:
+        feature = self._features[self._tree.feature[node]]
+        category = feature.category[0] if feature.category is not None else None
+        low = bool(child == self._tree.children_left[node])
+        return Split(self._keys[feature.column], float(self._tree.threshold[node]), category, low)
+
+
+def filtered(splits: Sequence[Split], policy: Policy) -> Policy:
+    """`policy` among the options that contradict none of `splits` (root first); the deepest splits give way."""
+    by_key: dict[Key, list[tuple[int, Split]]] = {}
+    for depth, split in enumerate(splits):
+        by_key.setdefault(split.key, []).append((depth, split))
+
+    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+        left = allowed
+        for _, split in by_key.get((node.decision.name, node.decision.subject), ()):
+            kept = np.array([index for index in left if split.permits(node.options[index])], dtype=np.intp)
+            if not kept.size:
+                break
+            left = kept
+        return policy(node, left)
+
+    return choose
+
+
+def _features(attributes: Attributes) -> list[Feature]:
+    features: list[Feature] = []
+    for column, attribute in enumerate(attributes.columns):
+        categories: Mapping[Option, int] = attribute.categories or {}
+        features += [Feature(column, entry) for entry in categories.items()]
+        if attribute.categories is None:
+            features.append(Feature(column, None))
+    return features
+
+
+def _feature_table(table: Array, features: Sequence[Feature]) -> Array:
+    """One-hot columns stay missing where the attribute is."""
+    columns = []
+    for feature in features:
+        values = table[:, feature.column]
+        if feature.category is not None:
+            values = np.where(np.isnan(values), np.nan, values == feature.category[1])
+        columns.append(values)
+    return np.column_stack(columns) if columns else np.zeros((len(table), 1))

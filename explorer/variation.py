@@ -1,0 +1,151 @@
+"""What evolution and local search do to walks: cut them, cross them, change them. The graph repairs the result.
+
+A walk's genes are its choices by decision name and subject. Changed genes are only wishes: replayed as preferences
+(`repaired`), they lead to a legal walk whatever was done to them. A subject is what decisions are about, such as a
+kernel; its genes belong together and form a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.optimization_graph import Node, Policy
+from graph.policies import Preferences, prefer, preferences, uniform
+from graph.prefixes import Path
+from graph.space import Option
+from graph.walk import Walk
+
+Subject: TypeAlias = tuple[str, ...]
+Key: TypeAlias = tuple[str, Subject]
+Genes: TypeAlias = dict[Key, Option]
+"""Preferred options in the order in which they were chosen."""
+
+
+def genes(walk: Walk) -> Genes:
+    """The choices of `walk`."""
+    return preferences(walk.choices)
+
+
+def key(node: Node) -> Key:
+    """Under which name the choice at `node` is found among genes."""
+    return node.decision.name, node.decision.subject
+
+
+def repaired(wanted: Preferences, rng: np.random.Generator) -> Policy:
+    """Follow `wanted`; a number that is not on offer gives way to the closest one that is, anything else to chance."""
+    chance = uniform(rng)
+
+    def closest(node: Node, allowed: NDArray[np.intp]) -> int:
+        option = wanted.get(key(node))
+        offered = [node.options[index] for index in allowed]
+        if not is_number(option) or not all(map(is_number, offered)):
+            return chance(node, allowed)
+        values = np.array(offered, dtype=np.float64)
+        return int(allowed[np.argmin(np.abs(values - option))])
+
+    return prefer(wanted, closest)
+
+
+def differences(first: Genes, second: Genes) -> int:
+    """How many genes of either are not in the other."""
+    return len(dict(first.items() ^ second.items()))
+
+
+def blocks(wanted: Mapping[Key, Option]) -> list[list[Key]]:
+    """The keys of each subject, in order of first appearance; where there is only one subject, each key by itself."""
+    found: dict[Subject, list[Key]] = {}
+    for name, subject in wanted:
+        found.setdefault(subject, []).append((name, subject))
+    return list(found.values()) if len(found) > 1 else [[one] for one in wanted]
+
+
+def block(wanted: Mapping[Key, Option], subject: Subject) -> Genes:
+    """The genes of one subject."""
+    return {gene: option for gene, option in wanted.items() if gene[1] == subject}
+
+
+def crossed(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
+    """Two-point crossover between blocks: those between two random cuts from `second`, the others from `first`.
+
+    Genes that only `second` has stay as wishes, for what the mixture may lead to that `first` never met.
+    """
+    parts = blocks(first)
+    low, high = sorted(int(cut) for cut in rng.integers(len(parts) + 1, size=2))
+    if high - low == len(parts):  # all of `second` is no crossover
+        high -= 1
+    inside = {gene for part in parts[low:high] for gene in part}
+    return {**second, **{gene: option for gene, option in first.items() if gene not in inside or gene not in second}}
+
+
+@dataclass(slots=True)
+class Scales:
+    """Which options are near each other: numbers in order of size. Other options are all equally far apart.
+
+    Remembers the order of each node that it was asked about.
+    """
+
+    _orders: dict[Node, NDArray[np.intp] | None] = field(default_factory=dict)
+
+    def order(self, node: Node) -> NDArray[np.intp] | None:
+        """The indices of the options by size; None where they are no numbers."""
+        if node not in self._orders:
+            numbers = len(node.options) > 2 and all(is_number(option) for option in node.options)
+            self._orders[node] = np.argsort(np.array(node.options), kind="stable") if numbers else None
+        return self._orders[node]
+
+    def steps(self, node: Node, index: int, distance: int) -> Sequence[int]:
+        """The one or two numbers that lie `distance` places from option `index`; nothing where there are no places."""
+        order = self.order(node)
+        if order is None:
+            return ()
+        place = int(np.flatnonzero(order == index)[0])
+        return tuple(int(order[p]) for p in (place - distance, place + distance) if 0 <= p < order.size)
+
+    def outward(self, node: Node, index: int, rng: np.random.Generator) -> Iterator[Sequence[int]]:
+        """All other options in rings, nearest first; those that are no numbers in random order, two per ring."""
+        if self.order(node) is not None:
+            yield from (self.steps(node, index, distance) for distance in range(1, len(node.options)))
+            return
+        others = [int(other) for other in rng.permutation(len(node.options)) if other != index]
+        yield from (others[start : start + 2] for start in range(0, len(others), 2))
+
+
+def neighbours(path: Path, scales: Scales, rng: np.random.Generator) -> Iterator[Genes]:
+    """The genes of a walk with one decision changed, nearest options first, random among the equally near.
+
+    Made one by one as they are asked for: a decision may have thousands of options.
+    """
+    base = {key(node): node.options[index] for node, index in path}
+    rings = [(node, scales.outward(node, index, rng)) for node, index in path]
+    while True:
+        ring = [(node, other) for node, outward in rings for other in next(outward, ())]
+        if not ring:
+            return
+        for place in rng.permutation(len(ring)):
+            node, other = ring[place]
+            yield {**base, key(node): node.options[other]}
+
+
+def redrawn(path: Path, count: int, rng: np.random.Generator) -> Genes:
+    """The genes of a walk with `count` random decisions drawn anew, each unlike before."""
+    wanted = {key(node): node.options[index] for node, index in path}
+    for place in rng.choice(len(path), size=min(count, len(path)), replace=False):
+        node, index = path[place]
+        wanted[key(node)] = node.options[another(node, index, rng)]
+    return wanted
+
+
+def another(node: Node, index: int, rng: np.random.Generator) -> int:
+    """A random option other than `index` that leads to no dead end (`index` itself if there is no other)."""
+    others = node.allowed[node.allowed != index]
+    return int(rng.choice(others)) if others.size else index
+
+
+def is_number(option: Option | None) -> TypeGuard[int | float]:
+    """Whether options like this one have an order (true and false have none)."""
+    return isinstance(option, int | float) and not isinstance(option, bool)

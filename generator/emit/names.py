@@ -1,0 +1,66 @@
+"""Names that mean something to a device language, and what arrays are called that have one of them.
+
+A C file may have an array called `kernel`, `float4` or `threadIdx`, or one called `b0` like the block index.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+
+_C = """auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex true
+false NULL asm typeof"""
+_CPP = """alignas alignof and and_eq bitand bitor catch class compl consteval constexpr constinit const_cast concept
+co_await co_return co_yield decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq
+nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template this
+thread_local throw try typeid typename using virtual wchar_t xor xor_eq char8_t char16_t char32_t"""
+_OPENCL = """kernel global local constant generic pipe read_only write_only read_write half quad imaginary uchar ushort uint
+ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t ndrange_t reserve_id_t cl_mem_fence_flags
+min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
+_CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t std"""
+_FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
+floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
+_WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {n for f in _FUNCTIONS.split() for n in (f, f"{f}f")}
+_FAMILIES = re.compile(r"""
+    [bte]\d+                                                           # indices of blocks, threads and copied elements
+  | (u?(char|short|int|long)|u?longlong|float|double|half)\d+          # vectors
+  | image\w+_t | (atomic|memory)_\w+ | __\w+ | _[A-Z]\w*               # types of images and atomics, reserved by C
+  | (CLK|FLT|DBL|HALF|S?CHAR|UCHAR|U?SHRT|U?INT|U?LONG|M|FP)_\w+       # macros
+""", re.VERBOSE)
+
+
+def reserved(name: str) -> bool:
+    """Whether OpenCL C, CUDA C++ or the generated code itself uses this name."""
+    return name in _WORDS or _FAMILIES.fullmatch(name) is not None
+
+
+def renamed(arrays: Iterable[str], code: Iterable[str]) -> dict[str, str]:
+    """New names for those of `arrays` (and scalars) whose names are reserved or called as functions in `code`.
+
+    `code` are lines that use the arrays by their old names; the new ones are not in it.
+    """
+    text = "\n".join(without_comment(line) for line in code)
+    functions = set(re.findall(r"(\w+) ?\(", text))
+    names = sorted(arrays)
+    taken = {*names, *re.findall(r"\w+", text)}
+    found: dict[str, str] = {}
+    for name in names:
+        if reserved(name) or name in functions:
+            found[name] = free_name(name, taken)
+            taken.add(found[name])
+    return found
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """`name` if it is neither reserved nor in `taken`, else with underscores at its end (`own_` before families)."""
+    if reserved(name + "_"):
+        name = f"own_{name}"
+    while name in taken or reserved(name):
+        name += "_"
+    return name
+
+
+def without_comment(line: str) -> str:
+    """A line of generated code up to its comment."""
+    return line.split("//")[0]

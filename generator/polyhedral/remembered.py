@@ -1,0 +1,35 @@
+"""A cache that remembers refusals too: what isl cannot do takes it as long to find out as what it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
+
+from generator.errors import IllegalPlan
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def remembered(maxsize: int) -> Callable[[Callable[_Given, _Found]], Callable[_Given, _Found]]:
+    """Like `functools.lru_cache`, but an IllegalPlan is raised again without asking again."""
+
+    def decorate(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+        @lru_cache(maxsize)
+        def answer(*given: _Given.args, **named: _Given.kwargs) -> _Found | IllegalPlan:
+            try:
+                return function(*given, **named)
+            except IllegalPlan as error:
+                return error.with_traceback(None)  # which would keep all that the call had made
+
+        @wraps(function)
+        def ask(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+            found = answer(*given, **named)  # type: ignore[arg-type]  # lru_cache asks for hashable arguments
+            if isinstance(found, IllegalPlan):
+                raise found.with_traceback(None)
+            return found
+
+        return ask
+
+    return decorate

@@ -1,0 +1,136 @@
+"""The space of what was recorded: its legal walks are exactly those given.
+
+The walks make a trie (a tree of their beginnings). What all walks behind a beginning have in common is no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from generator.errors import InputError
+from generator.plan import Plan
+from graph.space import Chooser, Decision, Option
+
+Answer: TypeAlias = tuple[str, tuple[str, ...], Option]
+"""A recorded choice: the decision's name and subject, and the option."""
+
+_Question: TypeAlias = tuple[str, tuple[str, ...], int]  # the int: how often the walk was asked this before
+_Rows: TypeAlias = list[tuple[tuple[tuple[_Question, Option], ...], Plan]]
+_LONG = 8
+
+
+class RecordedSpace:
+    """The walks of a recording, with the Plan of each.
+
+    The walks meet in one node wherever the same decision offers the same options: a Decision's `depends` is empty
+    where all options that were ever recorded for it are on offer, else it names those that are.
+    """
+
+    def __init__(self, walks: Iterable[tuple[Sequence[Answer], Plan]]) -> None:
+        """Build the trie; of walks with equal choices the last one counts.
+
+        Raises:
+            InputError: there are no walks, or two with the same choices go on with different decisions, which no
+                space does.
+        """
+        rows = [(_counted(choices), plan) for choices, plan in walks]
+        if not rows:
+            raise InputError("a space of recorded walks needs at least one walk")
+        self._root = _Builder(rows).tree(rows, 0)
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        """See graph.space.Space."""
+        at = self._root
+        while isinstance(at, _Branch):
+            at = at.children[chooser.choose(at.decision, at.options)]
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A beginning of walks after which they part."""
+
+    decision: Decision
+    options: tuple[Option, ...]
+    children: dict[Option, _Branch | Plan]
+
+
+class _Builder:
+    """Builds the trie; equal decisions with equal option lists get equal Decisions."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._ranks = _ranks(rows)
+        self._decisions: dict[_Question, dict[tuple[Option, ...], Decision]] = {}
+
+    def tree(self, rows: _Rows, depth: int) -> _Branch | Plan:
+        """What follows the first `depth` choices, which all `rows` have in common. Raises InputError."""
+        while len(rows) > 1:
+            questions = {choices[depth][0] if depth < len(choices) else None for choices, _ in rows}
+            if len(questions) > 1:
+                raise InputError(_disagreement(questions, depth))
+            (question,) = questions
+            if question is None:
+                break
+            behind: dict[Option, _Rows] = {}
+            for row in rows:
+                behind.setdefault(row[0][depth][1], []).append(row)
+            depth += 1
+            if len(behind) > 1:
+                options = tuple(sorted(behind, key=self._ranks[question].__getitem__))
+                children = {option: self.tree(behind[option], depth) for option in options}
+                return _Branch(self._decision(question, options), options, children)
+        return rows[-1][1]
+
+    def _decision(self, question: _Question, options: tuple[Option, ...]) -> Decision:
+        made = self._decisions.setdefault(question, {})
+        if options not in made:
+            name, subject, before = question
+            asked: tuple[tuple[str, Option], ...] = (("asked before", before),) if before else ()
+            if len(options) < len(self._ranks[question]):
+                asked = (("options", _described(options, len(made))), *asked)
+            made[options] = Decision(name, subject, asked)
+        return made[options]
+
+
+def _counted(choices: Sequence[Answer]) -> tuple[tuple[_Question, Option], ...]:
+    """The choices with how often each walk was asked the same before, mostly never."""
+    asked: dict[tuple[str, tuple[str, ...]], int] = {}
+    counted = []
+    for name, subject, option in choices:
+        before = asked.get((name, subject), 0)
+        asked[name, subject] = before + 1
+        counted.append(((name, subject, before), option))
+    return tuple(counted)
+
+
+def _ranks(rows: _Rows) -> dict[_Question, dict[Option, int]]:
+    """The place of each option among all that were recorded: numbers by size, others in order of appearance."""
+    met: dict[_Question, dict[Option, None]] = {}
+    for choices, _ in rows:
+        for question, option in choices:
+            met.setdefault(question, {})[option] = None
+    return {question: {option: rank for rank, option in enumerate(_in_order(list(options)))}
+            for question, options in met.items()}
+
+
+def _in_order(options: list[Option]) -> Sequence[Option]:
+    numbers = [option for option in options if isinstance(option, int | float)]
+    if len(numbers) == len(options):
+        return sorted(numbers)
+    sequences = [option for option in options if isinstance(option, tuple)]
+    return sorted(sequences) if len(sequences) == len(options) else options
+
+
+def _described(options: tuple[Option, ...], number: int) -> str:
+    """The options as text; long lists, which differ in their middle, with the number of their first appearance."""
+    if len(options) <= _LONG:
+        return ", ".join(repr(option) for option in options)
+    return f"{options[0]} to {options[-1]}, {len(options)} of them (list {number})"
+
+
+def _disagreement(questions: Iterable[_Question | None], depth: int) -> str:
+    words = sorted("the end" if question is None else f"{question[0]!r} of {question[1]}" for question in questions)
+    return (f"two walks make the same {depth} choices and go on with {words[0]} and with {words[1]}; such walks are not "
+            "from one space, record them again")

@@ -1,0 +1,260 @@
+"""The space of a template: named parameters with values, and restrictions between them.
+
+Parameters that no chain of restrictions connects are independent groups (Rasch et al., "Efficient auto-tuning of
+parallel programs with interdependent tuning parameters via auto-tuning framework (ATF)", TACO 2021, calls their trees
+a chain of trees); the groups are asked one after the other. Within a group an option is offered when some
+values of the parameters after it make a legal configuration. That is found out by a search that goes back right to
+the parameter that is to blame for a conflict (Prosser, "Hybrid algorithms for the constraint satisfaction problem",
+1993) and stops at the first way through: the product of all values is never enumerated. Where that search takes too
+long, the option is offered unproven, and a walk that gets stuck behind it is a dead end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from generator.errors import InputError
+from generator.plan import Plan, ScheduleChoice, Value
+from graph.restrictions import Restriction, parse_restriction
+from graph.space import Chooser, DeadEnd, Decision
+
+LOOK_AHEAD = 2000
+"""Options that the searches for a way through try for one list of options before they give up; some milliseconds."""
+
+_MOST_KNOWN = 200_000
+_Blame: TypeAlias = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A named parameter and its values, in their order."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+class TemplateSpace:
+    """All configurations of `parameters` that fulfil `restrictions`; see the module's docstring.
+
+    A Decision's `depends` are the earlier choices that took options away: nodes are shared by all walks for which
+    the same options are left for the same reasons. The Plan holds the values of all parameters, by name.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], restrictions: Iterable[str | Restriction] = (),
+                 look_ahead: int = LOOK_AHEAD) -> None:
+        """Group the parameters. After `look_ahead` tries per list of options no more is proven.
+
+        Raises:
+            InputError: a parameter without values, a name or value given twice, a restriction that is no expression
+                or names an unknown parameter, or no configuration is legal.
+        """
+        _check_parameters(parameters)
+        known = {parameter.name: number for number, parameter in enumerate(parameters)}
+        parsed = [parse_restriction(r) if isinstance(r, str) else r for r in restrictions]
+        for restriction in parsed:
+            if unknown := sorted(set(restriction.names) - set(known)):
+                raise InputError(f"the restriction `{restriction.text}` names `{unknown[0]}`, which is no parameter; "
+                                 f"there are {', '.join(known)}")
+        self._parameters = tuple(parameters)
+        self._start: list[Value] = [parameter.values[0] for parameter in parameters]
+        free = [number for number, parameter in enumerate(parameters) if len(parameter.values) > 1]
+        checks = [_Check(restriction, tuple(known[name] for name in restriction.names),
+                         frozenset(known[name] for name in restriction.names) & frozenset(free))
+                  for restriction in parsed]
+        for check in checks:
+            if not check.about and not check.holds(self._start):
+                raise _nothing_legal([check.restriction])
+        self._groups = tuple(_group(self._parameters, numbers, checks, look_ahead) for numbers in _connected(free, checks))
+        for group in self._groups:
+            if group.hopeless(list(self._start)):
+                raise _nothing_legal([check.restriction for checks in group.checks for check in checks])
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        """See graph.space.Space."""
+        values = list(self._start)
+        for group in self._groups:
+            group.choose(chooser, values)
+        named = zip((parameter.name for parameter in self._parameters), values, strict=True)
+        return template_plan(named)
+
+
+def template_plan(values: Iterable[tuple[str, Value]]) -> Plan:
+    """The Plan of a template with these values of its parameters, in any order."""
+    return Plan(ScheduleChoice(), (), parameters=tuple(sorted(values, key=lambda pair: pair[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A restriction with the numbers of its parameters; `about`: those that have more than one value."""
+
+    restriction: Restriction
+    numbers: tuple[int, ...]
+    about: _Blame
+
+    def holds(self, values: Sequence[Value]) -> bool:
+        return self.restriction.allows(tuple([values[number] for number in self.numbers]))
+
+
+class _TooLong(Exception):
+    """The search for a way through was given up."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for ways through from one position, with so many `steps` left.
+
+    `conflicts`: dead ends by position and what they depend on.
+    """
+
+    steps: int
+    conflicts: dict[tuple[int, tuple[Value, ...]], _Blame] = field(default_factory=dict)
+
+    def step(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise _TooLong
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Connected parameters in the order in which they are asked; what is said of "position" is an index into them.
+
+    `checks`: by position, the restrictions that can be decided there. `live`: by position, the earlier parameters that
+    share a restriction with one at that position or later. `known` remembers `offered`, which is a function of them.
+    """
+
+    parameters: tuple[Parameter, ...]
+    numbers: tuple[int, ...]
+    checks: tuple[tuple[_Check, ...], ...]
+    live: tuple[tuple[int, ...], ...]
+    look_ahead: int
+    known: dict[tuple[int, tuple[Value, ...]], _Offer] = field(default_factory=dict)
+
+    def choose(self, chooser: Chooser, values: list[Value]) -> None:
+        """Ask for the group's parameters; their values are put into `values`. Raises DeadEnd."""
+        for position, parameter in enumerate(self.parameters):
+            options, decision = self._offer(position, values)
+            if not options:
+                raise DeadEnd
+            if len(options) == 1:
+                values[self.numbers[position]] = options[0]
+                continue
+            chosen = chooser.choose(decision, options)
+            if isinstance(chosen, tuple):
+                raise TypeError(f"{chosen!r} was not offered for {parameter.name}")
+            values[self.numbers[position]] = chosen
+
+    def hopeless(self, values: list[Value]) -> bool:
+        """Whether it is certain that nothing is legal."""
+        try:
+            return self._conflict(0, values, _Search(self.look_ahead)) is not None
+        except _TooLong:
+            return False
+
+    def _offer(self, position: int, values: list[Value]) -> _Offer:
+        key = position, tuple([values[number] for number in self.live[position]])
+        offer = self.known.get(key)
+        if offer is None:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            offer = self.known[key] = self._make_offer(position, list(values))
+        return offer
+
+    def _make_offer(self, position: int, values: list[Value]) -> _Offer:
+        parameter, number = self.parameters[position], self.numbers[position]
+        options, blamed, search = [], frozenset[int](), _Search(self.look_ahead)
+        for option in parameter.values:
+            values[number] = option
+            blame = self._rejection(position, values)
+            if blame is None:
+                try:
+                    blame = self._conflict(position + 1, values, search)
+                except _TooLong:  # what becomes of it later hangs on all that matters later
+                    blamed |= frozenset(self.live[position])
+            if blame is None:
+                options.append(option)
+            else:
+                blamed |= blame
+        depends = tuple((name, values[number]) for name, number in self._named(blamed - {number}))
+        return tuple(options), Decision(parameter.name, depends=depends)
+
+    def _named(self, numbers: _Blame) -> list[tuple[str, int]]:
+        return [(parameter.name, number) for parameter, number in zip(self.parameters, self.numbers, strict=True)
+                if number in numbers]
+
+    def _rejection(self, position: int, values: Sequence[Value]) -> _Blame | None:
+        """The parameters of the first restriction that forbids the value at `position`, None when none does."""
+        for check in self.checks[position]:
+            if not check.holds(values):
+                return check.about
+        return None
+
+    def _conflict(self, position: int, values: list[Value], search: _Search) -> _Blame | None:
+        """None when there is a way through from `position` on, else the earlier parameters that leave none."""
+        if position == len(self.parameters):
+            return None
+        key = position, tuple([values[number] for number in self.live[position]])
+        if key in search.conflicts:
+            return search.conflicts[key]
+        number, blamed = self.numbers[position], frozenset[int]()
+        for option in self.parameters[position].values:
+            search.step()
+            values[number] = option
+            blame = self._rejection(position, values)
+            if blame is None:
+                blame = self._conflict(position + 1, values, search)
+                if blame is None:
+                    return None
+                if number not in blame:  # no other option here changes anything about it
+                    blamed = blame
+                    break
+            blamed |= blame
+        search.conflicts[key] = blamed - {number}
+        return search.conflicts[key]
+
+
+_Offer: TypeAlias = "tuple[tuple[Value, ...], Decision]"
+
+
+def _group(parameters: Sequence[Parameter], numbers: tuple[int, ...], checks: Iterable[_Check],
+           look_ahead: int) -> _Group:
+    about = [check for check in checks if check.about & set(numbers)]
+    decided = tuple(tuple(check for check in about if max(check.about) == number) for number in numbers)
+    live = []
+    for number in numbers:
+        later = [check.about for check in about if max(check.about) >= number]
+        live.append(tuple(other for other in numbers if other < number and any(other in one for one in later)))
+    return _Group(tuple(parameters[number] for number in numbers), numbers, decided, tuple(live), look_ahead)
+
+
+def _connected(numbers: Sequence[int], checks: Sequence[_Check]) -> list[tuple[int, ...]]:
+    """The sets of parameters that restrictions connect, each in order, by their first parameter."""
+    groups = [frozenset([number]) for number in numbers]
+    for check in checks:
+        touched = [group for group in groups if group & check.about]
+        if touched:
+            groups = [group for group in groups if group not in touched] + [frozenset[int]().union(*touched)]
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def _check_parameters(parameters: Sequence[Parameter]) -> None:
+    names = [parameter.name for parameter in parameters]
+    if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+        raise InputError(f"the parameter `{twice[0]}` is given twice; keep one of them")
+    for parameter in parameters:
+        if not parameter.values:
+            raise InputError(f"the parameter `{parameter.name}` has no values; give it at least one")
+        if len(set(parameter.values)) != len(parameter.values):
+            raise InputError(f"the parameter `{parameter.name}` has a value twice: {parameter.values}")
+
+
+def _nothing_legal(restrictions: Sequence[Restriction]) -> InputError:
+    texts = ", ".join(f"`{text}`" for text in dict.fromkeys(restriction.text for restriction in restrictions))
+    return InputError(f"no configuration fulfils {texts}; relax them, or add values")
+
+
+def restriction(names: Sequence[str], holds: Callable[..., object]) -> Restriction:
+    """A restriction as a function of the parameters `names`, given to it in this order."""
+    return Restriction(tuple(names), holds, getattr(holds, "__name__", "a function"))
