@@ -50,7 +50,9 @@ class LevelChoice(StrEnum):
 
 
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
-                                       "pheromone) or `random`.")]
+                                       "pheromone), `genetic`, `local`, `portfolio` (shares the budget among these), "
+                                       "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
+                                       "`rank`, `acs`, `mmas`.")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, or those of "
                                                   "the Coding Ants `paper`.")]

@@ -19,8 +19,12 @@ from scipy.spatial.distance import cdist
 
 from explorer.attributes import Array, Attributes
 
-WEIGHT, WEIGHT_SPREAD = 3.0, 1.0
-"""Prior of the weights: median, and standard deviation of the logarithm."""
+WEIGHTS, WEIGHT_SPREAD = 20.0, 1.0
+"""Prior of the weights: median of their sum, and standard deviation of the logarithm of each.
+
+The more attributes there are, the less each can matter, or all walks would be strangers to each other (Hvarfner,
+Hellsten & Nardi, "Vanilla Bayesian optimization performs great in high dimensions", 2024, scale by dimension, too).
+"""
 
 NOISE, NOISE_SPREAD = 0.01, 1.5
 """Prior of the noise's variance, as a share of the data's."""
@@ -84,7 +88,7 @@ class GaussianProcess:
 
     def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
         """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
-        grown = np.full(attributes, np.log(WEIGHT))
+        grown = np.full(attributes, np.log(WEIGHTS / max(1, attributes)))
         grown[: self._log_weights.size] = self._log_weights
         self._log_weights = grown
         if targets.size >= 4 and targets.size >= 1.25 * self._tuned_with:
@@ -119,7 +123,7 @@ class GaussianProcess:
         used = np.flatnonzero(distances.reshape(count, -1).any(axis=1))
         start = np.append(self._log_weights[used], self._log_noise)
         bounds = [(-5.0, 5.0)] * used.size + [(-9.0, 0.0)]
-        found = minimize(_misfit, start, args=(distances[used], targets[chosen]), jac=True, method="L-BFGS-B",
+        found = minimize(_misfit, start, args=(distances[used], targets[chosen], WEIGHTS / count), jac=True, method="L-BFGS-B",
                          bounds=bounds, options={"maxiter": 15})
         if np.isfinite(found.fun):
             self._log_weights[used], self._log_noise = found.x[:-1], float(found.x[-1])
@@ -150,8 +154,11 @@ class Posterior:
         return np.asarray(np.maximum(1e-12, 1.0 - np.square(self.explained).sum(axis=0)))
 
 
-def _misfit(parameters: Array, distances: Array, targets: Array) -> tuple[float, Array]:
-    """The negative log posterior, up to a constant, and its gradient. The scale of the kernel is integrated out."""
+def _misfit(parameters: Array, distances: Array, targets: Array, prior: float) -> tuple[float, Array]:
+    """The negative log posterior, up to a constant, and its gradient; `prior` is the weights' prior median.
+
+    The scale of the kernel takes its most likely value.
+    """
     weights, noise, count = np.exp(parameters[:-1]), np.exp(parameters[-1]), targets.size
     kernel = np.exp(-np.tensordot(weights, distances, axes=1))
     try:
@@ -163,13 +170,9 @@ def _misfit(parameters: Array, distances: Array, targets: Array) -> tuple[float,
     scale = max(float(targets @ solution) / count, 1e-12)
     slope = 0.5 * (inverse - np.outer(solution, solution) / scale)
     gradient = np.append(-weights * np.tensordot(distances, slope * kernel, axes=2), noise * np.trace(slope))
-    strange = (parameters - _prior(weights.size)) / _spread(weights.size)
+    strange = (parameters - np.log(np.append(np.full(weights.size, prior), NOISE))) / _spread(weights.size)
     value = 0.5 * count * np.log(scale) + np.log(np.diag(root)).sum() + 0.5 * strange @ strange
     return float(value), np.asarray(gradient + strange / _spread(weights.size))
-
-
-def _prior(weights: int) -> Array:
-    return np.asarray(np.log(np.append(np.full(weights, WEIGHT), NOISE)))
 
 
 def _spread(weights: int) -> Array:

@@ -8,23 +8,29 @@ which n_t were member t's, the next walk is the turn of the member with the larg
 where AUC_t (explorer.credit.area_under_curve) rises with each walk of the member that was a new best. What happens
 within one iteration is known only after it, so there the uses count and the successes come later.
 
-All members are told all results, whoever asked.
+All members are told all results, whoever asked; that each of them walks the same ways again costs little
+(explorer.remembered).
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from explorer.base import Explorer
 from explorer.credit import area_under_curve
 from explorer.random_walk import RandomWalk
+from explorer.remembered import RememberedSpace
 from graph.optimization_graph import OptimizationGraph
 from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
+
+Maker: TypeAlias = Callable[[Space, int], Explorer]
+"""Makes an explorer of a space with a seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +54,18 @@ class Portfolio:
     """The explorer. Random search is always the last member: it fills in where the others ask the same walk."""
 
     def __init__(
-        self, space: Space, seed: int, members: Sequence[Explorer], options: PortfolioOptions = PortfolioOptions()
+        self, space: Space, seed: int, makers: Sequence[Maker], options: PortfolioOptions = PortfolioOptions()
     ) -> None:
-        """Explore `space` with `members` (explorers of the same space, with other seeds) and random search with `seed`.
+        """Explore `space` with one explorer of each of `makers` and random search.
 
-        The same members, seed, options and history give the same walks.
+        Each gets a seed of its own, so that they begin differently. The same makers, seed, options and history give
+        the same walks.
         """
-        self._random = RandomWalk(space, seed)
-        self._members: tuple[Explorer, ...] = (*members, self._random)
+        self._space = RememberedSpace(space)
+        first_seed = seed * (len(makers) + 1)
+        self._filler = RandomWalk(self._space, first_seed + len(makers))
+        members = [make(self._space, first_seed + number) for number, make in enumerate(makers)]
+        self._members: tuple[Explorer, ...] = (*members, self._filler)
         self._options = options
         self._uses: deque[Use] = deque(maxlen=options.window)
         self._opening = options.opening
@@ -65,7 +75,7 @@ class Portfolio:
     @property
     def graph(self) -> OptimizationGraph:
         """The graph reached so far, with statistics per edge, of the walks of all members."""
-        return self._random.graph
+        return self._filler.graph
 
     def _shares(self, count: int) -> list[int]:
         """How many of the next `count` walks each member is to ask."""
@@ -85,11 +95,12 @@ class Portfolio:
     def ask(self, count: int) -> Sequence[Walk]:
         """See explorer.base.Explorer."""
         self._owners.clear()
+        self._space.forget()
         asked: list[Walk] = []
         for number, (member, share) in enumerate(zip(self._members, self._shares(count), strict=True)):
             asked += self._new(number, member.ask(share)) if share else []
         self._opening = max(0, self._opening - count)
-        while len(asked) < count and (more := self._random.ask(count - len(asked))):
+        while len(asked) < count and (more := self._filler.ask(count - len(asked))):
             asked += self._new(len(self._members) - 1, more)
         return asked
 

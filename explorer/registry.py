@@ -11,17 +11,16 @@ from explorer.colony import Colony, Starts, published
 from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
 from explorer.local import Local
-from explorer.portfolio import Portfolio, PortfolioOptions
+from explorer.portfolio import Maker, Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
 from generator.errors import InputError
 from graph.space import Space
 
 
 def _portfolio(space: Space, seed: int, starts: Starts) -> Portfolio:
-    """Colony, evolution, local search and random search, each with another seed, so that they begin differently."""
-    seeds = range(4 * seed, 4 * seed + 4)
-    members = (Colony(space, seeds[0], starts=starts), Genetic(space, seeds[1]), Local(space, seeds[2]))
-    return Portfolio(space, seeds[3], members, PortfolioOptions(opening=len(starts)))
+    """Colony (which follows the starts), evolution, local search and random search."""
+    makers: tuple[Maker, ...] = (lambda space, seed: Colony(space, seed, starts=starts), Genetic, Local)
+    return Portfolio(space, seed, makers, PortfolioOptions(opening=len(starts)))
 
 
 def _published(rule: AntRule) -> Callable[[Space, int, Starts], Explorer]:

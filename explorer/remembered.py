@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from generator.plan import Plan
-from graph.space import Chooser, DeadEnd, Decision, Option, Space
+from graph.space import Chooser, Decision, Option, Space
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A decision that follows some answers, and what follows each answer to it."""
+    """A decision that follows some answers. After each answer to it: another decision, or the Plan at the end."""
 
     decision: Decision
     options: tuple[Option, ...]
-    after: dict[Option, _Known] = field(default_factory=dict)
-
-
-_Known: TypeAlias = _Asked | Plan | DeadEnd
-"""What is known to follow some answers: another decision, or the end."""
+    after: dict[Option, _Asked | Plan] = field(default_factory=dict)
 
 
 class RememberedSpace:
-    """The same space, which asks the original only about ways that nobody took since `forget`.
+    """The same space, which asks the original only about ways that led to no Plan since `forget`.
 
     That is right because a space is deterministic in the answers (graph.space.Space).
     """
@@ -32,7 +27,7 @@ class RememberedSpace:
     def __init__(self, space: Space) -> None:
         """Remember walks through `space`."""
         self._space = space
-        self._start: _Known | None = None
+        self._start: _Asked | Plan | None = None
 
     def forget(self) -> None:
         """Free what was remembered."""
@@ -44,20 +39,40 @@ class RememberedSpace:
         while isinstance(known, _Asked):
             answers.append(chooser.choose(known.decision, known.options))
             known = known.after.get(answers[-1])
-        if isinstance(known, DeadEnd):
-            raise DeadEnd(*known.args)
-        return known if known is not None else self._explored(chooser, answers)
-
-    def _explored(self, chooser: Chooser, answers: Sequence[Option]) -> Plan:
-        """Ask the original; `answers` were given already."""
+        if known is not None:
+            return known
         way = _Way(chooser, answers)
-        end: Plan | DeadEnd
-        try:
-            end = self._space(way)
-        except DeadEnd as dead_end:
-            end = DeadEnd(*dead_end.args)
-            raise
-        finally:
-            if "end" in locals():
-                self._remember(way, end)
-        return end
+        plan = self._space(way)
+        self._remember(way, plan)
+        return plan
+
+    def _remember(self, way: _Way, plan: Plan) -> None:
+        if not way.asked:
+            self._start = plan
+            return
+        if not isinstance(self._start, _Asked):
+            self._start = way.asked[0]
+        known = self._start
+        for following, answer in zip(way.asked[1:], way.answers, strict=False):
+            after = known.after.setdefault(answer, following)
+            assert isinstance(after, _Asked), "the space is not deterministic"
+            known = after
+        known.after[way.answers[-1]] = plan
+
+
+class _Way:
+    """The Chooser of one run of the original: repeats `given`, then asks `chooser`, and notes everything."""
+
+    def __init__(self, chooser: Chooser, given: Sequence[Option]) -> None:
+        self.asked: list[_Asked] = []
+        self.answers: list[Option] = []
+        self._chooser = chooser
+        self._given = given
+
+    def choose(self, decision: Decision, options: Sequence[Option]) -> Option:
+        """See graph.space.Chooser."""
+        number = len(self.asked)
+        answer = self._given[number] if number < len(self._given) else self._chooser.choose(decision, options)
+        self.asked.append(_Asked(decision, tuple(options)))
+        self.answers.append(answer)
+        return answer

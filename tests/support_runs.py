@@ -24,7 +24,8 @@ from runners.base import DeviceInfo, Job, Limits
 
 TARGET = Target("toy", "opencl", 256, (256, 256, 64), 32768, 4, True, True)
 DEVICE = DeviceInfo("toy", "Toy device", "Toy platform", "1.0", TARGET)
-DEFAULT = Plan(ScheduleChoice(), (KernelPlan(("S0",), (32,), (32,)),))
+DEFAULT = Plan(ScheduleChoice(), (KernelPlan(("S0",), (48,), (16,)),))
+"""Not in the space below, so that every evaluation is a measurement."""
 
 _BODY = Assignment(Load("A", (Name("i"),), 1), "+", Binary("*", Load("x", (), 2), Int(2)))
 _ACCESSES = (Access("A", "{ S0[i] -> A[i] }", "read"), Access("A", "{ S0[i] -> A[i] }", "write"),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import random  # noqa: TID251 (to show that nothing draws from it)
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from antune.command_run import Explorer as ExplorerOption
 from explorer.base import Explorer
 from explorer.colony import Starts
 from explorer.registry import EXPLORERS, make_explorer
@@ -244,6 +247,12 @@ def test_no_explorer_depends_on_the_order_of_sets() -> None:
 def test_an_unknown_name_is_an_input_error_that_lists_the_names() -> None:
     with pytest.raises(InputError, match=r"'bees'.*colony, .*random"):
         make_explorer("bees", FlatSpace((2,)), 0)
+
+
+def test_the_help_of_tune_names_explorers_that_exist() -> None:
+    option = get_args(ExplorerOption)[1]
+    named = re.findall("`([a-z-]+)`", option.help)
+    assert {"colony", "genetic", "local", "portfolio", "random", "exhaustive"} <= set(named) <= set(EXPLORERS)
 
 
 def test_a_negative_seed_is_an_input_error() -> None:

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 from explorer.attributes import Attributes
 from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
-from explorer.gaussian_process import WEIGHT, GaussianProcess, _misfit, coordinates
+from explorer.gaussian_process import WEIGHTS, GaussianProcess, _misfit, coordinates
 from explorer.screening import Screen, expected_improvement
 from explorer.tree_filter import FilterTree, Split, filtered
 from graph.knowledge import Measured
@@ -63,7 +63,7 @@ def test_the_posterior_is_that_of_scikit_learn() -> None:
     process = GaussianProcess()
     process.fit(type(points)(known, points.owner), targets, 1)  # too few to tune: the prior's weight and noise
     found = process.posterior(type(points)(asked, points.owner))
-    kernel = Matern(1 / WEIGHT, "fixed", 0.5) + WhiteKernel(0.01, "fixed")
+    kernel = Matern(1 / WEIGHTS, "fixed", 0.5) + WhiteKernel(0.01, "fixed")
     oracle = GaussianProcessRegressor(kernel).fit(known, targets)
     mean, deviation = oracle.predict(asked, return_std=True)
     assert found.mean == pytest.approx(mean)
@@ -95,8 +95,8 @@ def test_the_gradient_of_the_misfit() -> None:
     distances = np.abs(coordinates_.T[:, :, None] - coordinates_.T[:, None, :])
     targets = rng.standard_normal(12)
     at = np.array([0.3, -0.5, 1.0, -3.0])
-    numeric = approx_fprime(at, lambda p: _misfit(p, distances, targets)[0], 1e-6)
-    assert _misfit(at, distances, targets)[1] == pytest.approx(numeric, abs=1e-4)
+    numeric = approx_fprime(at, lambda p: _misfit(p, distances, targets, 2.0)[0], 1e-6)
+    assert _misfit(at, distances, targets, 2.0)[1] == pytest.approx(numeric, abs=1e-4)
 
 
 def test_tuning_finds_out_which_decision_matters() -> None:

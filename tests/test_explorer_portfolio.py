@@ -13,10 +13,14 @@ from explorer.genetic import Genetic
 from explorer.local import Local
 from explorer.portfolio import Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
-from graph.policies import prefer
+from explorer.remembered import RememberedSpace
+from generator.plan import Plan
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import prefer, uniform
+from graph.space import Chooser, DeadEnd, Decision, Space
 from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
-from tests.support_spaces import FlatSpace, Kernels, failed, options_of, timed
+from tests.support_spaces import DeadEnds, FlatSpace, Kernels, Staircase, failed, options_of, timed
 from tests.test_explorer_colony import mean_found
 
 
@@ -39,14 +43,20 @@ class Spy:
         self.told.append(walk.identity)
 
 
-def spies(space: FlatSpace | Kernels, seeds: Sequence[int] = (1, 2, 3)) -> list[Spy]:
-    return [Spy(RandomWalk(space, seed)) for seed in seeds]
+def spied(space: Space, opening: int = 0) -> tuple[Portfolio, list[Spy]]:
+    """A portfolio of random searches under observation."""
+    spies: list[Spy] = []
+
+    def make(space: Space, seed: int) -> Spy:
+        spies.append(Spy(RandomWalk(space, seed)))
+        return spies[-1]
+
+    return Portfolio(space, 9, [make] * 3, PortfolioOptions(opening=opening)), spies
 
 
 def test_every_member_is_told_every_walk_once() -> None:
     space = FlatSpace((6, 6, 6))
-    members = spies(space)
-    portfolio = Portfolio(space, 9, members)
+    portfolio, members = spied(space)
     walks = []
     for count in (10, 1, 25, 3):
         for walk in portfolio.ask(count):
@@ -59,7 +69,7 @@ def test_every_member_is_told_every_walk_once() -> None:
 
 def test_members_that_think_alike_do_not_waste_the_budget() -> None:
     space = FlatSpace((5, 5, 5))
-    portfolio = Portfolio(space, 1, spies(space, (1, 1, 1)))  # and random search has the same seed
+    portfolio = Portfolio(space, 1, [lambda space, seed: RandomWalk(space, 1)] * 3)
     asked = []
     for _ in range(30):
         for walk in portfolio.ask(5):
@@ -91,9 +101,8 @@ class Steps:
 
 def test_who_finds_new_bests_gets_the_budget() -> None:
     space = FlatSpace((1000, 2))
-    good, bad = Spy(RandomWalk(space, 1)), Spy(RandomWalk(space, 2))
-    good.inner, bad.inner = Steps(True), Steps(False)
-    portfolio = Portfolio(space, 1, (bad, good))
+    good, bad = Spy(Steps(True)), Spy(Steps(False))
+    portfolio = Portfolio(space, 1, (lambda space, seed: bad, lambda space, seed: good))
     for _ in range(15):
         for walk in portfolio.ask(10):
             owner = walk.identity in good.asked
@@ -104,8 +113,7 @@ def test_who_finds_new_bests_gets_the_budget() -> None:
 
 def test_failures_are_no_gain_and_members_without_gain_share_evenly() -> None:
     space = Kernels(2)
-    members = spies(space)
-    portfolio = Portfolio(space, 4, members)
+    portfolio, members = spied(space)
     for _ in range(12):
         for walk in portfolio.ask(10):
             portfolio.tell(walk, failed())
@@ -116,8 +124,7 @@ def test_failures_are_no_gain_and_members_without_gain_share_evenly() -> None:
 
 def test_the_opening_belongs_to_the_first_member() -> None:
     space = FlatSpace((9, 9))
-    members = spies(space)
-    portfolio = Portfolio(space, 9, members, PortfolioOptions(opening=7))
+    portfolio, members = spied(space, opening=7)
     for count in (4, 4):
         for walk in portfolio.ask(count):
             portfolio.tell(walk, timed(1.0))
@@ -128,13 +135,13 @@ def test_the_opening_belongs_to_the_first_member() -> None:
 def test_a_portfolio_is_about_as_good_as_its_best_member() -> None:
     space = Kernels(4)
     best = min(mean_found(Genetic, space, 150), mean_found(Local, space, 150))
-    found = mean_found(lambda s, k: Portfolio(s, 4 * k, (Genetic(s, 4 * k + 1), Local(s, 4 * k + 2))), space, 150)
+    found = mean_found(lambda s, k: Portfolio(s, k, (Genetic, Local)), space, 150)
     assert found < 1.25 * best
 
 
 def test_the_graph_holds_the_walks_of_all_members() -> None:
     space = Kernels(2)
-    portfolio = Portfolio(space, 1, (Genetic(space, 2), Local(space, 3)))
+    portfolio = Portfolio(space, 1, (Genetic, Local))
     costs = []
     for _ in range(5):
         for walk in portfolio.ask(10):
@@ -144,3 +151,34 @@ def test_the_graph_holds_the_walks_of_all_members() -> None:
     assert sum(edge.visits for edge in fuse.edges.values()) == 50
     mean = sum(edge.cost.mean * edge.cost.count for edge in fuse.edges.values()) / 50
     assert mean == pytest.approx(float(np.mean([cost for cost in costs if cost is not None])))
+
+
+@pytest.mark.parametrize("space", [Staircase(4), DeadEnds(4), Kernels(2), FlatSpace((1, 1))],
+                         ids=["stairs", "dead ends", "kernels", "nothing to decide"])
+def test_a_remembered_space_is_the_same_space(space: Space) -> None:
+    remembered, plain, other = RememberedSpace(space), OptimizationGraph(), OptimizationGraph()
+    for seed in range(150):
+        expected = plain.walk(space, uniform(np.random.default_rng(seed)))
+        assert other.walk(remembered, uniform(np.random.default_rng(seed))) == expected
+        if seed % 50 == 40:
+            remembered.forget()
+    assert set(plain.nodes) == set(other.nodes)
+
+
+def test_a_remembered_space_asks_the_original_once_per_walk() -> None:
+    runs: list[None] = []
+
+    def space(chooser: Chooser) -> Plan:
+        runs.append(None)
+        if chooser.choose(Decision("a"), (0, 1, 2)) == 2:
+            raise DeadEnd
+        return FlatSpace((2, 2))(chooser)
+
+    remembered = RememberedSpace(space)
+    for seed in range(300):
+        assert OptimizationGraph().walk(remembered, prefer({("a", ()): seed % 2}, uniform(np.random.default_rng(seed))))
+    assert len(runs) == 8
+    for _ in range(3):
+        walk = OptimizationGraph().walk(remembered, prefer({("a", ()): 2}, uniform(np.random.default_rng(1))))
+        assert walk is not None  # backed up from the dead end
+    assert len(runs) <= 8 + 3

@@ -126,9 +126,9 @@ def test_minutes_end_a_run_within_an_iteration(tmp_path: Path, source: Path) -> 
 
     def wait(_job: Job) -> None:
         if next(ticks) == 4:
-            time.sleep(0.12)
+            time.sleep(1.2)
 
-    options = replace(toy_options(source), budget=Budget(minutes=0.1 / 60))
+    options = replace(toy_options(source), budget=Budget(minutes=1.0 / 60))
     finish = tune(options, tmp_path / "run", Log(), toy_parts(ToyRunner(wait)))
     assert (finish.ending, finish.summary.evaluations) == ("finished", 3)
 
