@@ -32,9 +32,9 @@ from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
 from explorer.pheromone import Trails
 from explorer.screening import Screen
-from explorer.tree_filter import FilterTree, Split, filtered
+from explorer.tree_filter import FilterTree, SplitFilter
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
-from explorer.variation import genes, redrawn
+from explorer.variation import redrawn
 from graph.optimization_graph import Node, OptimizationGraph, Policy
 from graph.policies import Preferences, prefer, preferences, uniform
 from graph.space import Space
@@ -46,6 +46,9 @@ DEPOSIT = 0.15
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 """Its multiples, without their whole parts, fill the unit interval evenly, however many are taken."""
+
+LEAST_MS = 1e-6
+"""A clock may say 0."""
 
 MOST_MISSES = 100
 """Candidates in a row that were asked before, after which the crowd is as large as it gets."""
@@ -60,8 +63,8 @@ class Screening:
 
     `crowd` candidates per walk that is asked for (together no more than `most`, unless that is less than two for each),
     of which the share `moves` are the `elite` best walks with one or two decisions changed, the share `strangers` random
-    walks, and the others ants. The crowd is complete earlier when it came across `news` new decisions per walk that is
-    asked for: where schedules differ much, walking is slow, as each new schedule has to be computed.
+    walks, and the others ants. The crowd is complete earlier when it took `steps` decisions per walk that is asked for, or
+    came across `news` new ones: where schedules differ much, walking is slow, as each new schedule has to be computed.
     """
 
     crowd: int = 15
@@ -69,6 +72,7 @@ class Screening:
     moves: float = 0.4
     strangers: float = 0.2
     elite: int = 5
+    steps: int = 250
     news: int = 30
 
     def size(self, count: int) -> int:
@@ -124,6 +128,7 @@ class Colony:
         self._experience = Experience()
         self._screen = Screen(self._experience)
         self._tree: FilterTree | None = None
+        self._filter = SplitFilter()
         self._iteration = 0
         self._ants = 1  # of the iteration that was asked last
         self._updates = 0  # since the last start
@@ -184,10 +189,10 @@ class Colony:
             return []
         rng = np.random.default_rng((self._seed, self._iteration))
         crowd: dict[str, Walk] = {}
-        misses = 0  # in a row
+        misses, steps = 0, 0  # misses in a row
         enough = len(self.graph.nodes) + screening.news * count
         for number in range(screening.size(count)):
-            if len(crowd) >= count and len(self.graph.nodes) > enough:
+            if len(crowd) >= count and (len(self.graph.nodes) > enough or steps > screening.steps * count):
                 break
             walk = self._walks.peek(self._candidate(number, screening, rng))
             misses = misses + 1 if walk is None else 0
@@ -195,6 +200,7 @@ class Colony:
                 break
             if walk is not None:
                 crowd.setdefault(walk.identity, walk)
+                steps += len(walk.choices)
         picked = self._screen.pick(list(crowd.values()), count)
         for walk in picked:
             self._walks.take(walk)
@@ -214,15 +220,14 @@ class Colony:
         walks = self._experience.best(elite)
         walk = walks[int(rng.integers(len(walks)))]
         wanted = redrawn(self.graph.path(walk), 1 + int(rng.random() < 0.5), rng)
-        return prefer(wanted, prefer(genes(walk), self._follow(rng)))
+        return prefer(wanted, self._follow(rng))
 
     def _ant(self, number: int, rng: np.random.Generator) -> Policy:
         """An ant; those with an even number stay in the tree's best leaf, the others in a drawn one."""
-        splits: Sequence[Split] = ()
-        if self._tree is not None:
-            splits = self._tree.drawn(rng) if number % 2 else self._tree.best_leaf
-        policy = self._follow(rng)
-        return filtered(splits, policy) if splits else policy
+        policy, tree = self._follow(rng), self._tree
+        if tree is None:
+            return policy
+        return self._filter.filtered(tree.drawn(rng) if number % 2 else tree.best_leaf, policy)
 
     def _follow(self, rng: np.random.Generator) -> Policy:
         options = self._options
@@ -263,18 +268,18 @@ class Colony:
         iteration = sorted(self._succeeded, key=lambda scored: scored.cost_ms)
         self._succeeded = []
         if self._first_ms is None:
-            self._first_ms = iteration[0].cost_ms
+            self._first_ms = max(iteration[0].cost_ms, LEAST_MS)
         rule, path = self._options.rule, self.graph.path(best.walk)
         if not self._updates or isinstance(rule, MaxMinAntSystem):
             self.trails.bounds = bounds(rule, self._ants, path, self._gain(best))
         rewarded = weights(rule, iteration, best, self._updates)
-        lay(rule, self.trails, [(self.graph.path(ant.walk), weight * self._gain(ant))
-                                              for ant, weight in rewarded])
+        lay(rule, self.trails, [(self.graph.path(ant.walk), weight * self._gain(ant)) for ant, weight in rewarded])
         for statements, scored in self._since_start.kernels.items():
             inside = [step for step in self.graph.path(scored.walk) if step[0].decision.subject == statements]
             lay_inside(rule, self.trails, inside, self._options.kernel_share, self._gain(best))
         self._eta.next_iteration()
         if self._options.tree:
+            self._filter.forget()
             self._tree = FilterTree(self._experience.attributes, *self._experience.successes(), DEPOSIT)
         self._updates += 1
         self._stale += 1
@@ -282,7 +287,9 @@ class Colony:
             self._start_afresh()
 
     def _gain(self, ant: Scored) -> float:
-        return (self._first_ms or ant.cost_ms) / ant.cost_ms
+        """F(s) = t_ref / t(s) of the ant systems."""
+        cost_ms = max(ant.cost_ms, LEAST_MS)
+        return (self._first_ms or cost_ms) / cost_ms
 
     def _start_afresh(self) -> None:
         self.trails.reset()

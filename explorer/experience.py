@@ -18,6 +18,7 @@ class Experience:
     walks: list[Walk] = field(default_factory=list)
     rows: list[dict[int, float]] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
+    _table: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def learn(self, walk: Walk, cost_ms: float | None) -> None:
         """Take in a measured walk (None: it failed)."""
@@ -30,7 +31,16 @@ class Experience:
         order = np.argsort(self.costs, kind="stable")[:count]
         return [self.walks[number] for number in order if np.isfinite(self.costs[number])]
 
-    def successes(self) -> tuple[list[dict[int, float]], Array]:
-        """Rows and log costs of the walks that did not fail."""
-        pairs = [(row, cost) for row, cost in zip(self.rows, self.costs, strict=True) if np.isfinite(cost)]
-        return [row for row, _ in pairs], np.array([cost for _, cost in pairs])
+    def table(self) -> Array:
+        """All rows as one table with today's columns; see Attributes.table. Only what is new is computed."""
+        missing = len(self.attributes.columns) - self._table.shape[1]
+        old = np.pad(self._table, ((0, 0), (0, missing)), constant_values=np.nan) if missing else self._table
+        new = self.rows[len(old) :]
+        self._table = np.vstack([old, self.attributes.table(new)]) if new else old
+        return self._table
+
+    def successes(self) -> tuple[Array, Array]:
+        """Table and log costs of the walks that did not fail."""
+        costs = np.array(self.costs)
+        succeeded = np.isfinite(costs)
+        return self.table()[succeeded], costs[succeeded]

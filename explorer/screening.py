@@ -35,8 +35,8 @@ class Screen:
         if len(candidates) <= count or not any(walk.choices for walk in candidates):
             return list(candidates[:count])
         known, attributes = self._looked_at(), self.experience.attributes
-        rows = [self.experience.rows[number] for number in known] + [attributes.row(walk) for walk in candidates]
-        points = coordinates(attributes, attributes.table(rows))
+        rows = [attributes.row(walk) for walk in candidates]  # may add columns
+        points = coordinates(attributes, np.vstack([self.experience.table()[known], attributes.table(rows)]))
         targets = _standardised(np.array([self.experience.costs[number] for number in known]))
         self._process.fit(points.part(slice(0, len(known))), targets, len(attributes.columns))
         posterior = self._process.posterior(points.part(slice(len(known), None)))

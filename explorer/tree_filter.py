@@ -14,7 +14,7 @@ that a walk never met is a missing value. Where a node would have no option left
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -34,11 +34,11 @@ class Split:
     category: Option | None
     low: bool
 
-    def permits(self, option: Option) -> bool:
-        """Whether `option` lies on this branch."""
+    def permits(self, options: Sequence[Option], numbers: Array) -> NDArray[np.bool_]:
+        """Which of `options` lie on this branch; `numbers` are the same, NaN for what is none."""
         if self.category is not None:
-            return (option == self.category) is not self.low
-        return not is_number(option) or (float(option) <= self.threshold) is self.low  # type: ignore[arg-type]
+            return np.array([(option == self.category) is not self.low for option in options])
+        return np.asarray(np.isnan(numbers) | ((numbers <= self.threshold) == self.low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,10 @@ class Feature:
 class FilterTree:
     """A fitted tree with its trails."""
 
-    def __init__(self, attributes: Attributes, rows: Sequence[dict[int, float]], costs: Array, deposit: float) -> None:
-        """Fit to `costs` (log ms, all finite) of the walks `rows`; at least one."""
+    def __init__(self, attributes: Attributes, table: Array, costs: Array, deposit: float) -> None:
+        """Fit to `costs` (log ms, all finite) of the walks in `table`; at least one."""
         from sklearn.tree import DecisionTreeRegressor  # takes a second to import
 
-        table = attributes.table(list(rows))
         self._keys = [attribute.key for attribute in attributes.columns]
         self._features = _features(attributes)
         features = _feature_table(table, self._features)
@@ -87,22 +86,45 @@ class FilterTree:
         return Split(self._keys[feature.column], float(self._tree.threshold[node]), category, low)
 
 
-def filtered(splits: Sequence[Split], policy: Policy) -> Policy:
-    """`policy` among the options that contradict none of `splits` (root first); the deepest splits give way."""
-    by_key: dict[Key, list[tuple[int, Split]]] = {}
-    for depth, split in enumerate(splits):
-        by_key.setdefault(split.key, []).append((depth, split))
+@dataclass(slots=True)
+class SplitFilter:
+    """Policies that keep to splits; remembers which options of a node each split permits."""
 
-    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
-        left = allowed
-        for _, split in by_key.get((node.decision.name, node.decision.subject), ()):
-            kept = np.array([index for index in left if split.permits(node.options[index])], dtype=np.intp)
-            if not kept.size:
-                break
-            left = kept
-        return policy(node, left)
+    _permitted: dict[tuple[Node, Split], NDArray[np.bool_]] = field(default_factory=dict)
+    _numbers: dict[Node, Array] = field(default_factory=dict)
 
-    return choose
+    def forget(self) -> None:
+        """There is a new tree, with other splits."""
+        self._permitted.clear()
+
+    def filtered(self, splits: Sequence[Split], policy: Policy) -> Policy:
+        """`policy` among the options that contradict none of `splits` (root first); the deepest splits give way."""
+        by_key: dict[Key, list[Split]] = {}
+        for split in splits:
+            by_key.setdefault(split.key, []).append(split)
+
+        def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+            left = allowed
+            for split in by_key.get((node.decision.name, node.decision.subject), ()):
+                kept = left[self._mask(node, split)[left]]
+                if not kept.size:
+                    break
+                left = kept
+            return policy(node, left)
+
+        return choose
+
+    def _mask(self, node: Node, split: Split) -> NDArray[np.bool_]:
+        mask = self._permitted.get((node, split))
+        if mask is None:
+            mask = self._permitted[node, split] = split.permits(node.options, self._numbers_of(node))
+        return mask
+
+    def _numbers_of(self, node: Node) -> Array:
+        if node not in self._numbers:
+            self._numbers[node] = np.array([option if is_number(option) else np.nan for option in node.options],
+                                           dtype=np.float64)
+        return self._numbers[node]
 
 
 def _features(attributes: Attributes) -> list[Feature]:

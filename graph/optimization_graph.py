@@ -158,6 +158,7 @@ class _Attempt:
 
     def __init__(self, graph: OptimizationGraph, tree: PrefixTree, policy: Policy, start: Path) -> None:
         self.path: list[tuple[Node, int]] = []
+        self._met: set[Node] = set()
         self._graph = graph
         self._policy = policy
         self._start = start
@@ -172,6 +173,7 @@ class _Attempt:
         node = self._graph.node(decision, options)
         index = self._index(node)
         self.path.append((node, index))
+        self._met.add(node)
         self._prefix = self._prefix.children.get(index) if self._prefix is not None else None
         return node.options[index]
 
@@ -181,7 +183,7 @@ class _Attempt:
             if repeated is not node:
                 raise ValueError(f"the space is not deterministic at decision {node.decision.name!r}")
             return index
-        if any(node is earlier for earlier, _ in self.path):
+        if node in self._met:
             raise ValueError(f"decision {node.decision.name!r} of {node.decision.subject} is asked twice in one walk")
         allowed = self._prefix.open_options(node) if self._prefix is not None else node.allowed
         if not allowed.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from generator.errors import InputError
@@ -25,11 +25,14 @@ class Walk:
 
     choices: tuple[Choice, ...]
     plan: Plan
+    _identity: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def identity(self) -> str:
-        """The Plan's digest: two walks with the same Plan are duplicates, whatever they chose."""
-        return self.plan.digest
+        """The Plan's digest: two walks with the same Plan are duplicates, whatever they chose. Computed once."""
+        if self._identity is None:
+            object.__setattr__(self, "_identity", self.plan.digest)
+        return self._identity or ""
 
 
 def walk_to_json(walk: Walk) -> str:

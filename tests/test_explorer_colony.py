@@ -197,3 +197,11 @@ def test_dead_ends_do_not_stop_the_ants() -> None:
             seen.add(walk.identity)
             colony.tell(walk, timed(1.0 + sum(walk.plan.kernels[0].tile)))
     assert len(seen) == 200
+
+
+def test_a_time_of_zero_does_no_harm() -> None:
+    colony = Colony(FlatSpace((4, 4)), 1)
+    for _ in range(4):
+        for walk in colony.ask(3):
+            colony.tell(walk, timed(0.0))
+    assert len(colony.ask(3)) == 3

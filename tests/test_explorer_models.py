@@ -15,7 +15,7 @@ from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
 from explorer.gaussian_process import WEIGHTS, GaussianProcess, _misfit, coordinates
 from explorer.screening import Screen, expected_improvement
-from explorer.tree_filter import FilterTree, Split, filtered
+from explorer.tree_filter import FilterTree, Split, SplitFilter
 from graph.knowledge import Measured
 from graph.optimization_graph import Node
 from graph.policies import first
@@ -157,7 +157,7 @@ def test_the_best_leaf_blocks_what_contradicts_it() -> None:
         seen.append([node.options[index] for index in allowed])
         return int(allowed[0])
 
-    policy = filtered(tree.best_leaf, spy)
+    policy = SplitFilter().filtered(tree.best_leaf, spy)
     policy(sizes, sizes.allowed)
     policy(kinds, kinds.allowed)
     assert seen == [[1, 2], ["b"]]  # a leaf of two walks is not split
@@ -167,20 +167,20 @@ def test_where_nothing_would_be_left_the_deepest_split_gives_way() -> None:
     node = Node(Decision("size"), (1, 2, 8, 16))
     key = ("size", ())
     splits = [Split(key, 4.0, None, low=False), Split(key, 12.0, None, low=True), Split(key, 9.0, None, low=False)]
-    assert node.options[filtered(splits, first)(node, node.allowed)] == 8
+    assert node.options[SplitFilter().filtered(splits, first)(node, node.allowed)] == 8
 
 
 def test_a_decision_that_a_walk_never_met_is_a_missing_value() -> None:
     costs = {walk(a=a): 10.0 for a in (1, 2)} | {walk(a=3, b=b): float(b) for b in (1, 2, 4)}
     tree = grown(costs)
     assert {split.key[0] for split in tree.best_leaf} <= {"a", "b"}
-    assert all(split.permits(1) for split in tree.best_leaf if split.key[0] == "b")
+    assert all(split.permits([1], np.ones(1)).all() for split in tree.best_leaf if split.key[0] == "b")
 
 
 def test_drawn_leaves_favour_fast_walks() -> None:
     tree = grown({walk(size=size): 1.0 if size == 1 else 100.0 + size for size in range(1, 9)})
     draws = [tree.drawn(np.random.default_rng(seed)) for seed in range(300)]
-    fast = sum(all(split.permits(1) for split in splits) for splits in draws)
+    fast = sum(all(split.permits([1], np.ones(1)).all() for split in splits) for splits in draws)
     assert fast > 300 / 8
 
 
