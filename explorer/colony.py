@@ -69,8 +69,8 @@ class Screening:
 
     crowd: int = 15
     most: int = 300
-    moves: float = 0.4
-    strangers: float = 0.2
+    moves: float = 0.55
+    strangers: float = 0.15
     elite: int = 5
     steps: int = 250
     news: int = 30
