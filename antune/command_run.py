@@ -52,7 +52,7 @@ class LevelChoice(StrEnum):
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
                                        "pheromone), `genetic`, `local`, `portfolio` (shares the budget among these), "
                                        "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
-                                       "`rank`, `acs`, `mmas`.")]
+                                       "`rank`, `acs`, `mmas` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, or those of "
                                                   "the Coding Ants `paper`.")]

@@ -32,6 +32,7 @@ from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
 from explorer.pheromone import Trails
 from explorer.screening import Screen
+from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
@@ -123,7 +124,7 @@ class Colony:
         self._seed = seed
         self._walks = UnseenWalks(space, options.retries)
         self.trails = Trails(options.rule.rho, bounds(options.rule, 1, (), 1.0))
-        self._starts = list(starts)
+        self._openings = Openings(self._walks, starts)
         self._eta = MetricDesirability()
         self._experience = Experience()
         self._screen = Screen(self._experience)
@@ -148,9 +149,8 @@ class Colony:
         """See explorer.base.Explorer."""
         self._learn()
         ants = self._combined() if count > 0 else []
-        while self._starts and len(ants) < count:
-            walk = self._walks.draw_once(prefer(self._starts.pop(0), self._strongest))
-            ants += [walk] if walk is not None else []
+        while len(ants) < count and (opening := self._openings.draw(self._strongest)) is not None:
+            ants.append(opening)
         ants += self._picked(count - len(ants))
         while len(ants) < count:
             rng = np.random.default_rng((self._seed, self._iteration, len(ants)))

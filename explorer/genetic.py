@@ -182,7 +182,7 @@ class Genetic:
         self._parents = [one for one in self._population if one.fitness != Cost.of(None) and one.genes]
 
     def _propose(self, rng: np.random.Generator) -> Walk | None:
-        return self._openings.draw(rng) or self._bred(rng) or self._walks.draw(uniform(rng))
+        return self._openings.draw(uniform(rng)) or self._bred(rng) or self._walks.draw(uniform(rng))
 
     def _bred(self, rng: np.random.Generator) -> Walk | None:
         """A child; None when it is the turn of a random walk."""

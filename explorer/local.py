@@ -120,7 +120,7 @@ class Local:
             self._move(climb, scored)
 
     def _propose(self, rng: np.random.Generator) -> Walk | None:
-        opening = self._openings.draw(rng)
+        opening = self._openings.draw(uniform(rng))
         if opening is not None:
             return opening
         if self._best is None or self._told < self._options.opening:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from explorer.unseen import UnseenWalks
-from graph.policies import Preferences, prefer, uniform
+from graph.optimization_graph import Policy
+from graph.policies import Preferences, prefer
 from graph.walk import Walk
 
 
@@ -26,14 +27,14 @@ class Openings:
     """The walks closest to hints, one each and in their order."""
 
     def __init__(self, walks: UnseenWalks, starts: Sequence[Preferences]) -> None:
-        """Draw from `walks`; what `starts` leave open is up to chance."""
+        """Draw from `walks`."""
         self._walks = walks
         self._left = list(starts)
 
-    def draw(self, rng: np.random.Generator) -> Walk | None:
-        """The next of them that was not asked before; None when all are used."""
+    def draw(self, otherwise: Policy) -> Walk | None:
+        """The next of them that was not asked before, `otherwise` deciding what it leaves open; None when all are used."""
         while self._left:
-            walk = self._walks.draw_once(prefer(self._left.pop(0), uniform(rng)))
+            walk = self._walks.draw_once(prefer(self._left.pop(0), otherwise))
             if walk is not None:
                 return walk
         return None

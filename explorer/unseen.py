@@ -42,16 +42,21 @@ class UnseenWalks:
     def draw_once(self, policy: Policy) -> Walk | None:
         """The walk that `policy` draws, or None when that was asked before (or nothing is legal)."""
         walk = self.graph.walk(self._space, policy)
-        return walk if walk is not None and self._take(walk) else None
+        return walk if walk is not None and self.take(walk) else None
 
     def peek(self, policy: Policy) -> Walk | None:
         """Like `draw_once`, but the walk stays unseen until it is taken."""
         walk = self.graph.walk(self._space, policy)
         return walk if walk is not None and walk.identity not in self._asked else None
 
-    def take(self, walk: Walk) -> None:
-        """A walk that was peeked at counts as asked."""
-        self._take(walk)
+    def take(self, walk: Walk) -> bool:
+        """The walk counts as asked from here on. Whether its Plan is new."""
+        if self._used_up is not None:
+            self._used_up.close(self.graph.path(walk))
+        if walk.identity in self._asked:
+            return False
+        self._asked[walk.identity] = walk
+        return True
 
     def record(self, walk: Walk, outcome: Outcome) -> Walk:
         """Enter the outcome into the graph. A walk that was never asked (a seed) counts as asked from here on.
@@ -66,17 +71,8 @@ class UnseenWalks:
         replayed = self.graph.walk(self._space, prefer(preferences(walk.choices), first))
         if replayed is None or replayed.identity != walk.identity:
             raise ValueError(f"walk {walk.identity} does not belong to this space")
-        self._take(replayed)
+        self.take(replayed)
         return replayed
-
-    def _take(self, walk: Walk) -> bool:
-        """Close the walk; whether its Plan is new."""
-        if self._used_up is not None:
-            self._used_up.close(self.graph.path(walk))
-        if walk.identity in self._asked:
-            return False
-        self._asked[walk.identity] = walk
-        return True
 
     def _draw_systematically(self, policy: Policy) -> Walk | None:
         if self._used_up is None:  # most runs never need it
@@ -84,7 +80,7 @@ class UnseenWalks:
             for asked in self._asked.values():
                 self._used_up.close(self.graph.path(asked))
         while (walk := self.graph.walk(self._space, policy, self._used_up)) is not None:
-            if self._take(walk):
+            if self.take(walk):
                 return walk
         return None
 

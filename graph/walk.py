@@ -25,14 +25,14 @@ class Walk:
 
     choices: tuple[Choice, ...]
     plan: Plan
-    _identity: str | None = field(default=None, init=False, repr=False, compare=False)
+    _identity: str = field(default="", init=False, repr=False, compare=False)
 
     @property
     def identity(self) -> str:
         """The Plan's digest: two walks with the same Plan are duplicates, whatever they chose. Computed once."""
-        if self._identity is None:
+        if not self._identity:
             object.__setattr__(self, "_identity", self.plan.digest)
-        return self._identity or ""
+        return self._identity
 
 
 def walk_to_json(walk: Walk) -> str:

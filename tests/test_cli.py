@@ -24,6 +24,7 @@ from antune.cli import main
 from antune.options import parse_define, parse_parameters
 from experiments.run import tune
 from experiments.run_dirs import next_directory
+from explorer.registry import EXPLORERS
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations
 from tests.support_runs import ToyRunner, toy_parts
@@ -139,7 +140,7 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
     (("tune", "scale.c", "--param", "n"), "--param 'n' is no size; write --param NAME=INTEGER"),
     (("tune", "scale.c", "--param", "n=1.5"), "--param 'n=1.5' is no size"),
     (("tune", "scale.c", "--cflags", "'open"), "balance the quotes"),
-    (("tune", "scale.c", "--explorer", "bees"), "unknown explorer 'bees'; use one of colony, "),
+    (("tune", "scale.c", "--explorer", "bees"), f"unknown explorer 'bees'; use one of {', '.join(EXPLORERS)}"),
     (("tune", "scale.c", "--device", "deterministic:soon"), "is not a number of seconds"),
     (("tune", "scale.c", "--device", "no such device"), "no device is called 'no such device'; use"),
     (("tune", "scale.c", "--evaluations", "0"), "--evaluations is 0; use a number above 0"),

@@ -134,7 +134,7 @@ def _evaluated(jobs: Sequence[_Job], workers: int) -> Iterator[Iterator[tuple[_J
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _become_worker)
     try:
         yield _as_completed(pool, jobs)
-    except BaseException:
+    except BaseException:  # Ctrl-C, or the generator was closed: raised again once the workers are told to end
         for process in active_children():
             process.terminate()
         raise
