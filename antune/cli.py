@@ -17,9 +17,12 @@ from antune.command_check import check
 from antune.command_explain import explain
 from antune.command_graph import graph
 from antune.command_machine import devices, doctor
+from antune.command_profile import profile
 from antune.command_results import list_runs, report
+from antune.command_roofline import roofline
 from antune.command_run import resume, tune
 from antune.command_suite import suite
+from antune.command_worker import worker
 from antune.errors import AntuneError
 
 BAD_INPUT = 2
@@ -27,9 +30,12 @@ NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
                   add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("graph", graph), ("list", list_runs),
-                        ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor)):
+for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("graph", graph),
+                        ("profile", profile), ("list", list_runs),
+                        ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor),
+                        ("worker", worker)):
     app.command(_name)(_command)
+suite.command()(roofline)
 app.add_typer(suite)
 
 

@@ -68,7 +68,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
 def _device(selector: str | None, races: bool) -> DeviceInfo:
     """The device to check on; also refuses, before anything runs, what cannot be done here."""
     from generator.errors import InputError
-    from runners.opencl_platforms import choose, list_devices
+    from runners.devices import choose, list_devices
     from runners.races import OCLGRIND, not_installed
     from runners.registry import DETERMINISTIC
 
@@ -84,12 +84,12 @@ def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
     from experiments.words import describe_ms
     from metrics.outcome import Timed
     from runners.base import Job, Limits
-    from runners.opencl import OpenCLRunner
+    from runners.pool_runner import DeviceRunner
 
     with tempfile.TemporaryDirectory(prefix="antune-check-") as folder:
-        runner = OpenCLRunner(problem, info, Limits(min_repeats=2, max_repeats=2), Path(folder), workers=1)
+        runner = DeviceRunner(problem, info, Limits(min_repeats=2, max_repeats=2), Path(folder), workers=1)
         try:
-            ((_, outcome),) = runner.evaluate([Job(0, plan)], None)
+            ((_, outcome),) = runner.evaluate([Job(0, plan)])
         finally:
             runner.close()
     where = f"{info.name} ({info.platform})"

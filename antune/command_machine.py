@@ -16,13 +16,16 @@ def devices(json_file: Json = None) -> None:
     """
     from antune.files import write_json
     from antune.tables import print_devices
-    from runners.opencl_platforms import list_devices
+    from runners.devices import nvidia_driver, survey
 
-    found = list_devices()
+    seen = survey()
+    found = seen.devices
     if found:
         print_devices(found)
     else:
-        print("No OpenCL device was found; `pip install pyopencl[pocl]` installs one that runs on any CPU.")
+        print("No device was found; `pip install pyopencl[pocl]` installs one that runs on any CPU.")
+    if seen.cuda_obstacle and nvidia_driver():
+        print(f"Not every NVIDIA GPU can be used through CUDA: {seen.cuda_obstacle}")
     if json_file:
         write_json(json_file, found)
 

@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from antune.options import (
+    Cache,
+    CacheChoice,
     Cflags,
+    Cluster,
+    CompileLimit,
     Defines,
-    Device,
+    Devices,
+    Elsewhere,
     Evaluations,
+    Finalists,
     Function,
     IncludeDirs,
     Iterations,
+    MaxRepeats,
+    MemoryLimit,
     Minutes,
     Parameters,
+    Precision,
+    Profile,
     RunDirectory,
+    RunLimit,
     Scop,
     Seed,
     SourceFile,
@@ -67,9 +78,12 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None,
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
-         evaluations: Evaluations = None, minutes: Minutes = None, seed: Seed = 0, device: Device = None,
+         evaluations: Evaluations = None, minutes: Minutes = None, seed: Seed = 0, device: Devices = None,
+         cluster: Cluster = None,
          space: SpaceOption = SpaceChoice.wide, level: LevelOption = LevelChoice.o1, strict_float: StrictFloat = False,
-         out: Out = None) -> None:
+         compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
+         precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
+         profile: Profile = 0, out: Out = None) -> None:
     """Search for fast code for the loops of a C file.
 
     The file is compiled and run once as it is: that gives the real inputs, the expected results and the
@@ -82,14 +96,17 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
       antune tune stencil.c --param n=1024 --minutes 10 --device pocl
     """
     from antune.progress import make_reporter
-    from experiments.options import RunOptions, make_budget
+    from experiments.options import RunOptions, Timing, make_budget
     from experiments.run import tune as run
     from experiments.run_dirs import RUNS_ROOT, next_directory
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
+    devices = tuple(device or ())
     options = RunOptions(str(scoped.file), scoped.compilation, make_budget(evaluations, iterations, minutes),
-                         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, device, space.value,
-                         level.value, strict_float)
+                         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,
+                         devices[0] if devices else None, space.value, level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
+                         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
+                         more_devices=devices[1:], cluster=cluster, profile=profile)
     directory = out or next_directory(RUNS_ROOT, file.stem)
     with make_reporter() as reporter:
         finish = _guarded(lambda: run(options, directory, reporter), directory)
@@ -97,11 +114,11 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
 
 
 def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,
-           minutes: Minutes = None) -> None:
+           minutes: Minutes = None, device: Devices = None, cluster: Elsewhere = None) -> None:
     """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
 
     Needs nothing but the directory. With a new budget, a finished run is extended; the budget counts what the
-    run has done already.
+    run has done already. Other devices must be of the same model.
 
     \b
     Examples:
@@ -111,11 +128,13 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
     from antune.progress import make_reporter
     from experiments.options import Budget
     from experiments.run import resume as run
+    from runners.many import Place
 
     limits = (evaluations, iterations, minutes)
+    elsewhere = Place(tuple(device or ()), cluster)
     extension = None if limits == (None, None, None) else Budget(*limits)
     with make_reporter() as reporter:
-        finish = _guarded(lambda: run(directory, extension, reporter), directory)
+        finish = _guarded(lambda: run(directory, extension, reporter, elsewhere=elsewhere), directory)
     _end(finish)
 
 

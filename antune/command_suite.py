@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from antune.command_timing import timing
 from antune.options import Json
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
-                    help="Compare: explorers on recorded measurements.")
+                    help="Compare: explorers on recorded measurements, a machine's timing with itself.")
+suite.command()(timing)
 
 Files = Annotated[list[Path] | None, typer.Argument(
     metavar="[FILE]...", show_default=False, help="Kernel Tuner cache files, T4 files or recordings of antune, plain or "
@@ -36,11 +38,6 @@ Peers = Annotated[str, typer.Option("--peers", metavar="A,B|all", show_default=F
                                     help="Strategies of Kernel Tuner to run, too, if it is installed.")]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", show_default=False,
                                              help="Processes. Default: one per core.")]
-
-
-@suite.callback()
-def _suite() -> None:
-    """Keeps `recorded` a command of its own while there is no other suite."""
 
 
 @suite.command()

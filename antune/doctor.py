@@ -36,7 +36,7 @@ class Finding:
 def examine() -> tuple[Finding, ...]:
     """Look at everything that antune needs or can use."""
     checks: tuple[Callable[[], tuple[Finding, ...]], ...] = (
-        _python, _packages, _compiler, _linker, _devices, _intel, _cuda, _oclgrind, _folders)
+        _python, _packages, _compiler, _linker, _devices, _intel, _oclgrind, _folders)
     return tuple(finding for check in checks for finding in check())
 
 
@@ -98,15 +98,16 @@ def _linker() -> tuple[Finding, ...]:
 
 def _devices() -> tuple[Finding, ...]:
     try:
-        from runners.opencl_platforms import list_devices
+        from runners.devices import survey
 
-        devices = list_devices()
+        seen = survey()
     except (AntuneError, ImportError) as error:
-        return (Finding("OpenCL devices", "missing", str(error), "pip install 'pyopencl[pocl]'"),)
-    if not devices:
-        return (Finding("OpenCL devices", "missing", "none", "pip install 'pyopencl[pocl]'"),)
-    return tuple(Finding(f"OpenCL device {number}", "ok", f"{device.name} ({device.platform})")
-                 for number, device in enumerate(devices))
+        return (Finding("devices", "missing", str(error), "pip install 'pyopencl[pocl]'"),)
+    if not seen.devices:
+        return (Finding("devices", "missing", "none", "pip install 'pyopencl[pocl]'"),)
+    found = [Finding(f"device {number}", "ok", f"{device.name} ({device.platform})")
+             for number, device in enumerate(seen.devices)]
+    return (*found, *_cuda(seen.cuda_obstacle))
 
 
 def _intel() -> tuple[Finding, ...]:
@@ -116,11 +117,12 @@ def _intel() -> tuple[Finding, ...]:
                     "pip install intel-opencl-rt intel-cmplr-lib-rt"),)
 
 
-def _cuda() -> tuple[Finding, ...]:
-    if shutil.which("nvidia-smi") is None:
-        return (Finding("NVIDIA GPU", "optional", "no nvidia-smi", "install NVIDIA's driver if there is a GPU"),)
-    gpus = _run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
-    return (Finding("NVIDIA GPU", "ok", gpus.replace("\n", "; ")),)
+def _cuda(obstacle: str) -> tuple[Finding, ...]:
+    """`obstacle`: why CUDA cannot be used."""
+    if not obstacle:
+        return (Finding("CUDA", "ok", "usable"),)
+    what, _, remedy = obstacle.partition("; ")
+    return (Finding("CUDA", "optional", what, remedy or "see docs/devices.md"),)
 
 
 def _oclgrind() -> tuple[Finding, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -12,6 +13,14 @@ import typer
 
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
+
+
+class CacheChoice(StrEnum):
+    """What a timed run finds in the caches."""
+
+    warm = "warm"
+    cold = "cold"
+
 
 SourceFile: TypeAlias = Annotated[Path, typer.Argument(
     metavar="FILE.c", help="C file with the loops to tune between `#pragma scop` and `#pragma endscop`.",
@@ -42,6 +51,16 @@ Parameters: TypeAlias = Annotated[list[str] | None, typer.Option(
 Device: TypeAlias = Annotated[str | None, typer.Option(
     "--device", metavar="DEVICE", help="Number or part of a name from `antune devices`; `deterministic` computes "
     "times instead of measuring. Default: the best device found.", show_default=False)]
+Devices: TypeAlias = Annotated[list[str] | None, typer.Option(
+    "--device", metavar="DEVICE", help="Number or part of a name from `antune devices`; repeatable for devices of one "
+    "model, `all` takes every device of the best one's platform. `deterministic` computes times instead of measuring. "
+    "Default: the best device found.", show_default=False)]
+Cluster: TypeAlias = Annotated[str | None, typer.Option(
+    "--cluster", metavar="ADDRESS", help="Measure on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT of its "
+    "scheduler, its scheduler file, or `local:N` to start N workers here (docs/cluster.md).", show_default=False)]
+Elsewhere: TypeAlias = Annotated[str | None, typer.Option(
+    "--cluster", metavar="ADDRESS", help="Go on on another cluster, see `antune tune`; `none`: on this machine.",
+    show_default=False)]
 Seed: TypeAlias = Annotated[int, typer.Option(
     "--seed", metavar="N", help="Seed of all random choices and random inputs: same seed, same walks.")]
 Json: TypeAlias = Annotated[Path | None, typer.Option(
@@ -51,8 +70,33 @@ Evaluations: TypeAlias = Annotated[int | None, typer.Option(
 Iterations: TypeAlias = Annotated[int | None, typer.Option(
     "--iterations", metavar="N", help="End after N iterations of --ants plans each (default: 5).",
     show_default=False)]
+CompileLimit: TypeAlias = Annotated[float, typer.Option(
+    "--compile-limit", metavar="SECONDS", help="The most that generating and compiling a plan may take. Usually less "
+    "is allowed: a multiple of what other plans took.")]
+RunLimit: TypeAlias = Annotated[float, typer.Option(
+    "--run-limit", metavar="SECONDS", help="The most that checking and timing a plan may take; usually a multiple of "
+    "what the best one took.")]
+MemoryLimit: TypeAlias = Annotated[float | None, typer.Option(
+    "--memory-limit", metavar="GB", help="The most memory that a process which compiles or runs plans may take beside "
+    "the program's data. Default: a share of the machine's.", show_default=False)]
 Minutes: TypeAlias = Annotated[float | None, typer.Option(
     "--minutes", metavar="M", help="End after M minutes of work.", show_default=False)]
+Precision: TypeAlias = Annotated[float, typer.Option(
+    "--precision", metavar="PERCENT", help="Repeat a plan until the 95 % interval of its median time is that narrow to "
+    "either side.")]
+MaxRepeats: TypeAlias = Annotated[int, typer.Option(
+    "--max-repeats", metavar="N", help="The most repeats of a plan.")]
+Cache: TypeAlias = Annotated[CacheChoice, typer.Option(
+    "--cache", help="What a timed run finds in the device's caches: its own data (`warm`), or none of it (`cold`: more "
+    "than they hold is written before each run).")]
+Finalists: TypeAlias = Annotated[int, typer.Option(
+    "--finalists", metavar="N", help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
+    "is the best plan (0: none).")]
+
+
+Profile: TypeAlias = Annotated[int, typer.Option(
+    "--profile", metavar="N", help="Run the N fastest plans of every iteration under a profiler, too (perf events on CPUs, "
+    "Nsight Compute on NVIDIA); the search learns from what it counts.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.run import Finish
 from experiments.run_dirs import Listed
+from experiments.summary import describe_final
 from experiments.words import command, describe_ms, describe_plan, describe_ratio, describe_seconds
 from runners.base import DeviceInfo
 
@@ -60,17 +61,25 @@ def print_finish(finish: Finish) -> None:
         print(f"The winning decisions (evaluation {finish.best.evaluation.number}):")
         for line in describe_plan(finish.best.evaluation.plan):
             print(f"  {line}")
+        if summary.final is not None:
+            print(describe_final(summary.final))
     else:
         print("Nothing valid was found: results.csv says what failed, `antune report` shows the messages.")
     failed = {kind: n for kind, n in summary.outcomes.items() if kind != "timed"}
     if failed:
         print("Failed: " + ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in failed.items()))
+    if summary.devices:
+        print("Devices: " + ", ".join(f"{name} ({n} plans)" for name, n in summary.devices.items()))
     shares = summary.shares
     print(f"Time: {describe_seconds(summary.elapsed_s)}; of the work: generate {shares.generate:.0%}, "
           f"compile {shares.compile:.0%}, check {shares.check:.0%}, time {shares.time:.0%}")
     print(f"Files: {finish.directory}/  (summary.json, results.csv, convergence.png"
-          + (", best.json, best.cl)" if finish.best is not None else ")"))
+          + (f", best.json, {_best_code(finish)})" if finish.best is not None else ")"))
     print(_next_step(finish))
+
+
+def _best_code(finish: Finish) -> str:
+    return next((name for name in ("best.cu", "best.cl") if (finish.directory / name).exists()), "best.cl")
 
 
 def _row(name: str, ms: float | None, finish: Finish) -> tuple[str, ...]:
@@ -107,7 +116,6 @@ def print_runs(runs: Sequence[Listed]) -> None:
 
 def print_devices(devices: Sequence[DeviceInfo]) -> None:
     """One line per device, with the limits that shape the search."""
-    rows = [(str(number), d.name, d.platform, str(d.target.compute_units), str(d.target.max_threads),
-             f"{d.target.local_bytes // 1024} KiB", "yes" if d.target.fp64 else "no")
-            for number, d in enumerate(devices)]
-    print_table(("#", "device", "platform", "units", "threads/block", "shared", "fp64"), rows)
+    rows = [(str(number), d.name, d.platform, d.driver, str(d.target.compute_units), str(d.target.max_threads),
+             f"{d.target.local_bytes // 1024} KiB", ", ".join(d.features)) for number, d in enumerate(devices)]
+    print_table(("#", "device", "platform", "driver", "units", "threads/block", "shared", "features"), rows)

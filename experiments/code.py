@@ -1,19 +1,29 @@
-"""best.cl: the code of the best plan, generated again from what the store holds."""
+"""best.cl or best.cu: the code of the best plan, generated again from what the store holds."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import assert_never
 
 from experiments.files import write_atomically
-from experiments.records import RunInfo, best_of
+from experiments.records import RunInfo
 from experiments.store import Store
-from experiments.summary import reproduce_command
+from experiments.summary import best_result, reproduce_command, summarize
 from experiments.words import describe_ms, describe_plan
 from generator.errors import IllegalPlan
 from generator.plan import Plan
-from metrics.outcome import cost_ms
+from generator.target import Target
 
-BEST_CODE = "best.cl"
+
+def best_code_file(target: Target) -> str:
+    """What the file with the best plan's code is called."""
+    match target.dialect:
+        case "opencl":
+            return "best.cl"
+        case "cuda":
+            return "best.cu"
+        case _:
+            assert_never(target.dialect)
 
 
 def code_of(info: RunInfo, plan: Plan) -> str:
@@ -31,11 +41,12 @@ def code_of(info: RunInfo, plan: Plan) -> str:
 
 def write_best_code(store: Store, directory: Path) -> None:
     """Write the best plan's kernels with a comment on where they come from; nothing when none is valid."""
-    info, best = store.info(), best_of(store.results())
+    info, summary = store.info(), summarize(store)
+    best = best_result(store.results(), summary)
     if best is None:
         return
-    lines = [f"{info.program.name}: {describe_ms(cost_ms(best.outcome))} on {info.device.name}",
+    lines = [f"{info.program.name}: {describe_ms(summary.best_ms)} on {info.device.name}",
              f"plan {best.evaluation.plan.digest}, evaluation {best.evaluation.number}",
              *describe_plan(best.evaluation.plan), f"made by: {reproduce_command(info)}"]
     header = "/*\n" + "".join(f" * {line.replace('*/', '* /')}\n" for line in lines) + " */\n"
-    write_atomically(directory / BEST_CODE, header + code_of(info, best.evaluation.plan))
+    write_atomically(directory / best_code_file(info.device.target), header + code_of(info, best.evaluation.plan))

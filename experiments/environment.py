@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
+            "pycuda", "cuda-bindings", "nvidia-cuda-nvrtc",
             "scikit-learn", "deap")
 
 

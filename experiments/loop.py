@@ -20,14 +20,17 @@ from typing import Protocol
 
 from experiments.interrupt import Interrupt
 from experiments.options import Budget, Spent
+from experiments.profiles import fastest, profile, profiling, with_profile
+from experiments.profiles_table import Counted
 from experiments.records import Ending, Evaluation, Result
 from experiments.store import Store, utc_now
 from explorer.base import Explorer
 from generator.errors import InputError
 from generator.plan import Plan
 from graph.walk import Walk, walk_to_json
-from metrics.outcome import Durations, Outcome, cost_ms
-from runners.base import Job, Runner
+from metrics.outcome import Durations, Outcome
+from runners.base import NOTHING_KNOWN, Bounds, Job, Runner
+from runners.limits import learned
 
 
 class Observer(Protocol):
@@ -41,8 +44,9 @@ class Observer(Protocol):
 class Search:
     """The state of the loop; everything in it can be rebuilt from the store.
 
-    `best_ms` is the best time of all *complete* iterations, so that the early stop of a measurement does not
-    depend on the order in which results arrived.
+    `bounds` is what all *complete* iterations have shown, in ask order, so that the early stop of a measurement and
+    its time limits do not depend on the order in which results arrived. `profiled`: how many plans of an iteration are
+    also run under a profiler.
     """
 
     store: Store
@@ -53,9 +57,11 @@ class Search:
     observer: Observer
     interrupt: Interrupt
     asked: int = 0
-    best_ms: float | None = None
+    bounds: Bounds = NOTHING_KNOWN
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     by_plan: dict[str, Outcome] = field(default_factory=dict)
+    profiled: int = 0
+    profiles: dict[int, Counted] = field(default_factory=dict)
     elapsed_before_s: float = 0.0
     started_s: float = field(default_factory=time.monotonic)
 
@@ -69,6 +75,7 @@ class Search:
         self.elapsed_before_s = self.store.elapsed_s()
         for result in self.store.results():
             self._remember(result.evaluation, result.outcome)
+        self.profiles = self.store.profiles.all()
         if not self._complete(0, [Walk((), default)], 1):
             return self._ending()
         for iteration in count(1):
@@ -84,8 +91,10 @@ class Search:
             batch = self._complete(iteration, walks, asked)
             if not batch:
                 return self._ending()
+            self._profile(batch)
             for walk, evaluation in zip(walks, batch, strict=True):
-                self.explorer.tell(walk, self.outcomes[evaluation.number])
+                told = with_profile(self.outcomes[evaluation.number], self.profiles.get(evaluation.number))
+                self.explorer.tell(walk, told)
         raise AssertionError("count() has no end")
 
     def _affordable(self, iteration: int) -> int:
@@ -103,8 +112,7 @@ class Search:
         self._evaluate(self._reuse(missing))
         if any(e.number not in self.outcomes for e in batch):
             return ()
-        costs = [cost_ms(self.outcomes[e.number]) for e in batch]
-        self.best_ms = min((ms for ms in [self.best_ms, *costs] if ms is not None), default=None)
+        self.bounds = learned(self.bounds, [self.outcomes[e.number] for e in batch])
         return batch
 
     def _batch(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
@@ -133,7 +141,7 @@ class Search:
         if not batch:
             return
         by_number = {e.number: e for e in batch}
-        results = self.runner.evaluate([Job(e.number, e.plan) for e in batch], self.best_ms)
+        results = self.runner.evaluate([Job(e.number, e.plan) for e in batch], self.bounds)
         try:
             for number, outcome in results:
                 self._keep(by_number[number], outcome)
@@ -141,6 +149,14 @@ class Search:
                     return
         finally:
             _cancel(results)
+
+    def _profile(self, batch: Sequence[Evaluation]) -> None:
+        """Count what the fastest of a complete iteration do to the machine, as many as were asked for."""
+        missing = [e for e in fastest(batch, self.outcomes, self.profiled) if e.number not in self.profiles]
+        if missing:
+            for number, counted in profile(profiling(self.runner), missing):
+                self.store.profiles.add(number, counted)
+                self.profiles[number] = counted
 
     def _keep(self, evaluation: Evaluation, outcome: Outcome) -> None:
         elapsed_s = self._elapsed_s()

@@ -8,11 +8,15 @@ from typing import Literal, TypeAlias
 
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
+from runners.base import CacheState
+from runners.many import Place
 
 SpaceName: TypeAlias = Literal["wide", "paper"]
 LevelName: TypeAlias = Literal["o1", "o2"]
 DEFAULT_ITERATIONS = 5
 MOST_ANTS = 100_000
+MOST_REPEATS, MOST_FINALISTS = 10_000, 20
+COMPILE_LIMIT_S, RUN_LIMIT_S = 60.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +74,39 @@ def make_budget(evaluations: int | None, iterations: int | None, minutes: float 
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """How well times are measured.
+
+    `precision` (percent): repeats go on until the 95 % interval of the median is that narrow to either side, for up to
+    `max_repeats` repeats. `cache`: whether the device's caches are flushed before each. `finalists`: how many plans may
+    be measured again, in turns, at the end (0: none).
+    """
+
+    precision: float = 2.0
+    max_repeats: int = 200
+    cache: CacheState = "warm"
+    finalists: int = 5
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a number that makes no sense."""
+        if not 0 < self.precision <= 100:
+            raise InputError(f"--precision is {self.precision:g}; use a number of percent above 0, up to 100")
+        if not 1 <= self.max_repeats <= MOST_REPEATS:
+            raise InputError(f"--max-repeats is {self.max_repeats}; use 1 to {MOST_REPEATS}")
+        if not 0 <= self.finalists <= MOST_FINALISTS:
+            raise InputError(f"--finalists is {self.finalists}; use 0 (none) to {MOST_FINALISTS}")
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """Everything that a run is a function of, beside the device and the machine.
 
-    `file` is absolute. `device` is the user's selector (None: the best one found). `level` says who decides which
+    `file` is absolute. `device` is the user's selector (None: the best one found), `more_devices` are further ones;
+    `cluster` is where to find them if not on this machine (see `runners.many.Place`). `level` says who decides which
     statements share loops (o1: isl's scheduler, o2: the search); `strict_float` keeps the order of floating sums.
+    `compile_limit_s` and `run_limit_s` are the most that one plan may take, `memory_limit_gb` (10^9 bytes) what the
+    process that compiles or runs it may hold (None: a share of the machine's memory). `timing`: how times are measured.
+    `profile`: how many plans of an iteration, the fastest, are also run under a profiler.
     """
 
     file: str
@@ -90,6 +122,13 @@ class RunOptions:
     space: SpaceName = "wide"
     level: LevelName = "o1"
     strict_float: bool = False
+    compile_limit_s: float = COMPILE_LIMIT_S
+    run_limit_s: float = RUN_LIMIT_S
+    memory_limit_gb: float | None = None
+    timing: Timing = Timing()
+    more_devices: tuple[str, ...] = ()
+    cluster: str | None = None
+    profile: int = 0
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""
@@ -97,3 +136,14 @@ class RunOptions:
             raise InputError(f"--ants is {self.ants}; use 1 to {MOST_ANTS}")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"--seed is {self.seed}; use 0 to 2^63 - 1")
+        if self.profile < 0:
+            raise InputError(f"--profile is {self.profile}; use 0 (none) or more")
+        for name, unit, value in (("compile", "seconds", self.compile_limit_s), ("run", "seconds", self.run_limit_s),
+                                  ("memory", "gigabytes", self.memory_limit_gb)):
+            if value is not None and not 0 < value < math.inf:
+                raise InputError(f"--{name}-limit is {value:g}; use a number of {unit} above 0")
+
+    @property
+    def place(self) -> Place:
+        """Where the run measures."""
+        return Place(() if self.device is None else (self.device, *self.more_devices), self.cluster)

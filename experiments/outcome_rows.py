@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, assert_never
 
 from metrics.outcome import (
@@ -49,7 +50,7 @@ def outcome_to_row(outcome: Outcome) -> dict[str, Any]:
     """The columns of table `outcome` that describe `outcome` (absent columns are NULL)."""
     spent = outcome.durations
     row = {"kind": kind_of(outcome), "generate_s": spent.generate_s, "compile_s": spent.compile_s,
-           "check_s": spent.check_s, "time_s": spent.time_s}
+           "check_s": spent.check_s, "time_s": spent.time_s, "device": outcome.device or None}
     match outcome:
         case Timed():
             return row | _timed_columns(outcome)
@@ -71,7 +72,14 @@ def _timed_columns(timed: Timed) -> dict[str, Any]:
 
 
 def row_to_outcome(row: Row) -> Outcome:
-    """The outcome that `outcome_to_row` described. Raises ValueError for an unknown kind."""
+    """The outcome that `outcome_to_row` described. Raises ValueError for an unknown kind.
+
+    A row of a store of version 1 has no device.
+    """
+    return replace(_outcome(row), device=row.get("device") or "")
+
+
+def _outcome(row: Row) -> Outcome:
     spent = Durations(row["generate_s"], row["compile_s"], row["check_s"], row["time_s"])
     match row["kind"]:
         case "timed":

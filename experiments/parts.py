@@ -23,6 +23,11 @@ from generator.target import Target
 from graph.policies import Preferences
 from graph.space import Space
 from runners.base import DeviceInfo, Limits, Runner
+from runners.cluster.local import local_workers
+from runners.many import ALL, HERE, Place, asks_for_all, model_key
+from runners.registry import is_deterministic
+
+NOWHERE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +39,12 @@ class Parts:
 
     read_problem: Callable[[RunOptions], Problem]
     check_explorer: Callable[[str], None]
-    check_device: Callable[[str], None]
+    check_place: Callable[[Place], None]
     make_space: Callable[[Program, Target, RunOptions], Space]
     make_explorer: Callable[[str, Space, int, Sequence[Preferences]], Explorer]
     starts: Callable[[Program, Target, RunOptions], Sequence[Preferences]]
     default_plan: Callable[[Program, Target], Plan]
-    open_runner: Callable[[Problem, str | None, Limits, Path], Runner]
+    open_runner: Callable[[Problem, Place, Limits, Path], Runner]
 
 
 def _read_problem(options: RunOptions) -> Problem:
@@ -102,10 +107,18 @@ def _default_plan(program: Program, target: Target) -> Plan:
     return default_plan(program, target)
 
 
-def _open_runner(problem: Problem, device: str | None, limits: Limits, workdir: Path) -> Runner:
-    from runners.registry import open_runner
+def _open_runner(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Runner:
+    from runners.registry import open_place
 
-    return open_runner(problem, device, limits, workdir)
+    return open_place(problem, place, limits, workdir)
+
+
+def limits_of(options: RunOptions) -> Limits:
+    """What a plan may take and how well it is timed, as the user wants it."""
+    memory_gb, timing = options.memory_limit_gb, options.timing
+    return Limits(options.compile_limit_s, options.run_limit_s, half_width=timing.precision / 100,
+                  min_repeats=min(Limits().min_repeats, timing.max_repeats), max_repeats=timing.max_repeats, cache=timing.cache,
+                  memory_bytes=None if memory_gb is None else int(memory_gb * 10**9))
 
 
 def selector(info: RunInfo) -> str:
@@ -114,20 +127,44 @@ def selector(info: RunInfo) -> str:
     return given if given and given.startswith(key) else key
 
 
+def place_of(info: RunInfo, elsewhere: Place = HERE) -> Place:
+    """Where to go on with a stored run: where it was, unless `elsewhere` says otherwise.
+
+    Its devices are found by the model's key. `all` means all that are there now; of a cluster that exists, every device
+    of the model will do. The cluster NOWHERE of `elsewhere` is this machine.
+    """
+    stored = info.options.place
+    cluster = elsewhere.cluster or stored.cluster
+    if cluster == NOWHERE:
+        cluster = None
+    if elsewhere.devices:
+        return Place(elsewhere.devices, cluster)
+    model = model_key(info.device.key)
+    if is_deterministic(model):
+        return Place((selector(info),), cluster)
+    if cluster is not None and local_workers(cluster) is None:
+        return Place((model,), cluster)
+    if asks_for_all(stored.devices):
+        return Place((f"{model}:{ALL}",), cluster)
+    return Place(stored.devices if len(stored.devices) > 1 else (selector(info),), cluster)
+
+
 def find_device(name: str | None) -> DeviceInfo:
     """The device that the option --device names (None: the best one found). Raises InputError for no device."""
     if name is not None and name.split(":")[0] == "deterministic":
         from runners.deterministic import DEVICE
 
         return DEVICE
-    from runners.opencl_platforms import find_device
+    from runners.devices import find_device
 
     return find_device(name)
 
 
-def _check_device(name: str) -> None:
-    find_device(name)
+def _check_place(place: Place) -> None:
+    from runners.registry import check_place
+
+    check_place(place)
 
 
-PARTS = Parts(_read_problem, _check_explorer, _check_device, _make_space, _make_explorer, _starts,
+PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts,
               _default_plan, _open_runner)

@@ -11,11 +11,12 @@ from dataclasses import fields, is_dataclass
 from typing import TypeVar
 
 from experiments.environment import Environment
-from experiments.options import Budget, RunOptions
+from experiments.options import Budget, RunOptions, Timing
 from generator import expr, program
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.target import Target
+from metrics.roofline import Bandwidth, Ceilings
 from runners.base import DeviceInfo
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ _TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (expr.Int, expr.Real, expr.Name, expr.Load, expr.Unary, expr.Binary, expr.Call, expr.Cast,
                  expr.Select, program.Array, program.Access, program.Assignment, program.Statement, program.Box,
-                 program.Program, Target, DeviceInfo, Compilation, Budget, RunOptions, Environment)
+                 program.Program, Target, DeviceInfo, Compilation, Budget, Timing, RunOptions, Environment, Bandwidth, Ceilings)
 }
 
 

@@ -14,10 +14,10 @@ from experiments.files import write_atomically
 from experiments.graph_figure import graph_svg
 from experiments.outcome_rows import kind_of
 from experiments.parts import PARTS, Parts
-from experiments.records import Result, RunInfo, best_of
+from experiments.records import Result, RunInfo
 from experiments.report_figures import MAX_EFFECTS, convergence, effect, failures, library
 from experiments.store import Store
-from experiments.summary import Summary, reproduce_command, summarize
+from experiments.summary import Summary, best_result, describe_final, reproduce_command, summarize
 from experiments.words import describe_ms, describe_plan, describe_ratio, describe_seconds
 from generator.errors import InputError
 from metrics.outcome import Timed
@@ -43,9 +43,9 @@ def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
     """Write the page from what is in the store now; returns its path. Works for a run that found nothing, too."""
     info, results, summary = store.info(), store.results(), summarize(store)
     sections = [
-        _overview(summary), _section("How the best time fell", convergence(summary, results)),
+        _overview(summary), _finalists(summary), _section("How the best time fell", convergence(summary, results)),
         _section("Outcomes", failures(results) + _messages(results)), _effects(results),
-        _section("What the search knows", _graph(store, parts)), _code(info, results),
+        _section("What the search knows", _graph(store, parts)), _code(info, results, best_result(results, summary)),
         _section("Environment", _environment(info, store.environment())),
         _section("Make this run again", f"<pre>{escape(reproduce_command(info))}</pre>")]
     title = escape(f"{summary.name} on {summary.device}")
@@ -85,6 +85,21 @@ def _overview(summary: Summary) -> str:
     return _table(rows, ("", "time", "vs sequential", "vs default")) + f"<p>{escape(spent + interval)}</p>"
 
 
+def _finalists(summary: Summary) -> str:
+    final = summary.final
+    if final is None:
+        return ""
+    rows = [(f"evaluation {f.evaluation}" if f.evaluation else "default plan", describe_ms(f.median_ms),
+             f"{describe_ms(f.low_ms)} to {describe_ms(f.high_ms)}", f"{f.ratio:.3f}",
+             f"{f.ratio_low:.3f} to {f.ratio_high:.3f}", f.verdict) for f in final.finalists]
+    note = ("In a sitting, a process of its own, all are timed round by round in random order; ratios are taken within the "
+            "rounds, and their 95 % interval is over the sittings. The fastest of this is the best plan of the run.")
+    failed = [(f"evaluation {number}", message) for number, message in final.failed.items()]
+    header = ("", "time", "95 % interval", "over the winner", "95 % interval", "")
+    return _section("The best plans, measured again in turns", f"<p>{escape(describe_final(final))}.</p>"
+                    + _table(rows, header) + (_table(failed) if failed else "") + f'<p class="note">{escape(note)}</p>')
+
+
 def _messages(results: Sequence[Result]) -> str:
     """The most frequent messages of every kind of failure."""
     by_kind: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -116,9 +131,8 @@ def _graph(store: Store, parts: Parts) -> str:
         return f"<p>{escape(str(nothing))}</p>"
 
 
-def _code(info: RunInfo, results: Sequence[Result]) -> str:
+def _code(info: RunInfo, results: Sequence[Result], best: Result | None) -> str:
     default = next((r.evaluation.plan for r in results if r.evaluation.number == 0), None)
-    best = best_of(results)
     columns = []
     for title, plan in (("default", default), ("best", best.evaluation.plan if best else None)):
         if plan is not None:

@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from experiments.environment import Environment, current_environment
+from experiments.finals_table import FinalsTable
 from experiments.options import Budget, RunOptions
 from experiments.outcome_rows import outcome_to_row, row_to_outcome
+from experiments.profiles_table import ProfilesTable
 from experiments.program_json import from_json, to_json
 from experiments.records import Ending, Evaluation, Result, RunInfo
 from experiments.store_errors import damaged, database_errors, entry_errors
@@ -33,7 +35,9 @@ from generator.program import Program
 from metrics.outcome import Outcome
 from runners.base import DeviceInfo
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, SCHEMA_VERSION)
+"""Version 1 lacks what schema_2.sql adds; it is brought up to date when it is written to."""
 STORE_FILE = "run.sqlite"
 REFERENCE_FILE = "reference.npz"
 LOCK_FILE = "run.lock"
@@ -73,6 +77,8 @@ class Store:
         self._db = connection
         self._db.row_factory = sqlite3.Row
         self._lock = lock
+        self.finals = FinalsTable(connection, self._path)
+        self.profiles = ProfilesTable(connection, self._path)
 
     def __enter__(self) -> Self:
         """The store itself."""
@@ -182,7 +188,7 @@ class Store:
     def check(self) -> None:
         """Raise InputError when the file was made by another version, or is no store at all."""
         version = self._row("PRAGMA user_version")[0]
-        if version != SCHEMA_VERSION or not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
+        if version not in READABLE or not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
             raise InputError(f"{self._path} was made by another version of antune (store version {version}, this one "
                              f"reads {SCHEMA_VERSION}); use that version or start a new run")
 
@@ -285,7 +291,20 @@ def open_store(directory: Path) -> Store:
     """
     read_store(directory).close()  # nothing is written to what is no store of ours
     lock = _take_lock(directory)
-    return Store(directory, _connect(directory), lock)
+    connection = _connect(directory)
+    _update(connection, directory / STORE_FILE)
+    return Store(directory, connection, lock)
+
+
+def _update(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a store of version 1 up to date, all or nothing."""
+    with database_errors(path):
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 1:
+            connection.executescript(f"BEGIN; {_script('schema_2.sql')} COMMIT;")
+
+
+def _script(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def read_store(directory: Path) -> Store:
@@ -361,14 +380,13 @@ def _connect(directory: Path) -> sqlite3.Connection:
 def _write_store(directory: Path, info: RunInfo, driver: str) -> None:
     new = directory / _unfinished(STORE_FILE)
     new.unlink(missing_ok=True)
-    schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
     row: dict[str, Any] = {
         "id": 1, "created_at": info.created_at, "options": to_json(info.options), "seed": info.options.seed,
         "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.program),
         "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
         "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms)}
     with database_errors(new), closing(sqlite3.connect(new)) as connection:
-        connection.executescript(schema)
+        connection.executescript(_script("schema.sql") + _script("schema_2.sql"))
         connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                            tuple(row.values()))
         connection.execute(_INSERT_SESSION, _session_row(info.options.budget, driver))

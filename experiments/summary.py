@@ -14,13 +14,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Literal
 
 from experiments.files import write_atomically
+from experiments.finals import Ranking, ranking, winner
+from experiments.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Timing
 from experiments.outcome_rows import kind_of
-from experiments.records import Ending, Result, RunInfo, best_of, speedup
+from experiments.records import Ending, Result, RunInfo, speedup
 from experiments.store import Store
+from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
 
+TOO_WIDE = 0.1
+"""A tie within more than this share says that the machine was too noisy."""
 RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan")
 
 
@@ -35,9 +41,44 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
+class Finalist:
+    """A plan that was measured again, by its evaluation; `ratio` is its time over the winner's (see `metrics.finals`).
+
+    `verdict`: the winner, a tie with it, slower, or failed (then its times are those of the sittings before).
+    """
+
+    evaluation: int
+    plan: str
+    median_ms: float
+    low_ms: float
+    high_ms: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    verdict: Literal["winner", "tie", "slower", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalSummary:
+    """The plans measured again in turns at the end, the winner first. `ties` counts the winner and what equals it.
+
+    Those differ by less than the share `tied_within`, as far as the measurement can tell. `failed`: what went wrong, by
+    evaluation.
+    """
+
+    sittings: int
+    ties: int
+    tied_within: float
+    finalists: tuple[Finalist, ...]
+    failed: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The run in numbers: times in milliseconds, None when there is no valid value.
 
+    Where a final was held, the times of the best and of the default plan, and who is best, are what it says (`final`).
+    `devices`: how many outcomes come from which device, where a run has several.
     `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
     the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
     """
@@ -65,17 +106,17 @@ class Summary:
     seed: int
     default_metrics: dict[str, float]
     best_metrics: dict[str, float]
+    final: FinalSummary | None
+    devices: dict[str, int]
 
 
 def summarize(store: Store) -> Summary:
     """The summary of what is in the store now."""
     info, results = store.info(), store.results()
-    best = best_of(results)
+    ranked = ranking(results, store.finals.latest())
+    best, default = winner(results, ranked), next((r for r in results if r.evaluation.number == 0), None)
     sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
-    default = next((r for r in results if r.evaluation.number == 0), None)
-    default_ms = cost_ms(default.outcome) if default else None
-    low_ms, high_ms = _interval(best)
-    best_ms = cost_ms(best.outcome) if best else None
+    (best_ms, low_ms, high_ms), (default_ms, _, _) = _times(best, ranked), _times(default, ranked)
     options = info.options
     return Summary(
         info.program.name, options.file, info.device.name, store.ending(), sequential_ms, default_ms, best_ms,
@@ -83,13 +124,61 @@ def summarize(store: Store) -> Summary:
         speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
         sum(r.evaluation.number > 0 for r in results), store.iterations(),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
-        shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best))
+        shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
+        _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())))
 
 
-def _interval(best: Result | None) -> tuple[float | None, float | None]:
-    if best is None:
-        return None, None
-    return getattr(best.outcome, "low_ms", None), getattr(best.outcome, "high_ms", None)
+def best_result(results: Sequence[Result], summary: Summary) -> Result | None:
+    """The best plan of a run, as its summary names it."""
+    return next((r for r in results if r.evaluation.number == summary.best_evaluation), None)
+
+
+def _times(result: Result | None, ranked: Ranking | None) -> tuple[float | None, float | None, float | None]:
+    """Median and interval in milliseconds, from the final if it took part, else from its own evaluation."""
+    if result is None or not isinstance(result.outcome, Timed):
+        return None, None, None
+    timed = result.outcome
+    for entry in ranked.standings if ranked else ():
+        if entry.number == result.evaluation.number:
+            return entry.median_ms, entry.low_ms, entry.high_ms
+    return timed.median_ms, timed.low_ms, timed.high_ms
+
+
+def _final(results: Sequence[Result], ranked: Ranking | None) -> FinalSummary | None:
+    if ranked is None:
+        return None
+    plans = {r.evaluation.number: r.evaluation.plan.digest for r in results}
+    finalists = tuple(Finalist(s.number, plans[s.number], s.median_ms, s.low_ms, s.high_ms, s.ratio, s.ratio_low,
+                               s.ratio_high, _verdict(s, ranked)) for s in ranked.standings)
+    tied = ranked.tied
+    failed = {number: f"{kind_of(outcome).replace('_', ' ')}: {outcome.message}"
+              for number, outcome in ranked.failed.items() if not isinstance(outcome, Timed)}
+    return FinalSummary(ranked.sittings, len(tied), max(s.ratio_high for s in tied) - 1, finalists, failed)
+
+
+def describe_final(final: FinalSummary) -> str:
+    """`Measured again in turns, 6 sittings: 2 plans within 0.8 % (evaluations 12 and 7); evaluation 3 is 4.1 % slower.`"""
+    tied = [str(f.evaluation) for f in final.finalists[:1]] + [str(f.evaluation) for f in final.finalists if f.verdict == "tie"]
+    head = f"Measured again in turns, {final.sittings} sitting{'s' * (final.sittings > 1)}: "
+    if len(tied) > 1 and final.tied_within > TOO_WIDE:
+        words = [f"{len(tied)} plans could not be told apart in the time (evaluations {', '.join(tied)})"]
+    elif len(tied) > 1:
+        words = [f"{len(tied)} plans within {100 * final.tied_within:.2g} %, a tie (evaluations {', '.join(tied)})"]
+    else:
+        words = [f"evaluation {tied[0]} is the fastest"]
+    slower = [f"{f.evaluation} by {100 * (f.ratio - 1):.2g} %" for f in final.finalists
+              if f.verdict == "slower" and f.evaluation]
+    words += ["slower: " + ", ".join(slower)] if slower else []
+    failed = [f"evaluation {number} failed now ({message.split(':')[0]})" for number, message in final.failed.items()]
+    return head + "; ".join(words + failed)
+
+
+def _verdict(standing: Standing, ranked: Ranking) -> Literal["winner", "tie", "slower", "failed"]:
+    if standing.number in ranked.failed:
+        return "failed"
+    if standing is ranked.standings[0]:
+        return "winner"
+    return "tie" if standing.tied else "slower"
 
 
 def _metrics(result: Result | None) -> dict[str, float]:
@@ -126,9 +215,17 @@ def write_summary(store: Store, directory: Path) -> Summary:
     summary, results = summarize(store), store.results()
     write_atomically(directory / "summary.json", json.dumps(asdict(summary), indent=2) + "\n")
     write_atomically(directory / "results.csv", results_csv(results))
-    if best := best_of(results):
+    if best := best_result(results, summary):
         write_atomically(directory / "best.json", best.evaluation.plan.to_json() + "\n")
     return summary
+
+
+def _timing_words(timing: Timing) -> list[str]:
+    usual = Timing()
+    flags = (("--precision", f"{timing.precision:g}", f"{usual.precision:g}"), ("--cache", timing.cache, usual.cache),
+             ("--max-repeats", str(timing.max_repeats), str(usual.max_repeats)),
+             ("--finalists", str(timing.finalists), str(usual.finalists)))
+    return [word for flag, value, default in flags if value != default for word in (flag, value)]
 
 
 def reproduce_command(info: RunInfo) -> str:
@@ -137,7 +234,8 @@ def reproduce_command(info: RunInfo) -> str:
     words = ["antune", "tune", options.file]
     for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
                          ("--source", compilation.sources),
-                         ("--param", tuple(f"{name}={value}" for name, value in options.parameters))):
+                         ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
+                         ("--device", options.place.devices), ("--cluster", (options.cluster or "",) if options.cluster else ())):
         for value in values:
             words += [flag, value]
     if compilation.cflags:
@@ -145,9 +243,13 @@ def reproduce_command(info: RunInfo) -> str:
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
               ("--ants", options.ants), ("--iterations", options.budget.iterations),
               ("--evaluations", options.budget.evaluations), ("--minutes", options.budget.minutes),
-              ("--seed", options.seed), ("--device", options.device), ("--space", options.space),
+              ("--seed", options.seed), ("--space", options.space),
               ("--level", options.level))
-    for flag, single_value in single:
+    seldom = (("--compile-limit", options.compile_limit_s, COMPILE_LIMIT_S),
+              ("--run-limit", options.run_limit_s, RUN_LIMIT_S), ("--memory-limit", options.memory_limit_gb, None),
+              ("--profile", options.profile, 0))
+    words += _timing_words(options.timing)
+    for flag, single_value in [*single, *((flag, f"{value:g}") for flag, value, usual in seldom if value != usual)]:
         if single_value is not None:
             words += [flag, str(single_value)]
     if options.strict_float:

@@ -106,6 +106,21 @@ class Operations:
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What a program must do on any device, however it is scheduled.
+
+    `operations` of all statement instances; bytes of the elements that hold data when it starts and are read
+    (`read_bytes`), and of those that it writes and that are seen afterwards (`written_bytes`). `type` is the C type of
+    most operations. What depends on data is counted as if it happened.
+    """
+
+    operations: Operations
+    read_bytes: float
+    written_bytes: float
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelFacts:
     """One kernel of a variant. `block`, `grid` and `points` (computed by one thread) are x first.
 

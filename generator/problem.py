@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
@@ -47,7 +47,7 @@ class Problem:
     reference: Reference
 
 
-def save_reference(reference: Reference, path: Path) -> None:
+def save_reference(reference: Reference, path: Path | BinaryIO) -> None:
     """Write `reference` to one .npz file."""
     meta = {"sequential_ms": reference.sequential_ms, "origin": reference.origin, "compiler": reference.compiler,
             "warnings": reference.warnings}

@@ -18,7 +18,8 @@ class Target:
     `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`). `image_1d`
     is the greatest number of texels of a one-dimensional one, `image_2d` the greatest width and height of a
     two-dimensional one (CUDA: those of textures over linear memory, 2^27 texels and 131072 x 65000 or more).
-    `constant_bytes`: constant memory for all arrays of a kernel together.
+    `constant_bytes`: constant memory for all arrays of a kernel together. `capability`: the compute capability of an
+    NVIDIA device, if known.
     """
 
     name: str
@@ -35,3 +36,4 @@ class Target:
     image_2d: tuple[int, int] = (0, 0)
     image_pairs: bool = True
     constant_bytes: int = 0
+    capability: tuple[int, int] | None = None

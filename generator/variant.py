@@ -14,6 +14,9 @@ from generator.plan import Cache, Plan
 from generator.program import ElementType
 from generator.target import Dialect
 
+STATIC_SHARED_BYTES = 48 * 1024
+"""The most shared memory of a block that CUDA takes in declared arrays; what needs more is laid out in dynamic memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -89,6 +92,8 @@ class Kernel:
     An array is a global pointer unless `placements` says what else it is. `block` is x first. `statements` (sorted) is
     the kernel's identity in the search.
 
+    `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise.
+
     `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory (CU_FUNC_CACHE_PREFER_SHARED,
     carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that the block needs).
     """
@@ -103,6 +108,10 @@ class Kernel:
     source: str
     placements: tuple[Placed, ...] = ()
     cache: Cache = "none"
+
+    def dynamic_bytes(self, dialect: Dialect) -> int:
+        """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""
+        return self.local_bytes if dialect == "cuda" and self.local_bytes > STATIC_SHARED_BYTES else 0
 
 
 @dataclass(frozen=True, slots=True)

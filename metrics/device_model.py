@@ -1,7 +1,6 @@
 """What the static model knows of a device: limits per compute unit, how memory is accessed, and how many blocks fit.
 
-The figures of NVIDIA devices are facts of the CUDA C++ Programming Guide (tables "Technical Specifications per Compute
-Capability" and its sections on the architectures) and of NVIDIA's occupancy calculator.
+The figures of NVIDIA's generations are in `nvidia.py`.
 """
 
 from __future__ import annotations
@@ -11,102 +10,86 @@ from math import ceil
 
 from generator.facts import KernelFacts
 from generator.target import Target
-
-Capability = tuple[int, int]
-KIB = 1024
+from metrics.nvidia import GENERATIONS, KIB, Capability, Generation
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceModel:
-    """A device with `units` compute units that each hold so many threads, blocks, registers and bytes of shared memory.
+    """A device with `units` compute units whose limits are those of `generation`.
 
-    `warp`: threads that execute one instruction together. `partitions` of a unit each have an equal part of its
-    registers, given to warps in multiples of `register_step`; shared memory is given to blocks in multiples of
-    `shared_step`, and `shared_reserved` bytes of every block belong to the system. Memory is read and written in
-    sectors of `sector_bytes`; shared memory has `banks` of 4-byte words (0: no banks). `balance`: single-precision
-    operations that a unit does in the time in which it moves one byte to or from its first cache. `host_cores`: a CPU,
-    each unit of which runs one block at a time.
+    Memory is read and written in sectors of `sector_bytes`; shared memory has `banks` of 4-byte words (0: no banks).
+    `balance`: single-precision operations that a unit does in the time in which it moves one byte to or from its first
+    cache. `warp`: threads that execute one instruction together. `host_cores`: a CPU, each unit of which runs one block
+    at a time, so that nothing of `generation` counts but the number of threads.
     """
 
     units: int
+    generation: Generation
     warp: int = 32
-    max_threads: int = 2048
-    max_blocks: int = 32
-    registers: int = 65536
-    register_step: int = 256
-    partitions: int = 4
-    shared_bytes: int = 64 * KIB
-    shared_step: int = 128
-    shared_reserved: int = 0
     sector_bytes: int = 32
     banks: int = 32
     balance: float = 2.0
     host_cores: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Generation:
-    """What differs between compute capabilities, per compute unit.
-
-    `operations` (a fused multiply-add is two) and `cache_bytes` per clock.
-    """
-
-    max_threads: int
-    max_blocks: int
-    shared_bytes: int
-    shared_step: int
-    shared_reserved: int
-    operations: int
-    cache_bytes: int
-
-
-_GENERATIONS: dict[Capability, _Generation] = {
-    (7, 5): _Generation(1024, 16, 64 * KIB, 256, 0, 128, 64),
-    (8, 0): _Generation(2048, 32, 164 * KIB, 128, KIB, 128, 128),
-    (8, 6): _Generation(1536, 16, 100 * KIB, 128, KIB, 256, 128),
-    (8, 9): _Generation(1536, 24, 100 * KIB, 128, KIB, 256, 128),
-    (9, 0): _Generation(2048, 32, 228 * KIB, 128, KIB, 256, 128),
-}
-CAPABILITIES = tuple(sorted(_GENERATIONS))
-
-
 def device_model(target: Target, capability: Capability | None = None) -> DeviceModel:
-    """The model of a device; `capability` is that of an NVIDIA device, if known.
+    """The model of a device; `capability` is that of an NVIDIA device, if it is not the target's own.
 
-    A capability that is not in `CAPABILITIES` counts as the greatest one below it. Without any, a GPU is taken for a
+    A capability without figures of its own counts as the greatest one below it. Without any, a GPU is taken for a
     typical one. A CPU is taken for cores that do 32 operations and move 64 bytes per clock, on vectors of 16 floats,
     which fill a cache line of 64 bytes.
     """
     if target.shares_host_cores:
-        return DeviceModel(target.compute_units, warp=16, max_threads=target.max_threads, max_blocks=1,
-                           shared_bytes=target.local_bytes, sector_bytes=64, banks=0, balance=0.5, host_cores=True)
-    known = [c for c in CAPABILITIES if capability is not None and c <= capability]
+        limits = Generation(target.max_threads, 1, target.local_bytes, target.local_bytes)
+        return DeviceModel(target.compute_units, limits, warp=16, sector_bytes=64, banks=0, balance=0.5,
+                           host_cores=True)
+    capability = capability or target.capability
+    known = [c for c in GENERATIONS if capability is not None and c <= capability]
     if not known:
-        return DeviceModel(target.compute_units, shared_bytes=max(64 * KIB, target.local_bytes))
-    found = _GENERATIONS[known[-1]]
-    return DeviceModel(target.compute_units, max_threads=found.max_threads, max_blocks=found.max_blocks,
-                       shared_bytes=found.shared_bytes, shared_step=found.shared_step,
-                       shared_reserved=found.shared_reserved, balance=found.operations / found.cache_bytes)
+        shared = max(64 * KIB, target.local_bytes)
+        return DeviceModel(target.compute_units, Generation(2048, 32, shared, shared))
+    found = GENERATIONS[max(known)]
+    return DeviceModel(target.compute_units, found, balance=found.operations / found.cache_bytes)
 
 
-def resident_blocks(threads: int, shared_bytes: int, registers: int | None, device: DeviceModel) -> int:
-    """How many blocks of `threads` threads one compute unit holds at once: the least of four limits.
+def resident_blocks(threads: int, shared_bytes: int, registers: int | None, device: DeviceModel,
+                    carveout: int | None = None) -> int:
+    """How many blocks of `threads` threads one compute unit holds at once: the least of four limits; 0: none.
 
-    Blocks: `max_blocks`. Warps: the unit's warp slots over the warps of a block. Shared memory: the unit's bytes over
-    the block's, rounded up to `shared_step`, the system's part included. Registers (per thread; None: no limit): each
-    warp takes `warp * registers`, rounded up to `register_step`, from one partition.
+    Blocks: the unit's block slots. Warps: its warp slots over the warps of a block. Shared memory: the unit's bytes over
+    the block's, rounded up to a step, the system's part included; `carveout` is the share of the unit's memory in percent
+    that the kernel wants as shared memory (None: all of it), which is rounded up to a size that the hardware has and to
+    what one block needs. Registers (per thread; None: no limit): each warp takes its threads' registers, rounded up to a
+    step, from one of the unit's partitions. Source: the CUDA toolkit's cuda_occupancy.h, for caching in whole units.
     """
     if device.host_cores:
         return 1
-    warps = ceil(threads / device.warp)
-    limits = [device.max_blocks, device.max_threads // device.warp // warps]
-    if shared_bytes + device.shared_reserved:
-        step = device.shared_step
-        limits.append(device.shared_bytes // (ceil((shared_bytes + device.shared_reserved) / step) * step))
-    if registers:
-        per_warp = ceil(registers * device.warp / device.register_step) * device.register_step
-        limits.append(device.registers // device.partitions // per_warp * device.partitions // warps)
-    return min(limits)
+    limits, warps = device.generation, ceil(threads / device.warp)
+    if threads > limits.block_threads:
+        return 0
+    return min(limits.max_blocks, limits.max_threads // device.warp // warps,
+               _by_shared(shared_bytes, limits, carveout), _by_registers(registers, warps, device))
+
+
+def _by_shared(shared_bytes: int, limits: Generation, carveout: int | None) -> int:
+    taken = ceil((shared_bytes + limits.shared_reserved) / limits.shared_step) * limits.shared_step
+    if taken > limits.block_shared_bytes + limits.shared_reserved:
+        return 0
+    if not taken:
+        return limits.max_blocks
+    wanted = limits.shared_bytes if carveout is None else carveout * limits.shared_bytes // 100
+    return limits.shared_size(max(wanted, taken)) // taken
+
+
+def _by_registers(registers: int | None, warps: int, device: DeviceModel) -> int:
+    limits = device.generation
+    if not registers:
+        return limits.max_blocks
+    per_warp = ceil(registers * device.warp / limits.register_step) * limits.register_step
+    checked = limits.checked_partitions  # a launch is refused unless all partitions could hold their part at once
+    if per_warp * ceil(warps / checked) * checked > limits.block_registers or registers > limits.thread_registers:
+        return 0
+    return limits.registers // limits.partitions // per_warp * limits.partitions // warps
 
 
 def occupancy(facts: KernelFacts, device: DeviceModel, registers: int | None = None) -> float:
@@ -118,4 +101,4 @@ def occupancy(facts: KernelFacts, device: DeviceModel, registers: int | None = N
     if device.host_cores:
         return min(1.0, facts.blocks / device.units)
     resident = resident_blocks(facts.block_threads, facts.local_bytes, registers, device)
-    return resident * facts.block_threads / device.max_threads
+    return resident * facts.block_threads / device.generation.max_threads

@@ -1,4 +1,7 @@
-"""What became of an evaluation: a closed union. A failure is a value with a message, never a magic number."""
+"""What became of an evaluation: a closed union. A failure is a value with a message, never a magic number.
+
+`device` says which device an outcome comes from, where a run has several; else it is empty.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,7 @@ class Timed:
     code_hash: str
     stopped_early: bool
     durations: Durations
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class Illegal:
 
     message: str
     durations: Durations
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class CompileFailed:
 
     message: str
     durations: Durations
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ class LaunchFailed:
 
     message: str
     durations: Durations
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,7 @@ class TimedOut:
     phase: Phase
     limit_s: float
     durations: Durations
+    device: str = ""
 
     @property
     def message(self) -> str:
@@ -101,6 +109,7 @@ class Crashed:
     phase: Phase
     message: str
     durations: Durations
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +118,29 @@ class WrongResult:
 
     message: str
     durations: Durations
+    device: str = ""
 
 
 Failed: TypeAlias = Illegal | CompileFailed | LaunchFailed | TimedOut | Crashed | WrongResult
 Outcome: TypeAlias = Timed | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a profiler counted while a variant ran: the metrics of its kernels (`metrics.measured`), and who counted.
+
+    `source`: perf (Linux perf events) or ncu (Nsight Compute).
+    """
+
+    source: Literal["perf", "ncu"]
+    kernels: Ratings
+
+
+@dataclass(frozen=True, slots=True)
+class NoProfile:
+    """A variant could not be profiled: why, and what would help."""
+
+    message: str
 
 
 def program_metrics(kernels: Sequence[KernelTime]) -> MetricValues:

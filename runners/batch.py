@@ -2,6 +2,9 @@
 
 Knows processes and answers but no driver. On a device that shares the host's cores nothing is measured until all
 of the batch is compiled, since a timing beside a compiler is worthless; elsewhere the two overlap.
+
+Limits come from what earlier batches have shown. The first batch has nothing to go by: its own Plans that have
+compiled tighten the limit of those that are still at it.
 """
 
 from __future__ import annotations
@@ -24,16 +27,21 @@ from metrics.outcome import (
     TimedOut,
     WrongResult,
 )
-from runners.base import Job, Limits
-from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
+from runners.base import Bounds, Job, Limits
+from runners.limits import ENOUGH, adapted, learned
+from runners.pools import Devices, Pool
+from runners.processes import Died, Event, Expired, Finished, Task, wait_for
 from runners.tasks import Compile, Compiled, Generate, Generated, Measure
 
 
 @dataclass(slots=True)
 class _Work:
-    """One code on its way. `jobs` are all jobs that came to it."""
+    """One code on its way: what it is doing, under which limits. `jobs` are all jobs that came to it."""
 
     jobs: list[Job]
+    limits: Limits
+    stage: Phase = "generate"
+    lowered_s: float = 0.0
     spent: Durations = field(default_factory=Durations)
     code_hash: str | None = None
     ratings: Ratings = ()
@@ -42,11 +50,13 @@ class _Work:
 class Batch:
     """One call of `Runner.evaluate`. `known` (code hash to outcome) is shared by all batches of a runner."""
 
-    def __init__(self, compilers: WorkerPool, device: WorkerPool, limits: Limits, overlap: bool,
-                 known: dict[str, Outcome], best_ms: float | None) -> None:
-        """`overlap`: measure while other Plans are still being compiled."""
-        self._compilers, self._device, self._limits, self._overlap = compilers, device, limits, overlap
-        self._known, self._best_ms = known, best_ms
+    def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
+                 known: dict[str, Outcome], bounds: Bounds) -> None:
+        """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed."""
+        self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
+        self._known, self._bounds = known, bounds
+        self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
+        self._learning = len(bounds.compiled_s) < ENOUGH
         self._works: dict[int, _Work] = {}
         self._by_hash: dict[str, int] = {}
         self._compiled: dict[int, Compiled] = {}
@@ -55,27 +65,28 @@ class Batch:
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
         """Yield (job number, outcome) as results arrive."""
         for key, job in enumerate(jobs):
-            self._works[key] = _Work([job])
-            self._compilers.submit(Task(key, Generate(job.plan), "generate", None))
+            self._works[key] = _Work([job], self._limits)
+            self._compilers.submit(Task(key, Generate(job.plan, self._limits.compile_s), "generate", None))
         try:
             while self._works:
-                wait_for([self._compilers, self._device])
-                for event in [*self._compilers.poll(), *self._device.poll()]:
+                wait_for([self._compilers, self._devices])
+                for event in [*self._compilers.poll(), *self._devices.poll()]:
                     self._on_event(event)
                 self._measure_next()
                 while self._results:
                     yield self._results.popleft()
         finally:
             self._compilers.cancel()
-            self._device.cancel()
+            self._devices.cancel()
 
     def _measure_next(self) -> None:
-        """Give the device its next task, in job order, once it is free."""
-        if self._device.unfinished or not self._compiled or (self._compilers.unfinished and not self._overlap):
-            return
-        key = min(self._compiled)
-        measure = Measure(self._compiled.pop(key), self._best_ms, self._works[key].ratings)
-        self._device.submit(Task(key, measure, "check", None))
+        """Give every device that is free its next task, in job order."""
+        while self._compiled and self._devices.free and (self._overlap or not self._compilers.unfinished):
+            key = min(self._compiled)
+            work = self._works[key]
+            work.limits = replace(self._limits, run_s=adapted(self._most, self._bounds).run_s)
+            measure = Measure(self._compiled.pop(key), self._bounds.best_ms, work.limits, work.ratings)
+            self._devices.submit(Task(key, measure, "check", None))
 
     def _on_event(self, event: Event) -> None:
         match event:
@@ -84,25 +95,31 @@ class Batch:
             case Expired(key, "rate") | Died(key, "rate"):  # the model failed, not the variant: do without metrics
                 work = self._works[key]
                 work.spent = _sum(work.spent, _spent("rate", event.elapsed_s))
-                self._compilers.submit(Task(key, Generate(work.jobs[0].plan, rated=False), "generate", None))
+                again = Generate(work.jobs[0].plan, work.limits.compile_s, rated=False)
+                self._compilers.submit(Task(key, again, "generate", None))
             case Expired(key, phase, _, elapsed_s):
-                self._finish(key, TimedOut(phase, self._limit(phase), _spent(phase, elapsed_s)))
+                self._on_expired(key, phase, elapsed_s)
             case Died(key, phase, message, elapsed_s):
                 self._finish(key, Crashed(phase, message, _spent(phase, elapsed_s)))
             case _:
                 assert_never(event)
 
-    def _limit(self, phase: Phase) -> float:
-        """The limit that the user knows: it covers this phase and the one before."""
-        return self._limits.compile_s if phase in ("generate", "compile") else self._limits.run_s
+    def _on_expired(self, key: int, phase: Phase, elapsed_s: float) -> None:
+        work = self._works[key]
+        if phase in ("generate", "compile") and work.stage != "check":
+            self._compiled_s.append(work.spent.generate_s + elapsed_s)
+        self._finish(key, TimedOut(phase, _limit_s(phase, work.limits), _spent(phase, elapsed_s)))
 
     def _on_answer(self, key: int, value: object) -> None:
         match value:
             case Generated():
                 self._on_generated(key, value)
             case Compiled(_, seconds, _):
-                self._works[key].spent = _sum(self._works[key].spent, Durations(compile_s=seconds))
+                work = self._works[key]
+                work.spent, work.stage = _sum(work.spent, Durations(compile_s=seconds)), "check"
                 self._compiled[key] = value
+                self._compiled_s.append(work.spent.generate_s + seconds)
+                self._tighten()
             case (Timed() | Illegal() | CompileFailed() | LaunchFailed() | TimedOut() | Crashed()
                   | WrongResult()):
                 self._finish(key, value)
@@ -121,22 +138,39 @@ class Batch:
             del self._works[key]
         else:
             work.code_hash, work.ratings = code_hash, generated.ratings
+            work.stage, work.lowered_s = "compile", generated.seconds
             self._by_hash[code_hash] = key
-            left_s = max(self._limits.compile_s - generated.seconds, 0.0)
+            left_s = max(work.limits.compile_s - generated.seconds, 0.0)
             self._compilers.submit(Task(key, Compile(generated.variant, left_s), "compile", None))
+
+    def _tighten(self) -> None:
+        """Hold those that are not compiled yet to what the others took."""
+        waiting = {key: work for key, work in self._works.items() if work.stage in ("generate", "compile")}
+        seen = replace(self._bounds, compiled_s=tuple(self._compiled_s))
+        limits = adapted(self._most, seen, self._compilers.running)
+        if not self._learning or limits.compile_s >= self._limits.compile_s:
+            return
+        self._limits = replace(self._limits, compile_s=limits.compile_s)
+        for key, work in waiting.items():
+            work.limits = self._limits
+            self._compilers.tighten(key, work.stage, max(limits.compile_s - work.lowered_s, 0.0))
 
     def _finish(self, key: int, outcome: Outcome) -> None:
         """Record the outcome for every job of this work; only the first one has paid for it."""
         work = self._works.pop(key)
-        outcome = replace(outcome, durations=_sum(work.spent, outcome.durations))
+        outcome = replace(outcome, durations=_sum(work.spent, outcome.durations), device=self._devices.where(key))
         if work.code_hash is not None:
             self._known[work.code_hash] = outcome
             del self._by_hash[work.code_hash]
-        if isinstance(outcome, Timed):
-            self._best_ms = min(outcome.median_ms, self._best_ms or outcome.median_ms)
+        self._bounds = learned(self._bounds, [outcome])
         first, *others = work.jobs
         self._results.append((first.number, outcome))
         self._results.extend((job.number, replace(outcome, durations=Durations())) for job in others)
+
+
+def _limit_s(phase: Phase, limits: Limits) -> float:
+    """The limit that the user knows: it covers this phase and the one before."""
+    return limits.compile_s if phase in ("generate", "compile") else limits.run_s
 
 
 def _sum(left: Durations, right: Durations) -> Durations:

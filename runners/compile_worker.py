@@ -1,9 +1,10 @@
-"""Inside a compile worker: lower a Plan, rate it, build the text, launch every kernel once with its real range.
+"""Inside a compile worker: lower a Plan, rate it, make its device code.
 
 The static model rates what was lowered; its metrics go with the times to the explorer.
 
-The launch belongs to compiling: PoCL compiles a kernel when it first learns the block size. The binary that
-comes back holds all that, so that the device worker neither compiles nor depends on a cache on disk.
+Compiling is complete: where a driver compiles a kernel at its first launch (PoCL, when it learns the block size), that
+launch belongs to it. The code that comes back holds all that, so that the device worker neither compiles nor depends
+on a cache on disk.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from generator.errors import IllegalPlan
 from generator.plan import Plan
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Phase
-from runners.host_program import first_launches
+from runners.driver import BuildError, LaunchError, open_compiler
 from runners.locks import shared
 from runners.messages import Answer, Report
-from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory
 from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup
 
 RETIRE_AFTER = 1000
@@ -33,17 +33,16 @@ class CompileWorker:
     """Handles Generate and Compile."""
 
     def __init__(self, setup: WorkerSetup) -> None:
-        """Opens the device and puts the inputs there."""
+        """Opens the compiler, and with it the device where the driver needs one to compile."""
         self._setup = setup
-        self._device = Device(setup.device)
-        self._memory = Memory(self._device, setup.problem())
+        self._compiler = open_compiler(setup.device, setup.target, setup.problem)
         self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:
         """Generated or Illegal; Compiled, CompileFailed or LaunchFailed."""
         match task:
-            case Generate(plan, rated):
-                with self._beside_no_timing("generate", self._setup.limits.compile_s, report):
+            case Generate(plan, limit_s, rated):
+                with self._beside_no_timing("generate", limit_s, report):
                     self._generated += 1
                     made = self._generate(plan)
                     if rated and isinstance(made, Generated):
@@ -53,7 +52,7 @@ class CompileWorker:
             case Compile(variant, limit_s):
                 with self._beside_no_timing("compile", limit_s, report):
                     answer = self._compile(variant)
-                return Answer(answer, retire=isinstance(answer, LaunchFailed))
+                return Answer(answer, doubtful=not isinstance(answer, Compiled))
             case _:
                 assert_never(task)
 
@@ -89,11 +88,8 @@ class CompileWorker:
 
     def _compile(self, variant: Variant) -> Compiled | CompileFailed | LaunchFailed:
         start = time.perf_counter()
-        self._memory.restore()  # subscripts may come from data that an earlier launch has changed
         try:
-            program = self._device.build(variant)
-            Executable(self._device, program, variant, self._memory).run(first_launches(variant))
-            binary = self._device.binary_of(program)
+            binary = self._compiler.compile(variant)
         except BuildError as error:
             return CompileFailed(str(error), Durations(compile_s=time.perf_counter() - start))
         except LaunchError as error:

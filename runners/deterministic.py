@@ -32,7 +32,7 @@ from metrics.outcome import (
     WrongResult,
 )
 from metrics.statistics import median, median_interval
-from runners.base import DeviceInfo, Job, Limits
+from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
 
 DEVICE = DeviceInfo("deterministic", "deterministic", "none", "1",
                     Target("deterministic", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 16, True, False))
@@ -54,12 +54,18 @@ class DeterministicRunner:
         """A made-up device with the limits of a usual GPU."""
         return DEVICE
 
-    def evaluate(self, jobs: Sequence[Job], best_ms: float | None) -> Iterator[tuple[int, Outcome]]:
+    def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:
         """Yield (job number, outcome) in the order of `jobs`."""
         for job in jobs:
             if self._delay_s:
                 time.sleep(self._delay_s)
-            yield job.number, self._outcome(job.plan, best_ms)
+            yield job.number, self._outcome(job.plan, bounds.best_ms)
+
+    def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
+        """The outcome of every job once more: times do not depend on when they are asked for."""
+        del sitting
+        for job in jobs:
+            yield job.number, self._outcome(job.plan, None)
 
     def close(self) -> None:
         """Nothing to end."""

@@ -8,20 +8,38 @@ been written.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Literal, assert_never
 
+from generator.problem import Problem
 from generator.variant import Variant
-from metrics.outcome import CompileFailed, Durations, KernelTime, LaunchFailed, Outcome, Ratings, Timed, WrongResult
-from metrics.statistics import median, median_interval
+from metrics.outcome import (
+    CompileFailed,
+    Durations,
+    KernelTime,
+    LaunchFailed,
+    NoProfile,
+    Outcome,
+    Profile,
+    Ratings,
+    Timed,
+    WrongResult,
+)
+from metrics.statistics import median, series_interval
 from runners.check import compare, longest_chain
+from runners.driver import BuildError, Executable, LaunchError, RunTime, open_device
 from runners.host_program import BoundLaunch, launches
+from runners.interleaved import play
 from runners.locks import exclusive
 from runners.messages import Answer, Report
-from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory, RunTime
+from runners.profiling.perf_events import CountersUnavailable
+from runners.profiling.profile import profile_variant
 from runners.repeats import judge
-from runners.tasks import Measure, WorkerSetup
+from runners.tasks import Compiled, Count, DeviceTask, Interleave, Interleaved, Measure, WorkerSetup
 
+TURN_RUNS, TURN_S = 3, 0.005  # a turn of a short variant: so many runs, or as many as begin in this time
 LAST_SHARE = 0.9  # of the limit: no repeat is begun that would end later
 
 
@@ -50,48 +68,105 @@ class _Loaded:
 
 
 class DeviceWorker:
-    """Handles Measure."""
+    """Handles Measure, Interleave and Count."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         """Opens the device and puts the inputs there."""
         problem = setup.problem()
         self._setup = setup
         self._reference = problem.reference
-        self._device = Device(setup.device)
-        self._memory = Memory(self._device, problem)
+        self._device = open_device(setup.device, problem)
+        self._memory = self._device.memory
         self._length = longest_chain(setup.program) if setup.length is None else setup.length
 
-    def __call__(self, task: Measure, report: Report) -> Answer:
-        """An Outcome. Whatever is not a correct result may have damaged the process, which then retires."""
+    def __call__(self, task: DeviceTask, report: Report) -> Answer:
+        """An Outcome, or Interleaved. Whatever is not a correct result may have damaged the process, which then retires;
+        after a sitting it does so, too, since the next one wants a process whose threads and memory lie elsewhere."""
         report("check", None)
         with exclusive(self._setup.lock):
-            outcome = self._measure(task, report)
-        return Answer(outcome, retire=not isinstance(outcome, Timed))
+            match task:
+                case Measure():
+                    outcome = self._measure(task, report)
+                    return Answer(outcome, doubtful=not isinstance(outcome, Timed))
+                case Interleave():
+                    return Answer(self._sit(task, report), retire=True)
+                case Count(compiled):
+                    return Answer(self._count(compiled, report), retire=True)
+                case _:
+                    assert_never(task)
 
     def _measure(self, task: Measure, report: Report) -> Outcome:
         clock = _Clock()
         try:
-            report("compile", self._setup.limits.compile_s)
-            loaded = self._load(task)
+            report("compile", task.limits.compile_s)
+            loaded = self._load(task.compiled, task.ratings)
             clock.durations = Durations(compile_s=clock.lap())
-            report("check", self._setup.limits.run_s)
+            report("check", task.limits.run_s)
             first = self._check(loaded, "first")
             check_s = clock.lap()
             clock.durations = Durations(compile_s=clock.durations.compile_s, check_s=check_s)
             if first is not None:
                 return WrongResult(first, clock.durations)
-            report("time", self._setup.limits.run_s - check_s)
-            return self._time(loaded, task.best_ms, check_s, clock)
+            report("time", task.limits.run_s - check_s)
+            return self._time(loaded, task, check_s, clock)
         except BuildError as error:
             return CompileFailed(str(error), clock.durations)
         except LaunchError as error:
             return LaunchFailed(str(error), clock.durations)
 
-    def _load(self, task: Measure) -> _Loaded:
-        variant = task.compiled.variant
-        program = self._device.build(variant, task.compiled.binary)
-        executable = Executable(self._device, program, variant, self._memory)
-        return _Loaded(variant, task.ratings, executable, tuple(launches(variant)))
+    def _sit(self, task: Interleave, report: Report) -> Interleaved | WrongResult | CompileFailed | LaunchFailed:
+        limits, clock, loaded = self._setup.limits, _Clock(), []
+        try:
+            for compiled in task.compiled:
+                report("compile", limits.compile_s)
+                loaded.append(self._load(compiled, ()))
+                report("check", limits.run_s)
+                if (first := self._check(loaded[-1], "first")) is not None:
+                    return WrongResult(first, clock.durations)
+            spent = clock.lap() / len(loaded)
+            report("time", task.sitting.seconds + len(loaded) * limits.run_s)
+            played = play([partial(self._turn, entry) for entry in loaded], task.sitting)
+            for entry in loaded:
+                self._repeat(entry)
+                if (last := self._difference("last")) is not None:
+                    return WrongResult(last, clock.durations)
+        except BuildError as error:
+            return CompileFailed(str(error), clock.durations)
+        except LaunchError as error:
+            return LaunchFailed(str(error), clock.durations)
+        durations = Durations(check_s=spent, time_s=clock.lap() / len(loaded))
+        return Interleaved(tuple(_timed(entry, runs, False, durations) for entry, runs in zip(loaded, played, strict=True)))
+
+    def _count(self, compiled: Compiled, report: Report) -> Profile | NoProfile:
+        setup, limit_s = self._setup, self._setup.limits.run_s
+        report("time", limit_s)
+        try:
+            return profile_variant(self._device, Problem(setup.program, self._reference), setup.device, setup.target,
+                                   compiled.variant, compiled.binary, LAST_SHARE * limit_s)
+        except (CountersUnavailable, BuildError, LaunchError) as error:
+            return NoProfile(str(error))
+
+    def _turn(self, loaded: _Loaded) -> RunTime:
+        """The median of a few runs in the state that repeats would have found: with its own code and data in the caches, or
+        with nothing there."""
+        if self._setup.limits.cache == "warm":
+            self._memory.restore()
+            loaded.executable.run(loaded.launches)
+        begin, runs = time.perf_counter(), [self._repeat(loaded)]
+        while len(runs) < TURN_RUNS and time.perf_counter() - begin < TURN_S:
+            runs.append(self._repeat(loaded))
+        return sorted(runs, key=lambda run: run.device_ms)[(len(runs) - 1) // 2]
+
+    def _repeat(self, loaded: _Loaded) -> RunTime:
+        """A run from whole data, in the wanted state of the caches."""
+        self._memory.restore()
+        if self._setup.limits.cache == "cold":
+            self._device.flush()
+        return loaded.executable.run(loaded.launches)
+
+    def _load(self, compiled: Compiled, ratings: Ratings) -> _Loaded:
+        variant = compiled.variant
+        return _Loaded(variant, ratings, self._device.load(variant, compiled.binary), tuple(launches(variant)))
 
     def _check(self, loaded: _Loaded, which: Literal["first", "last"]) -> str | None:
         """Run once from whole data (which also warms up), and compare."""
@@ -107,16 +182,15 @@ class DeviceWorker:
             message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None
 
-    def _time(self, loaded: _Loaded, best_ms: float | None, check_s: float, clock: _Clock) -> Outcome:
-        limits = self._setup.limits
+    def _time(self, loaded: _Loaded, task: Measure, check_s: float, clock: _Clock) -> Outcome:
+        limits = task.limits
         left_s = LAST_SHARE * limits.run_s - check_s
         runs: list[RunTime] = []
         begin, verdict = time.perf_counter(), "go on"
         while verdict == "go on":
-            self._memory.restore()
-            runs.append(loaded.executable.run(loaded.launches))
+            runs.append(self._repeat(loaded))
             elapsed = time.perf_counter() - begin
-            verdict = judge([run.device_ms for run in runs], elapsed, limits, best_ms)
+            verdict = judge([run.device_ms for run in runs], elapsed, limits, task.best_ms)
             if elapsed + elapsed / len(runs) > left_s:
                 break
         last = self._difference("last")
@@ -126,14 +200,14 @@ class DeviceWorker:
         return _timed(loaded, runs, verdict == "hopeless", clock.durations)
 
 
-def _timed(loaded: _Loaded, runs: list[RunTime], stopped_early: bool, durations: Durations) -> Timed:
+def _timed(loaded: _Loaded, runs: Sequence[RunTime], stopped_early: bool, durations: Durations) -> Timed:
     samples = tuple(run.device_ms for run in runs)
-    interval = median_interval(samples)
+    interval = series_interval(samples)
     return Timed(median(samples), interval.low, interval.high, samples, median([run.host_ms for run in runs]),
                  _kernel_times(loaded, runs), loaded.variant.code_hash, stopped_early, durations)
 
 
-def _kernel_times(loaded: _Loaded, runs: list[RunTime]) -> tuple[KernelTime, ...]:
+def _kernel_times(loaded: _Loaded, runs: Sequence[RunTime]) -> tuple[KernelTime, ...]:
     """Median per identity; several kernels of one identity (a kernel launched from two places) count together."""
     columns: dict[tuple[str, ...], list[int]] = {}
     for number, kernel in enumerate(loaded.variant.kernels):

@@ -9,12 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from generator.target import Target
+
 
 def lock_path(name: str) -> Path:
     """The lock file called `name`, in a directory that belongs to this user. It is never deleted: that races."""
     folder = Path(tempfile.gettempdir()) / f"antune-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder / f"{name}.lock"
+
+
+def timing_lock(key: str, target: Target) -> Path:
+    """What everybody who times on the device called `key` must hold: one lock for all that share the host's cores."""
+    return lock_path("host-cores" if target.shares_host_cores else key.replace("/", "-"))
 
 
 @contextmanager

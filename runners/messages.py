@@ -18,10 +18,15 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A task's result. `retire`: the worker may be damaged and wants to be replaced."""
+    """A task's result.
+
+    `retire`: the worker may be damaged and wants to be replaced. `doubtful`: it failed, which may be the fault of an
+    earlier task; a worker that says so is replaced, too.
+    """
 
     value: Any
     retire: bool = False
+    doubtful: bool = False
 
 
 Handler: TypeAlias = Callable[[Any, Report], Answer]
@@ -57,6 +62,6 @@ class InPhase:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The handler raised an exception; the worker lives on."""
+    """The handler raised an exception; the worker is replaced."""
 
     message: str

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, assert_never
 
 import numpy as np
@@ -17,40 +17,29 @@ from numpy.typing import NDArray
 
 from generator.problem import Problem
 from generator.variant import Constant, Kernel, Placed, Texture, Variant
-from runners.data import Values, initial_values, scalar_arguments
-from runners.host_program import BoundLaunch
+from metrics.resources import Resources
+from runners.driver import MESSAGE_CHARS, BuildError, LaunchError, RunTime, check_limits
+from runners.host_program import BoundLaunch, first_launches
+from runners.memory import GUARD, Bytes, GuardedMemory
+from runners.opencl_flush import Flusher
 from runners.opencl_images import Images
 from runners.opencl_probe import open_device
 
 FLUSH_EVERY = 4096
-GUARD = b"\xa5" * 4096  # a multiple of every driver's alignment for parts of buffers
-MESSAGE_CHARS = 2000
 FRAME = ("Build on <", "(options:", "(source saved as")
 SOURCE_PATH = re.compile(r"/\S+\.cl:(?=\d)")
 
 
-class BuildError(Exception):
-    """The device's compiler refused the text; the message is the start of its log."""
+@contextmanager
+def _refusals(where: str = "") -> Iterator[None]:
+    """What the driver raises becomes a LaunchError."""
+    try:
+        yield
+    except cl.Error as error:
+        raise LaunchError(f"{where}{error}"[:MESSAGE_CHARS]) from None
 
 
-class LaunchError(Exception):
-    """The device refused or aborted a launch."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunTime:
-    """Times of one run of the whole host program in ms: by kernel (device events), and as the host saw it."""
-
-    kernels_ms: tuple[float, ...]
-    host_ms: float
-
-    @property
-    def device_ms(self) -> float:
-        """The sum over all launches."""
-        return sum(self.kernels_ms)
-
-
-class Device:
+class Session:
     """The context and the profiling queue of one device."""
 
     def __init__(self, key: str) -> None:
@@ -76,44 +65,59 @@ class Device:
             raise BuildError(_short_log(str(error))) from None
         return program
 
-    def binary_of(self, program: cl.Program) -> bytes:
-        """The device code of a built program; after a launch it holds what the driver compiled lazily too."""
-        binaries: Any = program.get_info(cl.program_info.BINARIES)
-        return bytes(binaries[0])
+
+def binary_of(program: cl.Program) -> bytes:
+    """The device code of a built program; after a launch it holds what the driver compiled lazily too."""
+    binaries: Any = program.get_info(cl.program_info.BINARIES)
+    return bytes(binaries[0])
 
 
-class Memory:
-    """The arrays of a Problem on a device, with a pristine copy of all that a run changes.
+class Buffers:
+    """`memory.Room` in OpenCL buffers."""
 
-    Before and behind each array lies a guard zone, so that a kernel that writes out of bounds is found out.
-    Kernels get `buffers`, which begin behind the first zone, or what `placed` makes of them.
-    """
+    def __init__(self, session: Session) -> None:
+        """Nothing is allocated yet."""
+        self._session = session
 
-    def __init__(self, device: Device, problem: Problem) -> None:
-        """Allocates and fills all buffers. Raises pyopencl.Error when they do not fit on the device."""
-        self._device = device
-        self._values: Values = initial_values(problem)
-        self.scalars = scalar_arguments(problem, self._values)
-        self.buffers: dict[str, cl.Buffer] = {}
-        self._whole: dict[str, cl.Buffer] = {}
-        self._pristine: dict[str, cl.Buffer] = {}
-        self._constants: dict[str, cl.Buffer] = {}
-        self._images = Images(device.context, device.queue, self._values)
-        for array in problem.program.arrays:
-            if array.by_value:
-                continue
-            whole = self._whole[array.name] = self._buffer(array.name)
-            self.buffers[array.name] = whole.get_sub_region(len(GUARD), self._values[array.name].nbytes + len(GUARD))
-            if array.role != "in":
-                self._pristine[array.name] = self._buffer(array.name)
-
-    def _buffer(self, name: str) -> cl.Buffer:
+    def allocate(self, contents: Bytes) -> cl.Buffer:
+        """A new buffer that holds `contents`."""
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(self._device.context, flags, hostbuf=self._zoned(name))
+        with _refusals():
+            return cl.Buffer(self._session.context, flags, hostbuf=contents)
 
-    def _zoned(self, name: str) -> NDArray[np.uint8]:
-        """The bytes of an array between its guard zones."""
-        return np.frombuffer(GUARD + self._values[name].tobytes() + GUARD, np.uint8)
+    def write(self, place: cl.Buffer, contents: Bytes) -> None:
+        """Fill a buffer from the host."""
+        with _refusals():
+            cl.enqueue_copy(self._session.queue, place, contents)
+
+    def copy(self, place: cl.Buffer, source: cl.Buffer) -> None:
+        """Fill a buffer from another one."""
+        with _refusals():
+            cl.enqueue_copy(self._session.queue, place, source)
+
+    def read(self, place: cl.Buffer, offset: int, into: NDArray[Any]) -> None:
+        """Fill `into` from a buffer."""
+        with _refusals():
+            cl.enqueue_copy(self._session.queue, into, place, src_offset=offset)
+
+    def finish(self) -> None:
+        """Wait for the queue."""
+        with _refusals():
+            self._session.queue.finish()
+
+
+class Memory(GuardedMemory[cl.Buffer]):
+    """`driver.Memory` in OpenCL buffers. Kernels get `buffers`, which begin behind the first guard zone, or what
+    `placed` makes of them."""
+
+    def __init__(self, session: Session, problem: Problem) -> None:
+        """Allocates and fills all buffers. Raises LaunchError when they do not fit on the device."""
+        super().__init__(Buffers(session), problem)
+        self._constants: dict[str, cl.Buffer] = {}
+        self._images = Images(session.context, session.queue, self.values)
+        with _refusals():
+            self.buffers = {name: whole.get_sub_region(len(GUARD), self.values[name].nbytes + len(GUARD))
+                            for name, whole in self.whole.items()}
 
     def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
         """The argument for an array that a kernel reads as a texture or from constant memory.
@@ -132,59 +136,26 @@ class Memory:
     def constant(self, name: str) -> cl.Buffer:
         """The bare array: its guard zones would take room in constant memory."""
         if name not in self._constants:  # a kernel does not keep its arguments alive
-            self._constants[name] = self._whole[name].get_sub_region(len(GUARD), self._values[name].nbytes)
+            self._constants[name] = self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes)
         return self._constants[name]
 
     def upload(self) -> None:
-        """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
-        for buffers in (self._whole, self._pristine):
-            for name, buffer in buffers.items():
-                cl.enqueue_copy(self._device.queue, buffer, self._zoned(name))
-        self._images.upload()
-        self._device.queue.finish()
-
-    def restore(self) -> None:
-        """Undo what a run wrote, on the device, and wait for it: the next run starts from the same data."""
-        for name, pristine in self._pristine.items():
-            cl.enqueue_copy(self._device.queue, self._whole[name], pristine)
-        self._device.queue.finish()
-
-    def read(self, names: Sequence[str]) -> Values:
-        """The present contents of the arrays `names`."""
-        contents: dict[str, NDArray[Any]] = {}
-        for name in names:
-            contents[name] = np.empty_like(self._values[name])
-            cl.enqueue_copy(self._device.queue, contents[name], self.buffers[name])
-        return contents
-
-    def overrun(self) -> str | None:
-        """The first array that was written out of its bounds, in words."""
-        zone = np.empty(len(GUARD), np.uint8)
-        for name, whole in self._whole.items():
-            for words, offset in (("before its start", 0), ("past its end", whole.size - len(GUARD))):
-                cl.enqueue_copy(self._device.queue, zone, whole, src_offset=offset)
-                if zone.tobytes() != GUARD:
-                    return f"{name} was written {words}"
-        return None
-
-    def changed_input(self) -> str | None:
-        """The first array that the program only reads and that is not as it was uploaded, in words."""
-        for name in self._whole:
-            if name not in self._pristine and self.read([name])[name].tobytes() != self._values[name].tobytes():
-                return f"{name} was written, which the program only reads"
-        return None
+        """Write everything anew from the host, images too."""
+        with _refusals():
+            self._images.upload()
+        super().upload()
 
 
 class Executable:
     """A built Variant with its arguments bound to a Memory: ready to run any number of times."""
 
-    def __init__(self, device: Device, program: cl.Program, variant: Variant, memory: Memory) -> None:
+    def __init__(self, session: Session, program: cl.Program, variant: Variant, memory: Memory) -> None:
         """Raises LaunchError when a kernel exceeds the device's limits or does not take its arguments."""
-        self._device = device
+        self._session, self._variant = session, variant
         self._kernels = []
         self._first_iterator = []
         for kernel in variant.kernels:
-            _check_limits(device.device, kernel)
+            check_limits(kernel, session.device.max_work_group_size, session.device.local_mem_size)
             self._kernels.append(_bind(program, kernel, memory))
             self._first_iterator.append(len(kernel.arrays) + len(kernel.scalars))
 
@@ -197,27 +168,30 @@ class Executable:
         totals = [0] * len(self._kernels)
         start = time.perf_counter()
         events: list[tuple[int, cl.Event]] = []
-        try:
+        with _refusals():
             for launch in launches:
                 events.append((launch.kernel, self._enqueue(launch)))
                 if len(events) >= FLUSH_EVERY:  # a driver keeps all events alive: bound them
                     self._collect(events, totals)
-            self._device.queue.finish()
+            self._session.queue.finish()
             host_ms = (time.perf_counter() - start) * 1e3
             self._collect(events, totals)
-        except cl.Error as error:
-            raise LaunchError(str(error)[:MESSAGE_CHARS]) from None
         return RunTime(tuple(total * 1e-6 for total in totals), host_ms)
+
+    def resources(self) -> tuple[tuple[str, Resources], ...]:
+        """Local and private memory per kernel; OpenCL knows of no registers. What a driver cannot tell is absent."""
+        return tuple((kernel.name, _resources(bound, self._session.device))
+                     for kernel, bound in zip(self._variant.kernels, self._kernels, strict=True))
 
     def _enqueue(self, launch: BoundLaunch) -> cl.Event:
         kernel, first = self._kernels[launch.kernel], self._first_iterator[launch.kernel]
         for position, value in enumerate(launch.iterators, first):
             kernel.set_arg(position, np.int32(value))
-        return cl.enqueue_nd_range_kernel(self._device.queue, kernel, launch.items, launch.block)
+        return cl.enqueue_nd_range_kernel(self._session.queue, kernel, launch.items, launch.block)
 
     def _collect(self, events: list[tuple[int, cl.Event]], totals: list[int]) -> None:
         """Add the events' durations (ns) to `totals` and forget them."""
-        self._device.queue.finish()
+        self._session.queue.finish()
         for kernel, event in events:
             if event.command_execution_status < 0:
                 raise LaunchError(f"a launch was aborted with status {event.command_execution_status}")
@@ -227,27 +201,24 @@ class Executable:
 
 
 def _bind(program: cl.Program, kernel: Kernel, memory: Memory) -> cl.Kernel:
-    try:
+    with _refusals(f"{kernel.name}: "):
         bound = cl.Kernel(program, kernel.name)
         elsewhere = {placed.array: memory.placed(placed) for placed in kernel.placements}
         for position, name in enumerate(kernel.arrays):
             bound.set_arg(position, elsewhere[name] if name in elsewhere else memory.buffers[name])
         for position, name in enumerate(kernel.scalars, len(kernel.arrays)):
             bound.set_arg(position, memory.scalars[name])
-    except cl.Error as error:
-        raise LaunchError(f"{kernel.name}: {error}"[:MESSAGE_CHARS]) from None
     return bound
 
 
-def _check_limits(device: cl.Device, kernel: Kernel) -> None:
-    """Refuse here what some drivers accept and then crash on."""
-    threads = int(np.prod(kernel.block or (1,)))
-    if kernel.local_bytes > device.local_mem_size:
-        raise LaunchError(f"{kernel.name} needs {kernel.local_bytes} bytes of local memory; the device has "
-                          f"{device.local_mem_size}")
-    if threads > device.max_work_group_size:
-        raise LaunchError(f"{kernel.name} has {threads} threads per block; the device allows "
-                          f"{device.max_work_group_size}")
+def _resources(bound: cl.Kernel, device: cl.Device) -> Resources:
+    told: list[int | None] = []
+    for question in (cl.kernel_work_group_info.LOCAL_MEM_SIZE, cl.kernel_work_group_info.PRIVATE_MEM_SIZE):
+        try:
+            told.append(int(bound.get_work_group_info(question, device)))
+        except cl.Error:  # a driver that does not know
+            told.append(None)
+    return Resources(shared=told[0], private=told[1])
 
 
 def _short_log(text: str) -> str:
@@ -256,3 +227,36 @@ def _short_log(text: str) -> str:
     lines = [SOURCE_PATH.sub("", line) for line in body.splitlines()
              if line.strip() and not line.startswith(FRAME)]
     return "\n".join(lines)[:MESSAGE_CHARS] or text[:MESSAGE_CHARS]
+
+
+class OpenCLDevice:
+    """`driver.Device` and `driver.Compiler`: PoCL and others compile at the first launch, so a compiler needs it all."""
+
+    def __init__(self, key: str, problem: Problem) -> None:
+        """Opens the device called `key` and puts the arrays there. Raises InputError, LaunchError."""
+        self._session = Session(key)
+        self._memory = Memory(self._session, problem)
+        self._flusher: Flusher | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """The arrays."""
+        return self._memory
+
+    def flush(self) -> None:
+        """Write more on the device than its caches hold; see `driver.Device`."""
+        with _refusals("flushing the caches: "):
+            if self._flusher is None:
+                self._flusher = Flusher(self._session.context, self._session.queue, self._session.device)
+            self._flusher.run()
+
+    def compile(self, variant: Variant) -> bytes:
+        """Build the text and launch every kernel once with its real range; see `driver.Compiler`."""
+        self._memory.restore()  # subscripts may come from data that an earlier launch has changed
+        program = self._session.build(variant)
+        Executable(self._session, program, variant, self._memory).run(first_launches(variant))
+        return binary_of(program)
+
+    def load(self, variant: Variant, binary: bytes) -> Executable:
+        """What `compile` made, ready to run."""
+        return Executable(self._session, self._session.build(variant, binary), variant, self._memory)

@@ -13,7 +13,7 @@ from runners.base import DeviceInfo
 from runners.messages import Answer, Handler, Report
 from runners.opencl_images import image_support
 
-SHORT_NAMES = {"Portable Computing Language": "PoCL", "Intel(R) OpenCL": "Intel OpenCL"}
+SHORT_NAMES = {"Portable Computing Language": "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
 SUB_GROUP = 32  # the size kernels ask for: that of a warp
 SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing
@@ -58,7 +58,19 @@ def _platforms() -> list[cl.Platform]:
 
 def _describe(key: str, title: str, device: cl.Device) -> DeviceInfo:
     driver = f"{device.driver_version} ({device.version.strip()})"
-    return DeviceInfo(key, device.name.strip(), title, driver, _target(device))
+    return DeviceInfo(key, device.name.strip(), title, driver, _target(device), _features(device))
+
+
+def _features(device: cl.Device) -> tuple[str, ...]:
+    """What kernels may use, in words: for people, and for finding out why a plan is refused."""
+    extensions, images = device.extensions.split(), image_support(device)
+    texels = "64-bit" if images.image_pairs else "32-bit"
+    atomics = ["32"] + ["64"] * ("cl_khr_int64_base_atomics" in extensions)
+    words = {"fp64": "cl_khr_fp64" in extensions, f"images ({texels} texels)": images.images,
+             "sub-groups": "cl_khr_subgroups" in extensions or "cl_intel_subgroups" in extensions,
+             f"shuffles of {SUB_GROUP}": SHUFFLES.issubset(extensions),
+             f"atomics ({'/'.join(atomics)} bit)": True, "float atomics": "cl_ext_float_atomics" in extensions}
+    return tuple(word for word, there in words.items() if there)
 
 
 def _target(device: cl.Device) -> Target:

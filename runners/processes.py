@@ -4,8 +4,9 @@ Each worker has a pipe of its own, so that one that dies in the middle of a mess
 lead their own session: neither Ctrl-C in the terminal nor a signal to the parent's process group reaches them.
 There are no threads: `poll` never blocks, `wait` sleeps until something happens.
 
-A worker that has served tasks before may have been damaged by one of them (a kernel that wrote out of bounds).
-A task that it dies on is therefore given a second chance in a fresh worker.
+A worker that has served tasks before may have been damaged by one of them (a kernel that wrote out of bounds, a lost
+context). A task that it dies of, or fails at with a doubtful answer, is therefore tried again in a fresh worker. Nor is
+a task to blame for a SIGKILL that was not ours: somebody, or the system in need of memory, ended the worker.
 """
 
 from __future__ import annotations
@@ -22,28 +23,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from generator.errors import AntuneError
 from metrics.outcome import Phase
 from runners.messages import Answer, InPhase, Raised, Ready, StartFailed, Startup
+from runners.resident import Watch, describe_bytes, resident_bytes
+
+if TYPE_CHECKING:
+    from runners.pools import Pool
 
 START_S = 120.0
 END_S = 5.0
 START_ATTEMPTS = 3
+KILLED_ATTEMPTS = 3  # that end by a SIGKILL from outside before a task is blamed for it
 BOOTSTRAP = ("import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
              "from runners.worker_main import main; main()")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to do. `phase` and `limit_s` hold until the worker reports others (None: no limit)."""
+    """Something to do. `phase` and `limit_s` hold until the worker reports others (None: no limit).
+
+    `tried`: how often it has been begun in vain. Any but the first try needs a fresh worker.
+    """
 
     key: int
     payload: Any
     phase: Phase
     limit_s: float | None
-    second_chance: bool = False
+    tried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +89,8 @@ Event: TypeAlias = Finished | Expired | Died
 class Worker:
     """One worker process and what it is doing."""
 
-    __slots__ = ("connection", "deadline", "life_line", "limit_s", "log", "phase", "phase_start", "process",
-                 "ready", "served", "start", "task")
+    __slots__ = ("base_bytes", "connection", "deadline", "life_line", "limit_s", "log", "phase", "phase_start",
+                 "process", "ready", "served", "start", "task")
 
     def __init__(self, startup: Startup, environment: Mapping[str, str], log: Path) -> None:
         """Starts the process; it says Ready when `startup` is done."""
@@ -95,7 +104,7 @@ class Worker:
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         inner.close()
         os.close(alive)
-        self.log, self.ready, self.served = log, False, 0
+        self.log, self.ready, self.served, self.base_bytes = log, False, 0, 0
         self.task: Task | None = None
         self.start = self.phase_start = time.monotonic()
         self.deadline: float | None = self.start + START_S
@@ -123,6 +132,11 @@ class Worker:
         self.limit_s = limit_s or 0.0
         self.deadline = None if limit_s is None else self.phase_start + limit_s
 
+    def tighten(self, limit_s: float) -> None:
+        """Allow the present phase `limit_s` seconds since it began, unless it has no limit or less time already."""
+        if self.deadline is not None and limit_s < self.limit_s:
+            self.limit_s, self.deadline = limit_s, self.phase_start + limit_s
+
     def kill(self) -> None:
         """End the process, with all that it has started, and release what belonged to it."""
         with contextlib.suppress(ProcessLookupError):  # the group is gone already
@@ -147,22 +161,33 @@ class WorkerPool:
     """`size` workers that serve tasks first come, first served. Workers are started when first needed."""
 
     def __init__(self, name: str, size: int, startup: Startup, environment: Mapping[str, str],
-                 workdir: Path) -> None:
-        """`environment` is added to this process's own; logs of the workers live in `workdir`."""
+                 workdir: Path, memory_bytes: int | None = None) -> None:
+        """`environment` is added to this process's own; logs of the workers live in `workdir`.
+
+        A worker that takes `memory_bytes` more than twice of what it held when it was ready is ended (None: never).
+        """
         self._name, self._size, self._startup = name, size, startup
-        self._environment, self._workdir = dict(environment), workdir
+        self._environment, self._workdir, self._memory_bytes = dict(environment), workdir, memory_bytes
+        self._watch = Watch()
         self._workers: list[Worker] = []
         self._queue: deque[Task] = deque()
         self._events: list[Event] = []
-        self._started = self._start_failures = 0
+        self._tightened: dict[int, tuple[Phase, float]] = {}
+        self.started = self._start_failures = 0
 
     @property
     def unfinished(self) -> int:
         """The number of tasks queued or running."""
-        return len(self._queue) + sum(worker.task is not None for worker in self._workers)
+        return len(self._queue) + self.running
+
+    @property
+    def running(self) -> int:
+        """The number of tasks that have been begun."""
+        return sum(worker.task is not None for worker in self._workers)
 
     def submit(self, task: Task) -> None:
         """Queue `task`."""
+        self._tightened.pop(task.key, None)
         self._queue.append(task)
         self._assign()
 
@@ -175,14 +200,27 @@ class WorkerPool:
         for worker in tuple(self._workers):
             if self._receive(worker):
                 self._check_limit(worker)
+        if (watched := self._watched()) and time.monotonic() >= self._watch.next_look:
+            self._check_memory(watched)
         self._assign()
         events, self._events = self._events, []
         return events
+
+    def tighten(self, key: int, phase: Phase, limit_s: float) -> None:
+        """Allow task `key`, queued or running, at most `limit_s` seconds in `phase`, counted from its beginning.
+
+        It does not end a wait without a limit.
+        """
+        self._tightened[key] = (phase, limit_s)
+        for worker in self._workers:
+            if worker.task is not None and worker.task.key == key and worker.phase == phase:
+                worker.tighten(limit_s)
 
     def cancel(self) -> None:
         """Forget all tasks; workers that are busy are killed."""
         self._queue.clear()
         self._events.clear()
+        self._tightened.clear()
         for worker in tuple(self._workers):
             if worker.task is not None:
                 self._discard(worker)
@@ -200,7 +238,11 @@ class WorkerPool:
     def next_deadline(self) -> float | None:
         """The earliest time (monotonic clock, seconds) at which `poll` must be called."""
         times = [worker.deadline for worker in self._workers if worker.deadline is not None]
-        return min(times, default=None)
+        return min([*times, self._watch.next_look] if self._watched() else times, default=None)
+
+    def _watched(self) -> Sequence[Worker]:
+        """Those whose memory must be watched."""
+        return () if self._memory_bytes is None else [worker for worker in self._workers if worker.task is not None]
 
     def _receive(self, worker: Worker) -> bool:
         """Handle all messages of `worker`; False when it is gone."""
@@ -219,19 +261,25 @@ class WorkerPool:
         match message:
             case Ready():
                 worker.ready, worker.deadline, self._start_failures = True, None, 0
+                worker.base_bytes = resident_bytes(worker.process.pid)
             case StartFailed(text):
                 self._discard(worker)
                 raise AntuneError(f"a worker process cannot start: {text}; run `antune doctor`")
             case InPhase(phase, limit_s):
                 worker.enter(phase, limit_s)
-            case Answer(value, retire):
-                self._events.append(Finished(self._release(worker).key, value))
-                if retire:
+                if worker.task is not None and worker.task.key in self._tightened:
+                    tight_phase, tight_s = self._tightened[worker.task.key]
+                    if phase == tight_phase:
+                        worker.tighten(tight_s)
+            case Answer(value, retire, doubtful):
+                if not (doubtful and self._tries_again(worker)):
+                    self._events.append(Finished(self._release(worker).key, value))
+                if retire or doubtful:
                     self._replace(worker)
                     return False
-            case Raised(text):
-                elapsed, phase = time.monotonic() - worker.phase_start, worker.phase
-                self._events.append(Died(self._release(worker).key, phase, text, elapsed))
+            case Raised(text):  # a driver that has lost its context raises at every later call, too
+                self._fail(worker, text)
+                return False
             case _:
                 raise ValueError(f"not a message: {message!r}")
         return True
@@ -245,18 +293,34 @@ class WorkerPool:
 
     def _bury(self, worker: Worker, remark: str) -> None:
         """A worker died by itself: blame its task, unless an earlier task may be at fault."""
-        elapsed = time.monotonic() - worker.phase_start
         words = worker.last_words() + remark
         self._start_failures += not worker.ready
         if self._start_failures >= START_ATTEMPTS:
             self._discard(worker)
             raise AntuneError(f"a worker process cannot start: {words}; run `antune doctor`")
-        task = worker.task
-        if task is not None and worker.served > 1 and not task.second_chance:
-            self._queue.appendleft(replace(task, second_chance=True))
-        elif task is not None:
-            self._events.append(Died(task.key, worker.phase, words, elapsed))
+        self._fail(worker, words, worker.process.returncode == -signal.SIGKILL)
+
+    def _fail(self, worker: Worker, words: str, killed: bool = False) -> None:
+        """The task of `worker` failed: blame it, unless it deserves another try. The worker is replaced."""
+        elapsed = time.monotonic() - worker.phase_start
+        if worker.task is not None and not self._tries_again(worker, killed):
+            self._events.append(Died(worker.task.key, worker.phase, words, elapsed))
         self._replace(worker)
+
+    def _tries_again(self, worker: Worker, killed: bool = False) -> bool:
+        """Queue the task of `worker` again if something else may have made it fail."""
+        task = worker.task
+        if task is None or task.tried + 1 >= (KILLED_ATTEMPTS if killed else 2) or not (killed or worker.served > 1):
+            return False
+        self._queue.appendleft(replace(task, tried=task.tried + 1))
+        return True
+
+    def _check_memory(self, workers: Sequence[Worker]) -> None:
+        for worker, used in zip(workers, self._watch.look([w.process.pid for w in workers]), strict=True):
+            limit = 2 * worker.base_bytes + (self._memory_bytes or 0)
+            if used > limit:
+                self._fail(worker, f"out of memory: the process took {describe_bytes(used)}, {describe_bytes(limit)} "
+                                   "are allowed (--memory-limit)")
 
     def _check_limit(self, worker: Worker) -> None:
         if worker.deadline is None or time.monotonic() < worker.deadline:
@@ -284,17 +348,17 @@ class WorkerPool:
     def _worker_for(self, task: Task) -> Worker | None:
         idle = [worker for worker in self._workers if worker.idle]
         fresh = [worker for worker in self._workers if worker.served == 0]
-        if task.second_chance and idle and not fresh:
+        if task.tried and idle and not fresh:
             self._replace(idle[0])
             return None
-        usable = [worker for worker in idle if not task.second_chance or worker.served == 0]
+        usable = [worker for worker in idle if not task.tried or worker.served == 0]
         if not usable and len(self._workers) < min(self._size, self.unfinished):
             self._start()
         return usable[0] if usable else None
 
     def _start(self) -> None:
-        self._started += 1
-        log = self._workdir / f"{self._name}-{self._started}.log"
+        self.started += 1
+        log = self._workdir / f"{self._name}-{self.started}.log"
         self._workers.append(Worker(self._startup, self._environment, log))
 
     def _discard(self, worker: Worker) -> None:
@@ -308,7 +372,7 @@ class WorkerPool:
         self._start()
 
 
-def wait_for(pools: Sequence[WorkerPool]) -> None:
+def wait_for(pools: Sequence[Pool]) -> None:
     """Sleep until one of `pools` has something to poll."""
     deadlines = [deadline for pool in pools if (deadline := pool.next_deadline()) is not None]
     timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None

@@ -26,8 +26,8 @@ from metrics.outcome import Crashed, Durations, Failed, TimedOut
 from runners.base import Limits
 from runners.locks import lock_path
 from runners.messages import Handler, Startup
-from runners.opencl import default_lower
 from runners.opencl_platforms import driver_environment
+from runners.pool_runner import default_lower
 from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
 from runners.tasks import Lower, WorkerSetup
 
@@ -96,7 +96,7 @@ class NotInstalled:
 
 
 def check_races(problem: Problem, plan: Plan, target: Target, limits: Limits, lower: Lower = default_lower) -> RaceReport:
-    """Run `plan` once under Oclgrind, in a process of its own; the kernels are those that `target` would get.
+    """Run `plan` once under Oclgrind, in a process of its own; the kernels are those that `target` would get, in OpenCL.
 
     `limits.compile_s` bounds lowering and compiling, `limits.run_s` the run.
 
@@ -107,6 +107,8 @@ def check_races(problem: Problem, plan: Plan, target: Target, limits: Limits, lo
         folder = Path(name).resolve()
         reference, log = folder / "reference.npz", folder / "oclgrind.log"
         save_reference(problem.reference, reference)
+        target = replace(target, dialect="opencl")
+        plan = replace(plan, kernels=tuple(replace(kernel, cache="none") for kernel in plan.kernels))
         setup = WorkerSetup(problem.program, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
         pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,)), _environment(folder, log, target), folder)
         try:

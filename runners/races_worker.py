@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pyopencl as cl
 
 from generator.errors import IllegalPlan, InputError
@@ -9,11 +12,12 @@ from generator.plan import Plan
 from generator.problem import Problem
 from metrics.outcome import CompileFailed, Durations, Failed, Illegal, LaunchFailed, WrongResult
 from runners.check import compare
-from runners.data import initial_values, scalar_arguments
+from runners.data import Values, initial_values, scalar_arguments
+from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 from runners.locks import shared
 from runners.messages import Answer, Report
-from runners.opencl_device import BuildError, Device, Executable, LaunchError, Memory
+from runners.opencl_device import Buffers, Executable, Memory, Session
 from runners.opencl_images import Images
 from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
@@ -25,20 +29,26 @@ class ExactMemory(Memory):
     Nothing is restored: it serves one run.
     """
 
-    def __init__(self, device: Device, problem: Problem) -> None:
+    def __init__(self, session: Session, problem: Problem) -> None:
         """Allocates and fills all buffers; those of arrays that are only read may not be written."""
-        self._device = device
-        self._values = initial_values(problem)
-        self._whole, self._pristine = {}, {}
-        self._images = Images(device.context, device.queue, self._values)
-        self.scalars = scalar_arguments(problem, self._values)
+        self.values = initial_values(problem)
+        self.scalars = scalar_arguments(problem, self.values)
+        self._room = Buffers(session)
+        self._images = Images(session.context, session.queue, self.values)
         self.buffers = {}
         for array in problem.program.arrays:
             if not array.by_value:
                 access = cl.mem_flags.READ_ONLY if array.role == "in" else cl.mem_flags.READ_WRITE
-                self.buffers[array.name] = cl.Buffer(device.context, access | cl.mem_flags.COPY_HOST_PTR,
-                                                     hostbuf=self._values[array.name])
+                self.buffers[array.name] = cl.Buffer(session.context, access | cl.mem_flags.COPY_HOST_PTR,
+                                                     hostbuf=self.values[array.name])
         self._constants = self.buffers
+
+    def read(self, names: Sequence[str]) -> Values:
+        """The present contents of the arrays `names`."""
+        contents = {name: np.empty_like(self.values[name]) for name in names}
+        for name, into in contents.items():
+            self._room.read(self.buffers[name], 0, into)
+        return contents
 
 
 class RaceWorker:
@@ -53,11 +63,11 @@ class RaceWorker:
         report("generate", None)
         with shared(self._setup.lock):
             try:
-                device = Device(self._setup.device)
+                session = Session(self._setup.device)
             except InputError:
                 return Answer(NotInstalled())
             try:
-                return Answer(self._run(device, plan, report))
+                return Answer(self._run(session, plan, report))
             except IllegalPlan as error:
                 return Answer(Illegal(str(error), Durations()))
             except BuildError as error:
@@ -65,15 +75,15 @@ class RaceWorker:
             except LaunchError as error:
                 return Answer(LaunchFailed(str(error), Durations()))
 
-    def _run(self, device: Device, plan: Plan, report: Report) -> Failed | None:
+    def _run(self, session: Session, plan: Plan, report: Report) -> Failed | None:
         setup, problem = self._setup, self._setup.problem()
         report("generate", setup.limits.compile_s)
         variant = setup.lower(setup.program, plan, setup.target)
         report("compile", setup.limits.compile_s)
-        program = device.build(variant)
-        memory = ExactMemory(device, problem)
+        program = session.build(variant)
+        memory = ExactMemory(session, problem)
         report("check", setup.limits.run_s)
-        Executable(device, program, variant, memory).run(tuple(launches(variant)))
+        Executable(session, program, variant, memory).run(tuple(launches(variant)))
         got = memory.read([array.name for array in setup.program.outputs])
         reference = problem.reference
         message = compare(setup.program, reference.outputs, got, setup.length, reference.rounding)

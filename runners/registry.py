@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from generator.errors import InputError
 from generator.problem import Problem
-from runners.base import Limits, Runner
+from runners.base import DeviceInfo, Limits, Runner
+from runners.many import Place, asks_for_all, pick_devices
 
 DETERMINISTIC = "deterministic"
 
@@ -18,17 +21,82 @@ def open_runner(problem: Problem, device: str | None, limits: Limits, workdir: P
     Raises:
         InputError: there is no such device, or SECONDS is no number.
     """
-    if device is not None and device.split(":")[0] == DETERMINISTIC:
+    if device is not None and is_deterministic(device):
         from runners.deterministic import DeterministicRunner
 
-        return DeterministicRunner(problem, limits, _delay(device))
-    from runners.opencl import OpenCLRunner
-    from runners.opencl_platforms import find_device
+        return DeterministicRunner(problem, limits, delay_of(device))
+    from runners.devices import find_device
+    from runners.pool_runner import DeviceRunner
 
-    return OpenCLRunner(problem, find_device(device), limits, workdir)
+    return DeviceRunner(problem, find_device(device), limits, workdir)
 
 
-def _delay(device: str) -> float:
+def open_place(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Runner:
+    """The runner for `place`: this machine with its devices, or a cluster.
+
+    Raises:
+        InputError: there is no such device or no such cluster, or the devices are of different models.
+    """
+    if place.cluster is not None:
+        check_extra()
+        from runners.cluster.runner import open_cluster
+
+        return open_cluster(problem, place, limits, workdir)
+    if len(place.devices) <= 1 and not asks_for_all(place.devices):
+        return open_runner(problem, place.devices[0] if place.devices else None, limits, workdir)
+    from runners.pool_runner import DeviceRunner
+
+    first, *others = find_devices(place.devices)
+    return DeviceRunner(problem, first, limits, workdir, others=others)
+
+
+def check_place(place: Place) -> None:
+    """Raise InputError when `open_place` would, within a few seconds."""
+    if place.cluster is None:
+        find_devices(place.devices)
+        return
+    check_extra()
+    from runners.cluster.runner import check_cluster
+
+    check_cluster(place)
+
+
+def check_extra() -> None:
+    """Raise InputError when the package that clusters need is not installed."""
+    if find_spec("distributed") is None:
+        raise InputError("clusters need the package distributed, which is not installed: `pip install distributed`")
+
+
+def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:
+    """The devices of this machine that one run may share, as `many.pick_devices` takes them. Raises InputError."""
+    if any(is_deterministic(selector) for selector in selectors):
+        return pick(selectors, ())
+    from runners.devices import list_devices
+
+    return pick(selectors, list_devices())
+
+
+def pick(selectors: Sequence[str], listed: tuple[DeviceInfo, ...]) -> tuple[DeviceInfo, ...]:
+    """`find_devices` among those that are `listed`."""
+    if not any(is_deterministic(selector) for selector in selectors):
+        from runners.devices import choose
+
+        return pick_devices(selectors, listed, choose)
+    if len(selectors) > 1:
+        raise InputError(f"--device {DETERMINISTIC} stands alone: it is no device of this machine")
+    from runners.deterministic import DEVICE
+
+    delay_of(selectors[0])
+    return (DEVICE,)
+
+
+def is_deterministic(selector: str) -> bool:
+    """True for the device that computes times instead of measuring."""
+    return selector.split(":")[0] == DETERMINISTIC
+
+
+def delay_of(device: str) -> float:
+    """The seconds of `deterministic:SECONDS`, 0 for `deterministic`. Raises InputError when they are no number."""
     _, colon, text = device.partition(":")
     if not colon:
         return 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from metrics.statistics import median, median_interval
+from metrics.statistics import median, median_interval, series_interval
 from runners.base import Limits
 
 Verdict: TypeAlias = Literal["go on", "enough", "hopeless"]
@@ -13,21 +13,26 @@ FEWEST_TO_GIVE_UP = 3
 
 
 def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms: float | None) -> Verdict:
-    """Whether another repeat is worth its time.
+    """Whether another repeat is worth its time; `samples_ms` are in the order in which they were taken.
 
-    `hopeless`: the lower end of the median's interval is above `give_up` x best. That needs three samples, or
+    `enough`: the interval of the median is as tight as wanted, resemblance of neighbours considered, or time or repeats
+    are used up. `hopeless`: the lower end of the median's interval is above `give_up` x best. That needs three samples, or
     two when they have used up the time already: one outlier must not end a good variant.
     """
     count = len(samples_ms)
     if count == 0:
         return "go on"
-    interval = median_interval(samples_ms)
-    slow = best_ms is not None and interval.low > limits.give_up * best_ms
+    slow = best_ms is not None and median_interval(samples_ms).low > limits.give_up * best_ms
     if slow and (count >= FEWEST_TO_GIVE_UP or (count > 1 and elapsed_s >= limits.time_s)):
         return "hopeless"
     if count >= limits.max_repeats:
         return "enough"
     if count < limits.min_repeats:
         return "go on"
-    tight = interval.relative_half_width(median(samples_ms)) <= limits.half_width
-    return "enough" if tight or elapsed_s >= limits.time_s else "go on"
+    if elapsed_s >= limits.time_s:
+        return "enough"
+    return "enough" if elapsed_s >= limits.least_s and _tight(samples_ms, limits) else "go on"
+
+
+def _tight(samples_ms: Sequence[float], limits: Limits) -> bool:
+    return series_interval(samples_ms).relative_half_width(median(samples_ms)) <= limits.half_width

@@ -12,8 +12,8 @@ from generator.problem import Problem, load_reference
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
-from metrics.outcome import Ratings
-from runners.base import Limits
+from metrics.outcome import Ratings, Timed
+from runners.base import Limits, Sitting
 from runners.messages import Handler
 from runners.rating import static_ratings
 
@@ -46,9 +46,10 @@ class WorkerSetup:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Task: lower `plan`, then rate its kernels if `rated`. Answered by Generated or Illegal."""
+    """Task: lower `plan` within `limit_s` seconds, then rate its kernels if `rated`. Answered by Generated or Illegal."""
 
     plan: Plan
+    limit_s: float
     rated: bool = True
 
 
@@ -62,14 +63,37 @@ class Compile:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Task: check and time what was compiled. Answered by an Outcome; `best_ms` is for the early stop.
+    """Task: check and time what was compiled, within `limits`. Answered by an Outcome; `best_ms` is for the early stop.
 
     `ratings` become the metrics of the kernels' times.
     """
 
     compiled: Compiled
     best_ms: float | None
+    limits: Limits
     ratings: Ratings = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interleave:
+    """Task: check what was compiled, and time it in turns. Answered by Interleaved, or by the first failure."""
+
+    compiled: tuple[Compiled, ...]
+    sitting: Sitting
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """One outcome per variant, in the order of the task, each with one sample per round."""
+
+    outcomes: tuple[Timed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Task: run what was compiled under a profiler. Answered by Profile or NoProfile."""
+
+    compiled: Compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +119,7 @@ class Compiled:
 
 
 CompileTask: TypeAlias = Generate | Compile
+DeviceTask: TypeAlias = Measure | Interleave | Count
 
 
 def make_compile_worker(setup: WorkerSetup) -> Handler:

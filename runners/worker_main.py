@@ -8,6 +8,7 @@ us. Where that is not available, a thread looks at the parent's process id once 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import resource
@@ -17,18 +18,24 @@ import threading
 import time
 import traceback
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from metrics.outcome import Phase
 from runners.messages import Handler, InPhase, Raised, Ready, StartFailed, Startup
 
 WATCH_S = 1.0
+FILE_BYTES = 2**30
+FIRST_TO_GO = "800"  # of 1000: when the machine runs out of memory, a worker ends and not the user's other programs
 
 
 def main() -> None:
     """Entry point: `argv` holds the descriptors of the message pipe and the life line, and the parent's pid."""
     channel, life_line, parent = (int(text) for text in sys.argv[-3:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a hostile kernel must not fill the disk with core files
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a hostile kernel must not fill the disk with core files,
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))  # nor by printing
+    with contextlib.suppress(OSError):  # no /proc: then the system chooses by size
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     _end_with_parent(life_line, parent)
     os.set_inheritable(channel, False)  # a linker that a driver starts must not keep the pipe open
     connection: Connection = Connection(channel)

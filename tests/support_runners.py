@@ -16,8 +16,8 @@ from generator.program import Access, Array, Assignment, Box, Program, Statement
 from generator.target import Target
 from generator.variant import HostLoop, Kernel, Launch, Variant
 from runners.base import DeviceInfo, Limits
-from runners.opencl import OpenCLRunner
-from runners.opencl_platforms import list_devices
+from runners.devices import list_devices
+from runners.pool_runner import DeviceRunner
 
 SIZE = 4096
 QUICK = Limits(compile_s=20.0, run_s=10.0, half_width=0.2, min_repeats=3, max_repeats=6, time_s=0.3)
@@ -81,7 +81,6 @@ def scale_problem(size: int = SIZE) -> Problem:
 
 def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
     """A stand-in for the lowering: hostile kernels that no lowering makes on purpose."""
-    del target
     kind = plan.kernels[0].unroll
     if kind == ILLEGAL:
         raise IllegalPlan("S0 depends on S0")
@@ -92,11 +91,23 @@ def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
     size = program.array("A").extents[0]
     source = ("__kernel void k(__global float *A, __global float *B, __global int *H, float a, int n)\n"
               f"{{ int i = get_global_id(0); {BODIES[kind]} }}")
+    if target.dialect == "cuda":
+        source = in_cuda(source, size)
     kernel = Kernel("k", ("S0",), ("A", "B", "H"), ("a",), ("n",), (64,), 4 << 22 if kind == LOCAL else 0, source)
     launch = Launch("k", (Int(size // 64),), (Name("t"),))
     count = {LOOP: 50, CRASH_CHECK: 2, HANG_CHECK: 2, HANG_TIME: 2}.get(kind, 1)
     loop = HostLoop("t", Int(0), Binary("<", Name("t"), Int(count)), 1, (launch,))
-    return Variant(plan, "opencl", "", (kernel,), (loop,))
+    return Variant(plan, target.dialect, "", (kernel,), (loop,))
+
+
+def in_cuda(source: str, size: int) -> str:
+    """One of the kernels above in CUDA C++."""
+    words = {"__kernel": 'extern "C" __global__', "__global ": "", "__local": "__shared__",
+             "barrier(CLK_LOCAL_MEM_FENCE)": "__syncthreads()", "get_local_id(0)": "threadIdx.x",
+             "get_global_id(0)": "blockIdx.x * 64 + threadIdx.x", "get_global_size(0)": str(size), "NAN": "nanf(\"\")"}
+    for opencl, cuda in words.items():
+        source = source.replace(opencl, cuda)
+    return source
 
 
 def worker_pids(parent: int) -> list[int]:
@@ -128,9 +139,9 @@ def device_of(platform: str) -> DeviceInfo | None:
 
 @contextmanager
 def opened(device: DeviceInfo, workdir: Path, limits: Limits = QUICK, workers: int | None = None,
-           size: int = SIZE) -> Iterator[OpenCLRunner]:
-    """An OpenCL runner over the scale problem that is closed at the end."""
-    runner = OpenCLRunner(scale_problem(size), device, limits, workdir, workers, lower_by_hand)
+           size: int = SIZE) -> Iterator[DeviceRunner]:
+    """A runner over the scale problem that is closed at the end."""
+    runner = DeviceRunner(scale_problem(size), device, limits, workdir, workers, lower_by_hand)
     try:
         yield runner
     finally:

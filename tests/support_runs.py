@@ -20,7 +20,8 @@ from generator.program import Access, Array, Assignment, Box, Program, Statement
 from generator.target import Target
 from graph.space import Chooser, Decision, Space
 from metrics.outcome import CompileFailed, Durations, KernelTime, Outcome, Timed, WrongResult
-from runners.base import DeviceInfo, Job, Limits
+from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
+from runners.many import Place
 
 TARGET = Target("toy", "opencl", 256, (256, 256, 64), 32768, 4, True, True)
 DEVICE = DeviceInfo("toy", "Toy device", "Toy platform", "1.0", TARGET)
@@ -66,22 +67,32 @@ def toy_outcome(plan: Plan) -> Outcome:
 
 @dataclass
 class ToyRunner:
-    """Answers in reverse order; `before` runs before each answer and may stop the world."""
+    """Answers in reverse order; `before` runs before each answer and may stop the world, `before_again` in sittings."""
 
     before: Callable[[Job], None] = lambda _job: None
     answer: Callable[[Plan], Outcome] = toy_outcome
     device: DeviceInfo = DEVICE
     evaluated: list[int] = field(default_factory=list)
-    bests: list[float | None] = field(default_factory=list)
+    bounds: list[Bounds] = field(default_factory=list)
     closed: bool = False
+    before_again: Callable[[Job], None] = lambda _job: None
+    answer_again: Callable[[Plan, Sitting], Outcome] = lambda plan, _sitting: toy_outcome(plan)
+    sittings: list[tuple[Sitting, list[int]]] = field(default_factory=list)
 
-    def evaluate(self, jobs: Sequence[Job], best_ms: float | None) -> Iterator[tuple[int, Outcome]]:
+    def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:
         """See `runners.base.Runner`."""
-        self.bests.append(best_ms)
+        self.bounds.append(bounds)
         for job in reversed(jobs):
             self.before(job)
             self.evaluated.append(job.number)
             yield job.number, self.answer(job.plan)
+
+    def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
+        """See `runners.base.Runner`."""
+        self.sittings.append((sitting, [job.number for job in jobs]))
+        for job in jobs:
+            self.before_again(job)
+            yield job.number, self.answer_again(job.plan, sitting)
 
     def close(self) -> None:
         """See `runners.base.Runner`."""
@@ -122,9 +133,9 @@ def toy_info(file: Path = Path("toy.c")) -> RunInfo:
 def toy_parts(runner: ToyRunner) -> Parts:
     """Real explorers and store around the toy program, space and runner."""
 
-    def open_runner(_problem: Problem, _device: str | None, _limits: Limits, _work: Path) -> ToyRunner:
+    def open_runner(_problem: Problem, _place: Place, _limits: Limits, _work: Path) -> ToyRunner:
         return runner
 
     return replace(PARTS, read_problem=lambda _options: Problem(PROGRAM, REFERENCE),
-                   check_device=lambda _name: None, make_space=toy_space,
+                   check_place=lambda _place: None, make_space=toy_space,
                    default_plan=lambda _program, _target: DEFAULT, open_runner=open_runner)

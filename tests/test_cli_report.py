@@ -89,7 +89,8 @@ def test_the_command_to_reproduce_is_a_command_that_parses(monkeypatch: pytest.M
     (tmp_path / "my toy.c").write_text("int x;\n")
     options = replace(toy_options(tmp_path / "my toy.c"), budget=Budget(evaluations=7, minutes=2.0), scop=1,
                       compilation=Compilation((str(tmp_path),), ("N=1 + 2", "M"), ("-std=c11", "-DX='a b'"), ()),
-                      parameters=(("n", -3),), device="pocl", function="f")
+                      parameters=(("n", -3),), device="pocl", function="f", compile_limit_s=12.5,
+                      run_limit_s=3.0, memory_limit_gb=1.5)
     words = shlex.split(reproduce_command(replace(toy_info(), options=options)))
     seen: list[object] = []
     monkeypatch.setattr("experiments.run.tune", lambda given, *_: seen.append(given))

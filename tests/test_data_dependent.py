@@ -97,7 +97,7 @@ def outcomes(found: Problem, folder: Path, **changes: bool) -> dict[int, Outcome
     try:
         plan = default_plan(found.program, runner.device.target)
         kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]
-        return dict(runner.evaluate([Job(0, replace(plan, kernels=kernels))], None))
+        return dict(runner.evaluate([Job(0, replace(plan, kernels=kernels))]))
     finally:
         runner.close()
 

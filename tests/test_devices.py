@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from generator.errors import InputError
 from generator.target import Target
 from runners.base import DeviceInfo
-from runners.opencl_platforms import choose, driver_environment, find_device, list_devices
+from runners.devices import choose, find_device, list_devices, survey
+from runners.opencl_platforms import driver_environment
 
 
 def device(key: str, platform: str, name: str) -> DeviceInfo:
@@ -25,6 +27,14 @@ SOME = (device("a", "Intel OpenCL", "Xeon"), device("b", "PoCL", "pthread-Intel(
                                                ("pthread", "b"), ("h200", "c"), ("b", "b")])
 def test_a_device_is_chosen_by_number_platform_or_name(selector: str | None, key: str) -> None:
     assert choose(SOME, selector).key == key
+
+
+def test_the_second_of_those_that_a_name_means() -> None:
+    twins = (*SOME, device("b#2", "PoCL", "pthread-Intel(R) Xeon"))
+    for selector, key in (("pocl:0", "b"), ("pocl:1", "b#2"), ("xeon:2", "b#2"), ("opencl:3", "b#2"), ("b#2", "b#2")):
+        assert choose(twins, selector).key == key
+    with pytest.raises(InputError, match="no device is called 'pocl:2'"):
+        choose(twins, "pocl:2")
 
 
 @pytest.mark.parametrize("selector", ["3", "-1", "amd", ""])
@@ -59,6 +69,23 @@ def test_the_user_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("POCL_CACHE_DIR", "/elsewhere")
     environment = driver_environment(tmp_path)
     assert "OCL_ICD_VENDORS" not in environment and "POCL_CACHE_DIR" not in environment
+
+
+def test_a_cuda_driver_that_crashes_costs_its_devices_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "crash.c"
+    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tmp_path / "libcuda.so.1"), str(source)], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    seen = survey()
+    assert any(device.platform == "PoCL" for device in seen.devices)
+    assert "asking the NVIDIA driver failed" in seen.cuda_obstacle and "SIGABRT" in seen.cuda_obstacle
+
+
+def test_features_say_what_kernels_can_use() -> None:
+    for found in list_devices():
+        words = " ".join(found.features)
+        assert ("fp64" in words) == found.target.fp64 and ("images" in words) == found.target.images
+        assert (f"shuffles of {found.target.sub_group}" in words) == bool(found.target.sub_group)
 
 
 def test_a_broken_driver_is_an_error_for_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

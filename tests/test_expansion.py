@@ -284,7 +284,7 @@ def test_expanded_programs_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1),
                          tmp_path)
     try:
-        ((_, outcome),) = runner.evaluate([Job(0, default_plan(found.program, runner.device.target))], None)
+        ((_, outcome),) = runner.evaluate([Job(0, default_plan(found.program, runner.device.target))])
     finally:
         runner.close()
     assert isinstance(outcome, Timed), outcome.message

@@ -51,7 +51,7 @@ def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -
         plans: list[Plan] = [default_plan(found.program, target)]
         for level in get_args(LevelName):
             plans += random_plans(found.program, target, level, count, seed)
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)], None))
+        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
     finally:
         runner.close()
     assert len(outcomes) == len(plans)

@@ -24,7 +24,8 @@ from generator.errors import InputError
 from generator.plan import Plan, plan_from_json
 from graph.walk import Walk
 from metrics.outcome import CompileFailed, Durations, Outcome, cost_ms
-from runners.base import Job
+from runners.base import NOTHING_KNOWN, Job
+from runners.limits import learned
 from tests.support_runs import (
     DEFAULT,
     PROGRAM,
@@ -87,14 +88,16 @@ def test_results_are_told_in_ask_order_although_they_arrive_in_another(tmp_path:
     assert runner.evaluated != sorted(runner.evaluated)
 
 
-def test_early_stop_sees_the_best_of_complete_iterations_only(tmp_path: Path) -> None:
+def test_early_stop_and_limits_follow_from_complete_iterations_only(tmp_path: Path) -> None:
     runner = ToyRunner()
     search_in(tmp_path / "run", Told(), runner, Budget(iterations=4), Log())
     with read_store(tmp_path / "run") as store:
         results = store.results()
-    for iteration, best_ms in enumerate(runner.bests):
-        before = [cost_ms(r.outcome) for r in results if r.evaluation.iteration < iteration]
-        assert best_ms == min((ms for ms in before if ms is not None), default=None)
+    for iteration, bounds in enumerate(runner.bounds):
+        before = [r.outcome for r in results if r.evaluation.iteration < iteration]
+        assert bounds == learned(NOTHING_KNOWN, before)
+        assert bounds.best_ms == min((ms for o in before if (ms := cost_ms(o)) is not None), default=None)
+    assert len(runner.bounds[-1].compiled_s) > 5 and runner.bounds[-1].run_s is not None
 
 
 def test_a_plan_that_is_known_is_not_measured_again(tmp_path: Path) -> None:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics import Interval, geometric_mean, interval_ranks, median, median_interval
+from metrics.statistics import (
+    Interval,
+    geometric_mean,
+    inefficiency,
+    interval_ranks,
+    median,
+    median_interval,
+    series_interval,
+)
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 POSITIVE = st.floats(1e-6, 1e6)
@@ -48,10 +57,50 @@ def test_the_interval_covers_the_true_median_as_often_as_promised() -> None:
     assert 0.94 < hits / 2000 < 0.99
 
 
-@given(st.lists(NUMBERS, min_size=1, max_size=60))
-def test_the_interval_holds_the_median(samples: list[float]) -> None:
-    interval = median_interval(samples)
+@given(st.lists(NUMBERS, min_size=1, max_size=60), st.sampled_from([median_interval, series_interval]))
+def test_the_interval_holds_the_median(samples: list[float], interval_of: Callable[[list[float]], Interval]) -> None:
+    interval = interval_of(samples)
     assert min(samples) <= interval.low <= median(samples) <= interval.high <= max(samples)
+
+
+def series(count: int, resemblance: float, rng: np.random.Generator) -> list[float]:
+    """Skewed times around a true median of 1 that resemble their neighbours: exp of an AR(1) process."""
+    level = [rng.standard_normal()]
+    for _ in range(count - 1):
+        level.append(resemblance * level[-1] + math.sqrt(1 - resemblance**2) * rng.standard_normal())
+    return [math.exp(0.1 * value) for value in level]
+
+
+def coverage(interval_of: Callable[[list[float]], Interval], count: int, resemblance: float) -> float:
+    rng = np.random.default_rng(3)
+    intervals = [interval_of(series(count, resemblance, rng)) for _ in range(400)]
+    return sum(interval.low <= 1 <= interval.high for interval in intervals) / len(intervals)
+
+
+@pytest.mark.parametrize("count", [10, 50, 200])
+def test_the_interval_of_a_series_is_that_of_independent_samples_if_they_are(count: int) -> None:
+    assert 0.94 < coverage(series_interval, count, 0.0) < 0.995
+
+
+@pytest.mark.parametrize(("count", "resemblance", "least"), [(50, 0.5, 0.92), (200, 0.5, 0.93), (200, 0.8, 0.89)])
+def test_neighbours_that_are_alike_make_the_interval_wider(count: int, resemblance: float, least: float) -> None:
+    assert coverage(median_interval, count, resemblance) < 0.87
+    assert coverage(series_interval, count, resemblance) > least
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=60))
+def test_the_interval_of_a_series_is_never_the_narrower_one(samples: list[float]) -> None:
+    assert 1 <= inefficiency(samples) <= len(samples)
+    plain, careful = median_interval(samples), series_interval(samples)
+    assert careful.low <= plain.low and plain.high <= careful.high
+
+
+def test_how_many_samples_tell_as_much_as_one() -> None:
+    rng = np.random.default_rng(5)
+    assert inefficiency(rng.exponential(size=2000).tolist()) < 1.3
+    blocks = np.repeat(rng.exponential(size=100), 20)  # twenty equal ones in a row are one
+    assert 10 < inefficiency(blocks.tolist()) < 30
+    assert inefficiency([1.0] * 30) == 1
 
 
 def test_the_relative_half_width() -> None:

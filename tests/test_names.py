@@ -72,7 +72,7 @@ def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     runner = open_runner(found, "pocl", LIMITS, tmp_path)
     try:
         plans = [default_plan(found.program, runner.device.target), *plans_of(found.program, 2)[1:]]
-        for _, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)], None):
+        for _, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]):
             assert isinstance(outcome, Timed), outcome
     finally:
         runner.close()

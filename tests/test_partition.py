@@ -273,7 +273,7 @@ def test_fused_mvt_reduces_in_two_dimensions_on_pocl(combine: Combine, tmp_path:
     limits = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
     runner = open_runner(found, "pocl", limits, tmp_path)
     try:
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)], None))
+        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
     finally:
         runner.close()
     assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes

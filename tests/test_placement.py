@@ -37,8 +37,8 @@ from metrics.outcome import Timed, TimedOut
 from runners.base import Job
 from runners.check import compare
 from runners.data import initial_values
-from runners.opencl import OpenCLRunner
-from runners.opencl_platforms import find_device
+from runners.devices import find_device
+from runners.pool_runner import DeviceRunner
 from runners.races import check_races
 from tests.support_cuda import run_on_host
 from tests.support_runners import device_of
@@ -176,9 +176,9 @@ def outcomes(found: Problem, plans: Sequence[Plan], platform: str, folder: Path,
     """
     device = find_device(platform)
     device = replace(device, target=replace(device.target, **limits))  # type: ignore[arg-type]  # names of fields
-    runner = OpenCLRunner(found, device, replace(LIMITS, compile_s=60), folder)
+    runner = DeviceRunner(found, device, replace(LIMITS, compile_s=60), folder)
     try:
-        results = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)], None))
+        results = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
     finally:
         runner.close()
     patient = {n: result for n, result in results.items() if not (

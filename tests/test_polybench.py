@@ -56,7 +56,7 @@ def check_default_plan(name: str, defines: tuple[str, ...], tmp_path: Path) -> N
     runner = open_runner(found, "pocl", LIMITS, tmp_path)
     try:
         plan = default_plan(found.program, runner.device.target)
-        ((_, outcome),) = runner.evaluate([Job(0, plan)], None)
+        ((_, outcome),) = runner.evaluate([Job(0, plan)])
     finally:
         runner.close()
     assert isinstance(outcome, Timed), outcome.message

@@ -25,7 +25,7 @@ from metrics.device_model import device_model
 from metrics.outcome import KernelTime, Ratings, Timed, program_metrics
 from metrics.static_model import NAMES, KernelMetrics, Metrics, metrics_by_statements, static_metrics
 from runners.base import Job
-from runners.opencl import OpenCLRunner
+from runners.pool_runner import DeviceRunner
 from runners.rating import static_ratings
 from runners.tasks import Rate
 from tests import support_runners as support
@@ -106,9 +106,9 @@ def test_measured_kernels_carry_the_metrics_of_the_static_model(tmp_path: Path) 
     if device is None:
         pytest.skip("PoCL is not installed")
     plan = default_plan(mvt.program, device.target)
-    runner = OpenCLRunner(mvt, device, QUICK, tmp_path, 1)
+    runner = DeviceRunner(mvt, device, QUICK, tmp_path, 1)
     try:
-        ((_, outcome),) = runner.evaluate([Job(0, plan)], None)
+        ((_, outcome),) = runner.evaluate([Job(0, plan)])
     finally:
         runner.close()
     assert isinstance(outcome, Timed), outcome
@@ -140,9 +140,9 @@ def test_a_model_that_fails_loses_no_measurement(rate: Rate, tmp_path: Path) -> 
     if device is None:
         pytest.skip("PoCL is not installed")
     kinds = (support.GOOD, support.ALSO_GOOD, support.SAME_CODE, support.WRONG, support.ILLEGAL)
-    runner = OpenCLRunner(support.scale_problem(), device, QUICK, tmp_path, 1, support.lower_by_hand, rate=rate)
+    runner = DeviceRunner(support.scale_problem(), device, QUICK, tmp_path, 1, support.lower_by_hand, rate=rate)
     try:
-        outcomes = dict(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds], None))
+        outcomes = dict(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds]))
     finally:
         runner.close()
     assert [type(outcomes[kind]).__name__ for kind in kinds] == ["Timed", "Timed", "Timed", "WrongResult", "Illegal"]

@@ -137,7 +137,7 @@ def evaluated(text: str, plans: int, seed: int, device: str, folder: Path) -> Co
                 chosen.append(plan)
             except IllegalPlan:
                 counts["refused"] += 1
-        for number, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(chosen)], None):
+        for number, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(chosen)]):
             assert isinstance(outcome, Timed), (text, chosen[number].to_json(), outcome)
             counts["right"] += 1
     finally:

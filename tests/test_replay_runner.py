@@ -9,7 +9,7 @@ import pytest
 
 from generator.plan import Plan, ScheduleChoice
 from metrics.outcome import Durations, Illegal, KernelTime, Timed, WrongResult, cost_ms
-from runners.base import Job, Runner
+from runners.base import Bounds, Job, Runner
 from runners.replay.reading import read_recording
 from runners.replay.recording import Recording, Row
 from runners.replay.runner import ReplayRunner
@@ -29,8 +29,8 @@ def recording(request: pytest.FixtureRequest, tmp_path: Path) -> Recording:
 def test_every_job_gets_its_outcome(recording: Recording) -> None:
     runner: Runner = ReplayRunner(recording)
     jobs = [Job(100 + number, plan) for number, plan in enumerate(recording.plans)]
-    assert dict(runner.evaluate(jobs, None)) == {100 + n: row.outcome for n, row in enumerate(recording.rows)}
-    assert dict(runner.evaluate(jobs, 0.001)) == dict(runner.evaluate(jobs, None))  # no early stop
+    assert dict(runner.evaluate(jobs)) == {100 + n: row.outcome for n, row in enumerate(recording.rows)}
+    assert dict(runner.evaluate(jobs, Bounds(0.001))) == dict(runner.evaluate(jobs))  # no early stop
 
 
 def test_the_plans_of_a_recording_differ(recording: Recording) -> None:
@@ -40,7 +40,7 @@ def test_the_plans_of_a_recording_differ(recording: Recording) -> None:
 def test_an_unknown_plan_is_illegal(recording: Recording) -> None:
     stranger = replace(recording.plans[0], parameters=(*recording.plans[0].parameters, ("z", 1)))
     for plan in (stranger, Plan(ScheduleChoice(), ())):
-        (outcome,) = dict(ReplayRunner(recording).evaluate([Job(0, plan)], None)).values()
+        (outcome,) = dict(ReplayRunner(recording).evaluate([Job(0, plan)])).values()
         assert isinstance(outcome, Illegal) and "not in the recording" in outcome.message
 
 
@@ -55,11 +55,11 @@ def test_timed_outcomes_are_consistent(recording: Recording) -> None:
 
 def test_no_jobs_stopping_early_and_closing_twice(recording: Recording) -> None:
     runner = ReplayRunner(recording)
-    assert list(runner.evaluate([], None)) == []
-    results = runner.evaluate([Job(number, plan) for number, plan in enumerate(recording.plans)], None)
+    assert list(runner.evaluate([])) == []
+    results = runner.evaluate([Job(number, plan) for number, plan in enumerate(recording.plans)])
     next(results)
     results.close()  # type: ignore[attr-defined]  # it is a generator
-    assert len(list(runner.evaluate([Job(1, recording.plans[0])], None))) == 1
+    assert len(list(runner.evaluate([Job(1, recording.plans[0])]))) == 1
     runner.close()
     runner.close()
 

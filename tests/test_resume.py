@@ -97,7 +97,7 @@ def test_the_best_for_the_early_stop_is_the_same_after_a_resume(source: Path, tm
     tune(toy_options(source), tmp_path / "whole", Log(), toy_parts(whole))
     stopped_at(9, source, tmp_path / "run", "crash")
     resume(tmp_path / "run", None, Log(), toy_parts(resumed))
-    assert resumed.bests == whole.bests[-len(resumed.bests):]
+    assert resumed.bounds == whole.bounds[-len(resumed.bounds):]
 
 
 def test_finished_run_is_left_alone_and_can_be_extended(source: Path, tmp_path: Path) -> None:

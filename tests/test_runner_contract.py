@@ -12,7 +12,7 @@ import pytest
 from metrics.outcome import Timed, cost_ms
 from runners.base import Job, Runner
 from runners.deterministic import DeterministicRunner
-from runners.opencl import OpenCLRunner
+from runners.pool_runner import DeviceRunner
 from tests.support_runners import (
     ALSO_GOOD,
     GOOD,
@@ -31,7 +31,7 @@ from tests.support_runners import (
 
 KINDS = (GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, WRONG, LOOP)
 OVERLAPPING = "PoCL as a discrete device"  # compiles while it times
-RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL")
+RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL", pytest.param("CUDA", marks=pytest.mark.gpu))
 
 
 def make_runner(name: str, workdir: Path) -> Runner:
@@ -42,7 +42,7 @@ def make_runner(name: str, workdir: Path) -> Runner:
         pytest.skip(f"{name} is not installed")
     if name == OVERLAPPING:
         device = replace(device, target=replace(device.target, shares_host_cores=False))
-    return OpenCLRunner(scale_problem(), device, QUICK, workdir, lower=lower_by_hand)
+    return DeviceRunner(scale_problem(), device, QUICK, workdir, lower=lower_by_hand)
 
 
 @pytest.fixture(params=RUNNERS, scope="module")
@@ -54,12 +54,12 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_every_job_gets_exactly_one_outcome(runner: Runner) -> None:
     jobs = [Job(100 + number, plan(kind)) for number, kind in enumerate(KINDS)]
-    outcomes = list(runner.evaluate(jobs, None))
+    outcomes = list(runner.evaluate(jobs))
     assert sorted(number for number, _ in outcomes) == [job.number for job in jobs]
 
 
 def test_a_timed_outcome_is_consistent(runner: Runner) -> None:
-    (outcome,) = [outcome for _, outcome in runner.evaluate([Job(0, plan(GOOD))], None)]
+    (outcome,) = [outcome for _, outcome in runner.evaluate([Job(0, plan(GOOD))])]
     assert isinstance(outcome, Timed), outcome
     assert 0 < min(outcome.samples_ms) <= outcome.low_ms <= outcome.median_ms <= outcome.high_ms
     assert outcome.high_ms <= max(outcome.samples_ms)
@@ -69,21 +69,21 @@ def test_a_timed_outcome_is_consistent(runner: Runner) -> None:
 
 
 def test_the_same_plan_has_the_same_outcome(runner: Runner) -> None:
-    first, second = (dict(runner.evaluate([Job(0, plan(ALSO_GOOD))], None))[0] for _ in range(2))
+    first, second = (dict(runner.evaluate([Job(0, plan(ALSO_GOOD))]))[0] for _ in range(2))
     assert isinstance(first, Timed) and isinstance(second, Timed)
     assert first.samples_ms == second.samples_ms
     assert first.code_hash == second.code_hash
 
 
 def test_no_jobs_no_outcomes(runner: Runner) -> None:
-    assert list(runner.evaluate([], None)) == []
+    assert list(runner.evaluate([])) == []
 
 
 def test_stopping_early_leaves_the_runner_usable(runner: Runner) -> None:
-    results = runner.evaluate([Job(number, plan(kind)) for number, kind in enumerate(KINDS)], None)
+    results = runner.evaluate([Job(number, plan(kind)) for number, kind in enumerate(KINDS)])
     next(results)
     results.close()  # type: ignore[attr-defined]  # every runner's iterator is a generator
-    assert len(list(runner.evaluate([Job(1, plan(GOOD)), Job(2, plan(LOOP))], None))) == 2
+    assert len(list(runner.evaluate([Job(1, plan(GOOD)), Job(2, plan(LOOP))]))) == 2
 
 
 def test_the_device_is_described(runner: Runner) -> None:
@@ -96,7 +96,7 @@ def test_the_device_is_described(runner: Runner) -> None:
 def test_close_leaves_nothing(name: str, tmp_path: Path) -> None:
     before = worker_pids(os.getpid())
     made = make_runner(name, tmp_path)
-    assert list(made.evaluate([Job(0, plan(GOOD))], None))
+    assert list(made.evaluate([Job(0, plan(GOOD))]))
     made.close()
     made.close()
     assert worker_pids(os.getpid()) == before

@@ -13,7 +13,7 @@ from generator.errors import InputError
 from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from metrics.outcome import Failed, Outcome, Timed
 from metrics.static_model import NAMES
-from runners.base import Job, Limits
+from runners.base import Bounds, Job, Limits
 from runners.deterministic import DeterministicRunner
 from runners.registry import open_runner
 from tests.support_runners import scale_problem
@@ -28,7 +28,7 @@ PLANS = [Plan(ScheduleChoice(serialize_sccs=fuse), (KernelPlan(("S0", "S1"), til
 
 def outcomes_of(plans: list[Plan], best_ms: float | None = None) -> list[Outcome]:
     jobs = [Job(number, plan) for number, plan in enumerate(plans)]
-    return [outcome for _, outcome in DeterministicRunner(scale_problem()).evaluate(jobs, best_ms)]
+    return [outcome for _, outcome in DeterministicRunner(scale_problem()).evaluate(jobs, Bounds(best_ms))]
 
 
 OUTCOMES = outcomes_of(PLANS)
@@ -91,7 +91,7 @@ def test_slow_plans_stop_early() -> None:
 def test_the_pause_is_per_evaluation(tmp_path: Path) -> None:
     runner = open_runner(scale_problem(), "deterministic:0.05", Limits(), tmp_path)
     start = time.monotonic()
-    assert len(list(runner.evaluate([Job(0, PLANS[0]), Job(1, PLANS[1])], None))) == 2
+    assert len(list(runner.evaluate([Job(0, PLANS[0]), Job(1, PLANS[1])]))) == 2
     assert time.monotonic() - start >= 0.1
 
 

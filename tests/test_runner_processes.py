@@ -28,23 +28,43 @@ def worker(greeting: str) -> Handler:
         nonlocal damaged
         if damaged:
             os.kill(os.getpid(), signal.SIGSEGV)
-        report("check", 2.0)
-        if task == "damage":
+        report("check", 60.0 if task.startswith("eat") else 2.0)
+        if task == "wait":  # for a lock, say: longer than any limit
+            report("check", None)
+            time.sleep(3.0)
+            report("check", 2.0)
+        elif task == "damage":
             damaged = True
-        elif task == "retire":
-            return Answer(os.getpid(), retire=True)
-        elif task == "hold":
-            sum(range(10**13))  # like isl: a C function that holds the interpreter lock
-        elif task == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
         elif task == "raise":
             raise ValueError(greeting)
-        elif task == "exit":
-            print("a last word", flush=True)
-            os._exit(3)
-        return Answer(os.getpid())
+        misbehave(task)
+        return Answer(os.getpid(), retire=task == "retire", doubtful=task == "fail")
 
     return handler
+
+
+def misbehave(task: str) -> None:
+    match task:
+        case "hold":
+            sum(range(10**13))  # like isl: a C function that holds the interpreter lock
+        case "sleep":
+            time.sleep(1.2)
+        case "eat":
+            hoard = [bytearray(b"x" * (16 << 20)) for _ in range(10**6)]
+            del hoard
+        case "eat elsewhere":
+            hoarder = "hoard = [bytearray(b'x' * (16 << 20)) for _ in range(10**6)]"
+            subprocess.run([sys.executable, "-c", hoarder], check=True)
+        case "print":
+            while True:
+                os.write(1, b"x" * (1 << 20))
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "exit":
+            print("a last word", flush=True)
+            os._exit(3)
 
 
 def broken_worker() -> Handler:
@@ -52,8 +72,9 @@ def broken_worker() -> Handler:
 
 
 @contextmanager
-def pool_of(size: int, workdir: Path, startup: Startup | None = None) -> Iterator[WorkerPool]:
-    pool = WorkerPool("test", size, startup or Startup(worker, ("hello",)), {}, workdir)
+def pool_of(size: int, workdir: Path, startup: Startup | None = None,
+            memory_bytes: int | None = None) -> Iterator[WorkerPool]:
+    pool = WorkerPool("test", size, startup or Startup(worker, ("hello",)), {}, workdir, memory_bytes)
     try:
         yield pool
     finally:
@@ -81,8 +102,8 @@ def test_tasks_are_answered_and_workers_are_reused(tmp_path: Path) -> None:
 
 def test_each_failure_has_its_event(tmp_path: Path) -> None:
     with pool_of(1, tmp_path) as pool:
-        died, raised, left, held, fine = serve(pool, "die", "raise", "exit", "hold", "work")
-    assert isinstance(died, Died) and died.phase == "check" and "SIGKILL" in died.message
+        died, raised, left, held, fine = serve(pool, "crash", "raise", "exit", "hold", "work")
+    assert isinstance(died, Died) and died.phase == "check" and "SIGSEGV" in died.message
     assert isinstance(raised, Died) and raised.message.startswith("ValueError: hello")
     assert isinstance(left, Died) and left.message == "exit code 3: a last word"
     assert isinstance(held, Expired) and held.limit_s == 2.0 and 2.0 <= held.elapsed_s < 6.0
@@ -94,6 +115,66 @@ def test_a_task_that_dies_of_an_earlier_one_gets_a_second_chance(tmp_path: Path)
         damage, victim = serve(pool, "damage", "work")
     assert isinstance(damage, Finished) and isinstance(victim, Finished)
     assert damage.value != victim.value
+
+
+def test_who_is_killed_from_outside_is_tried_three_times(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        (died,) = serve(pool, "die")
+        assert isinstance(died, Died) and died.message.endswith("SIGKILL") and pool.started == 4  # one is ready again
+
+
+def test_a_doubtful_failure_is_tried_again_in_a_fresh_worker_only(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        work, late = serve(pool, "work", "fail")
+        assert isinstance(work, Finished) and isinstance(late, Finished) and late.value != work.value
+        (first,) = serve(pool, "fail")
+        assert isinstance(first, Finished) and pool.started == 4
+
+
+def test_limits_begin_with_the_work_not_in_the_queue(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        events = serve(pool, *["sleep"] * 3)  # 1.2 s each, 2 s allowed
+    assert all(isinstance(event, Finished) for event in events)
+
+
+def test_waiting_for_a_lock_is_not_limited_not_even_by_a_tighter_limit(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        pool.submit(Task(0, "wait", "compile", 30.0))
+        pool.tighten(0, "check", 1.0)
+        events: list[Event] = []
+        while not events:
+            wait_for([pool])
+            events.extend(pool.poll())
+    assert isinstance(events[0], Finished)
+
+
+def test_a_tighter_limit_holds_for_what_runs_and_what_is_queued(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        for key in range(3):
+            pool.submit(Task(key, "hold", "compile", 30.0))
+        for key in range(2):
+            pool.tighten(key, "check", 0.3)
+        events: list[Event] = []
+        while len(events) < 3:
+            wait_for([pool])
+            events.extend(pool.poll())
+    limits = [event.limit_s for event in events if isinstance(event, Expired)]
+    assert limits == [0.3, 0.3, 2.0]
+
+
+@pytest.mark.parametrize("task", ["eat", "eat elsewhere"])
+def test_who_eats_memory_is_ended(tmp_path: Path, task: str) -> None:
+    with pool_of(1, tmp_path, memory_bytes=200 << 20) as pool:
+        eaten, fine = serve(pool, task, "work")
+    assert isinstance(eaten, Died) and eaten.message.startswith("out of memory: the process took"), eaten
+    assert isinstance(fine, Finished)
+
+
+def test_who_prints_without_end_does_not_fill_the_disk(tmp_path: Path) -> None:
+    with pool_of(1, tmp_path) as pool:
+        (event,) = serve(pool, "print")
+        assert isinstance(event, Died | Expired)
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 1 << 30
 
 
 def test_a_worker_that_retires_is_replaced(tmp_path: Path) -> None:

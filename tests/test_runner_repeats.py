@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from runners.base import Limits
 from runners.repeats import judge
 
-LIMITS = Limits(half_width=0.02, min_repeats=5, max_repeats=50, time_s=2.0, give_up=3.0)
+LIMITS = Limits(half_width=0.02, min_repeats=5, max_repeats=50, least_s=0.0, time_s=2.0, give_up=3.0)
 
 
 def repeats_needed(samples: list[float], limits: Limits = LIMITS, best_ms: float | None = None,
@@ -46,6 +48,17 @@ def test_one_outlier_ends_nothing() -> None:
 
 def test_a_variant_as_good_as_the_best_is_measured_in_full() -> None:
     assert repeats_needed([1.1] * 50, best_ms=1.0) == (5, "enough")
+
+
+def test_a_few_good_moments_in_a_row_are_not_enough() -> None:
+    assert repeats_needed([1.0] * 50, replace(LIMITS, least_s=0.02)) == (20, "enough")
+
+
+def test_samples_that_resemble_their_neighbours_need_more_repeats() -> None:
+    alternating, slow = [1.0, 1.02] * 25, [1.0] * 12 + [1.06] * 12 + [1.0] * 26
+    limits = replace(LIMITS, min_repeats=24)
+    assert repeats_needed(alternating, limits)[0] == 24
+    assert repeats_needed(slow, limits)[0] > 30
 
 
 def test_very_long_runs_need_two_samples() -> None:

@@ -40,7 +40,7 @@ def evaluated(found: Problem, plan: Plan, folder: Path) -> str:
     """The source of a plan whose results are right on Intel's runtime."""
     runner = open_runner(found, "intel", LIMITS, folder)
     try:
-        ((_, outcome),) = runner.evaluate([Job(0, plan)], None)
+        ((_, outcome),) = runner.evaluate([Job(0, plan)])
         assert isinstance(outcome, Timed), outcome.message
         return lower(found.program, plan, runner.device.target).source
     finally:
@@ -75,7 +75,7 @@ def test_a_device_without_shuffles_refuses_them(tmp_path: Path) -> None:
     runner = open_runner(found, "pocl", LIMITS, tmp_path)
     try:
         plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))
-        ((_, outcome),) = runner.evaluate([Job(0, replace(plan))], None)
+        ((_, outcome),) = runner.evaluate([Job(0, replace(plan))])
     finally:
         runner.close()
     assert not isinstance(outcome, Timed)

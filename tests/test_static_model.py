@@ -18,7 +18,7 @@ from generator.facts import Access, AccessMode, Around, KernelFacts, Operations,
 from generator.lowering.default import default_plan
 from generator.lowering.facts import kernel_facts
 from generator.plan import Plan
-from metrics.device_model import CAPABILITIES, DeviceModel, device_model, occupancy, resident_blocks
+from metrics.device_model import DeviceModel, device_model, occupancy
 from metrics.resources import Resources, parse_ptxas
 from metrics.static_model import (
     NAMES,
@@ -155,21 +155,6 @@ def test_intensity() -> None:
     assert intensity(kernel(access(space="shared"), adds=1), GPU) is None
 
 
-# Blocks per multiprocessor by capability, threads, shared bytes and registers: the calculator's rules applied by hand.
-@pytest.mark.parametrize(("capability", "threads", "shared", "registers", "wanted"), [
-    ((7, 5), 256, 0, 32, 4), ((7, 5), 1024, 0, 64, 1), ((7, 5), 64, 0, None, 16), ((7, 5), 128, 16 * 1024, 32, 4),
-    ((8, 0), 256, 0, 32, 8), ((8, 0), 256, 0, 33, 6), ((8, 0), 256, 0, 64, 4), ((8, 0), 256, 0, 255, 1),
-    ((8, 0), 1024, 0, 32, 2), ((8, 0), 1024, 0, 33, 1), ((8, 0), 32, 0, 16, 32), ((8, 0), 128, 48 * 1024, 32, 3),
-    ((8, 0), 192, 0, 40, 8), ((8, 0), 33, 0, None, 32), ((8, 6), 256, 0, 40, 6), ((8, 6), 1024, 0, 32, 1),
-    ((8, 6), 256, 0, 48, 5), ((8, 6), 64, 16 * 1024, None, 5), ((8, 9), 64, 0, None, 24), ((8, 9), 768, 0, 40, 2),
-    ((9, 0), 256, 0, 32, 8), ((9, 0), 256, 48 * 1024, 32, 4), ((9, 0), 64, 0, 128, 8), ((9, 0), 256, 227 * 1024, 32, 1),
-    ((9, 0), 256, 228 * 1024, 32, 0),
-])
-def test_resident_blocks(capability: tuple[int, int], threads: int, shared: int, registers: int | None,
-                         wanted: int) -> None:
-    assert resident_blocks(threads, shared, registers, device_model(TARGET, capability)) == wanted
-
-
 def test_occupancy_and_tail() -> None:
     a100 = replace(GPU, units=108)
     full = kernel(block=(256,), grid=(108, 8))
@@ -187,13 +172,6 @@ def test_cpu_needs_as_many_blocks_as_cores() -> None:
     assert [tail(kernel(grid=(n,)), CPU) for n in (1, 8, 9, 800)] == [1 / 8, 1, 9 / 16, 1]
     assert load_efficiency(kernel(access((1,))), CPU) == 1
     assert load_efficiency(kernel(access((100,))), CPU) == 4 / 64
-
-
-def test_models_by_capability() -> None:
-    assert device_model(TARGET, (10, 0)) == device_model(TARGET, (9, 0))
-    assert device_model(TARGET, (8, 7)) == device_model(TARGET, (8, 6))
-    assert device_model(TARGET, (6, 1)) == device_model(TARGET) == DeviceModel(TARGET.compute_units)
-    assert all(device_model(TARGET, c).registers == 65536 for c in CAPABILITIES)
 
 
 def named(metrics: Metrics) -> dict[str, float]:

@@ -51,7 +51,7 @@ def measure(name: str, defines: tuple[str, ...], device: str | None) -> Row:
         try:
             target = runner.device.target
             plans = [default_plan(problem.program, target), *start_plans(problem.program, target)]
-            outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)], None))
+            outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
         finally:
             runner.close()
     starts = [outcome.median_ms for n, outcome in outcomes.items() if n and isinstance(outcome, Timed)]

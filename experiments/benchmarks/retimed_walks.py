@@ -21,7 +21,7 @@ from experiments.store import read_store
 from generator.errors import AntuneError, InputError
 from generator.problem import Problem
 from metrics.outcome import Timed, cost_ms
-from runners.base import Job, Limits
+from runners.base import Bounds, Job, Limits
 from runners.registry import open_runner
 
 FEWEST = 3
@@ -51,7 +51,7 @@ def remeasured(directory: Path, count: int, seed: int) -> list[tuple[float, floa
         runner = open_runner(problem, selector(info), Limits(), Path(folder))
         try:
             jobs = [Job(number, result.evaluation.plan) for number, result in enumerate(chosen)]
-            outcomes = dict(runner.evaluate(jobs, cost_ms(best.outcome) if best else None))
+            outcomes = dict(runner.evaluate(jobs, Bounds(cost_ms(best.outcome) if best else None)))
         finally:
             runner.close()
     found = [(cost_ms(result.outcome), cost_ms(outcomes[number])) for number, result in enumerate(chosen)]

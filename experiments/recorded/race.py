@@ -47,7 +47,7 @@ def race(arena: Arena, explorer: Explorer, budget: int, ants: int) -> Trace:
         spent_s = time.process_time() - started_s
         if not walks:
             break
-        outcomes = dict(arena.runner.evaluate([Job(number, walk.plan) for number, walk in enumerate(walks)], None))
+        outcomes = dict(arena.runner.evaluate([Job(number, walk.plan) for number, walk in enumerate(walks)]))
         for number in range(len(walks)):
             cost, spent = cost_ms(outcomes[number]), outcomes[number].durations
             ms.append(math.nan if cost is None else cost)

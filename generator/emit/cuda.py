@@ -23,6 +23,8 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
 CUDA = Words(
     kernel='extern "C" __global__ __launch_bounds__({threads})',
     global_memory="", restrict="__restrict__", shared_memory="__shared__",
+    dynamic_memory="extern __shared__ __align__(16) unsigned char antune_shared[];",
+    dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
     barrier="__syncthreads();",
     group_index="blockIdx.{axis}", thread_index="threadIdx.{axis}", axes=("x", "y", "z"),
     types={}, double_preamble="", call=_call, device_function="static __device__ inline", shared_pointer="",

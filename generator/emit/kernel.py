@@ -80,10 +80,26 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
         attributes += f" {words.sub_groups}"
     lines = [comment, attributes,
              f"void {kernel.name}({', '.join(parameters)})", "{", *writer.indices(code),
-             *(f"  {words.shared_memory} {words.type(a.type)} {a.name}{''.join(f'[{n}]' for n in a.sizes)};"
-               for a in shared),
+             *(f"  {line}" for line in _shared_arrays(shared, words, kernel.dynamic_bytes(dialect) > 0)),
              *code, "}", ""]
     return "\n".join(lines)
+
+
+def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool) -> Iterator[str]:
+    """The declarations of the arrays in shared memory.
+
+    In dynamic memory those with larger elements come first: then all are aligned, and together as large as declared ones.
+    """
+    offset = 0
+    for number, array in enumerate(sorted(shared, key=lambda a: -ELEMENT_BYTES[a.type]) if dynamic else shared):
+        sizes = "".join(f"[{n}]" for n in array.sizes)
+        if not dynamic:
+            yield f"{words.shared_memory} {words.type(array.type)} {array.name}{sizes};"
+            continue
+        if not number:
+            yield words.dynamic_memory
+        yield words.dynamic_array.format(type=words.type(array.type), name=array.name, sizes=sizes, offset=offset)
+        offset += prod(array.sizes) * ELEMENT_BYTES[array.type]
 
 
 def _pointers(kernel: Kernel, program: Program, words: Words, written: set[str],

@@ -33,7 +33,7 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
 
 OPENCL = Words(
     kernel="__kernel __attribute__((reqd_work_group_size({block})))",
-    global_memory="__global ", restrict="restrict", shared_memory="__local",
+    global_memory="__global ", restrict="restrict", shared_memory="__local", dynamic_memory="", dynamic_array="",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     group_index="get_group_id({axis})", thread_index="get_local_id({axis})", axes=("0", "1", "2"),
     types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"},

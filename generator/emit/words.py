@@ -10,6 +10,9 @@ from dataclasses import dataclass
 class Words:
     """One dialect. `{block}` in `kernel` is the block (x, y, z), `{threads}` its product; `{axis}` a dimension.
 
+    `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}` and
+    `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
+
     `swap` names the compare-and-swap of a word of so many bytes, `swap_word` the type of that word and `shared_pointer`
     how pointers to memory that others write are qualified. `shuffle` is the value `{value}` of the thread whose lane
     differs in the bits `{lanes}`; `sub_groups` are attributes of kernels that shuffle. `generic_extrema`: fmin and fmax
@@ -25,6 +28,8 @@ class Words:
     global_memory: str
     restrict: str
     shared_memory: str
+    dynamic_memory: str
+    dynamic_array: str
     barrier: str
     group_index: str
     thread_index: str

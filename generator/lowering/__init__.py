@@ -6,7 +6,7 @@ them), `staging.py` (shared copies), `barriers.py` (the rules of barriers), `hos
 `placement.py` (textures and constant memory), `naming.py` (readable loop names), `shapes.py` (what a kernel offers to
 decide), `default.py` and `starts.py` (the default plan and others worth measuring first). `facts.py` describes lowered
 kernels by numbers: executions (`sampling.py`, `counting.py`), strides (`addresses.py`), copies and operations
-(`cooperative.py`, `operations.py`).
+(`cooperative.py`, `generator.operations`).
 
 May import `generator.polyhedral`, `generator.emit` and the value types of `generator`.
 """

@@ -25,9 +25,9 @@ from generator.lowering.cooperative import copy_loops
 from generator.lowering.counting import Counts, Grounds, Place, children_of, count
 from generator.lowering.host import host_nest, host_program
 from generator.lowering.kernel import LoweredKernel, lower_kernel
-from generator.lowering.operations import binary_operation, is_floating, loads_of, operations_of
 from generator.lowering.sampling import samples, trips, values
 from generator.nest import Assign, Atomic, Copy, Declare, For, If, Node, Shuffle, walk
+from generator.operations import binary_operation, is_floating, loads_of, operations_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.mapping import block_names, thread_names

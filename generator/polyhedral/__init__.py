@@ -7,7 +7,8 @@ not end) and `scheduling.py` (isl's scheduler with the Plan's options), `tree.py
 `partition.py` (groups of statements that share loops), `kernels.py` (where kernels start), `footprint.py` (arrays worth
 a shared copy), `accumulate.py`, `placement.py` and `padding.py` (elements that a thread keeps in registers),
 `mapping.py` (blocks, threads, tiles), `legality.py` and `staged.py` (the exact checks), `violation.py` (a broken
-dependence in words), `ast.py` (loops and expressions out of isl), `coverage.py` (the exact check of those loops).
+dependence in words), `ast.py` (loops and expressions out of isl), `coverage.py` (the exact check of those loops),
+`points.py` and `demand.py` (how much a program computes and moves, for the roofline model).
 
 isl objects never leave through a public value: Programs, Plans and Variants hold text and our own nodes.
 """

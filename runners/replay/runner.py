@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from generator.target import Target
 from metrics.outcome import Durations, Illegal, Outcome
-from runners.base import DeviceInfo, Job
+from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Sitting
 from runners.replay.recording import Recording
 
 _UNKNOWN = Illegal("this configuration is not in the recording", Durations())
@@ -31,8 +31,14 @@ class ReplayRunner:
         target = Target(name, "opencl", 1024, (1024, 1024, 64), 48 * 1024, 16, True, False)
         return DeviceInfo(f"recording:{self._recording.name}", name, "recording", driver or "unknown", target)
 
-    def evaluate(self, jobs: Sequence[Job], best_ms: float | None) -> Iterator[tuple[int, Outcome]]:
+    def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:
         """Yield (job number, outcome) in the order of `jobs`."""
+        for job in jobs:
+            yield job.number, self._outcomes.get(job.plan.parameters, _UNKNOWN)
+
+    def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
+        """The recorded outcome of every job once more."""
+        del sitting
         for job in jobs:
             yield job.number, self._outcomes.get(job.plan.parameters, _UNKNOWN)
 

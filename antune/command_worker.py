@@ -1,0 +1,65 @@
+"""`antune worker`: let this machine's devices measure for runs elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from antune.options import Devices
+
+Scheduler = Annotated[str, typer.Argument(metavar="ADDRESS", show_default=False, help="The Dask scheduler: "
+                                          "tcp://HOST:PORT, tls://HOST:PORT, or its scheduler file.")]
+Compilers = Annotated[int | None, typer.Option("--compilers", metavar="N", min=1, help="Plans that are compiled at the "
+                                               "same time. Default: one per core.", show_default=False)]
+
+
+CompileOnly = Annotated[bool, typer.Option("--compile-only", help="Offer no device: compile for the CUDA devices of "
+                                           "other machines.")]
+
+
+def worker(address: Scheduler, device: Devices = None, compilers: Compilers = None,
+           compile_only: CompileOnly = False) -> None:
+    """Join a Dask cluster as a worker that compiles and measures plans; ends with the scheduler or by Ctrl-C.
+
+    `antune tune --cluster ADDRESS` then uses the devices of all workers. Start one worker per machine; it is Dask's own
+    `dask worker` with `--preload runners.cluster.preload`, which works as well (docs/cluster.md).
+
+    \b
+    Examples:
+      dask scheduler                                    # on one machine
+      antune worker tcp://192.168.0.10:8786             # on every machine with a device
+      antune worker tcp://192.168.0.10:8786 --device all
+    """
+    from runners.registry import check_extra, find_devices
+
+    check_extra()
+    if compile_only:
+        from runners.cuda.compiler import open_translator
+
+        open_translator()
+    found = () if compile_only else find_devices(tuple(device or ()))
+    threads = (compilers or len(os.sched_getaffinity(0))) + len(found)
+    words = ["-m", "distributed.cli.dask_worker", _scheduler(address), "--nthreads", str(threads),
+             "--memory-limit", "0", "--no-dashboard", "--preload", "runners.cluster.preload"]
+    words += [word for one in found for word in ("--device", one.key)]
+    words += ["--compile-only"] if compile_only else []
+    print(f"antune worker for {address}: {', '.join(one.key for one in found) or 'compiles only'}", flush=True)
+    os.execv(sys.executable, [sys.executable, *words])
+
+
+def _scheduler(address: str) -> str:
+    """The scheduler's address, read from its file if that is what `address` names."""
+    from antune.errors import InputError
+
+    if not address.endswith(".json"):
+        return address
+    try:
+        return str(json.loads(Path(address).read_text())["address"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{address} is no scheduler file ({error}); `dask scheduler --scheduler-file {address}` "
+                         "writes one") from None

@@ -1,0 +1,81 @@
+"""Measures the ceilings of a device: every probe in several shapes, the best shape counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+from experiments.ceilings.probes import LINKS, Probe, Shape, lower_probe, probe_plan, probe_problem
+from experiments.store import utc_now
+from generator.errors import InputError
+from generator.plan import Plan
+from generator.program import ElementType, Program
+from generator.target import Target
+from metrics.outcome import Ratings, Timed
+from metrics.roofline import Bandwidth, Ceilings
+from runners.base import DeviceInfo, Job, Limits
+from runners.pool_runner import DeviceRunner
+
+WORKING_SETS = (1 << 16, 1 << 19, 1 << 22, 1 << 25, 1 << 27)
+"""64 KiB, which fit into a core's caches, to 128 MiB, which fit into few."""
+LIMITS = Limits(compile_s=30.0, run_s=30.0, half_width=0.05, time_s=0.4, give_up=2.0)
+Note = Callable[[str], None]
+
+
+def measure_ceilings(device: DeviceInfo, workdir: Path, note: Note) -> Ceilings:
+    """The ceilings of `device`; takes a minute or two. `note` is told each finding.
+
+    Raises:
+        InputError: no shape of some probe works on the device.
+    """
+    types: tuple[ElementType, ...] = ("float", "double") if device.target.fp64 else ("float",)
+    rates = []
+    for type_ in types:
+        rate = _best(Probe("fma", type_), device, workdir)
+        note(f"{type_}: {rate * 1e-9:.4g} billion operations per second")
+        rates.append((type_, rate))
+    bandwidths = []
+    for size in WORKING_SETS:
+        fastest = max(_best(Probe("sum", "float", size), device, workdir),
+                      _best(Probe("triad", "float", size), device, workdir))
+        note(f"{size >> 10} KiB: {fastest * 1e-9:.4g} GB/s")
+        bandwidths.append(Bandwidth(size, fastest))
+    return Ceilings(device.key, device.driver, utc_now(), tuple(rates), tuple(bandwidths))
+
+
+def shapes(probe: Probe, target: Target) -> Iterator[Shape]:
+    """What to try: CPUs like one thread per block that works on vectors, or what their compiler makes of many threads."""
+    units, compute = target.compute_units, probe.name == "fma"
+    if target.shares_host_cores:
+        tried = [*product((1,), (units, 64 * units), (8, 16) if compute else (2, 4), (8, 16)),
+                 *product((64, 256), (units, 8 * units), (8, 16) if compute else (4, 16), (1,))]
+    else:
+        tried = [*product((128, 256, 512), (4 * units, 16 * units), (8, 16) if compute else (2, 4, 8), (1,))]
+    for threads, blocks, chains, lanes in tried:
+        shape = Shape(threads, blocks, chains, lanes)
+        if threads <= target.max_threads and (compute or shape.steps(probe)):
+            yield shape
+
+
+def no_metrics(program: Program, plan: Plan, target: Target) -> Ratings:
+    """Probes are measured, not modelled."""
+    del program, plan, target
+    return ()
+
+
+def _best(probe: Probe, device: DeviceInfo, workdir: Path) -> float:
+    """Work per second of the fastest shape."""
+    tried = tuple(shapes(probe, device.target))
+    jobs = [Job(number, probe_plan(probe, shape)) for number, shape in enumerate(tried)]
+    runner = DeviceRunner(probe_problem(probe), device, LIMITS, workdir, lower=lower_probe, length=LINKS, rate=no_metrics)
+    try:
+        outcomes = dict(runner.evaluate(jobs))
+    finally:
+        runner.close()
+    rates = [shape.work(probe) / (outcome.median_ms * 1e-3) for number, shape in enumerate(tried)
+             if isinstance(outcome := outcomes[number], Timed)]
+    if not rates:
+        failed = [outcome.message for outcome in outcomes.values() if not isinstance(outcome, Timed)]
+        raise InputError(f"the probe {probe.name} ({probe.type}) does not run on {device.name}: {' '.join(failed[:1])}")
+    return max(rates)

@@ -1,0 +1,61 @@
+"""Runs beside the ceilings of their device: how much faster could any schedule be?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.ceilings.files import kept_ceilings
+from experiments.store import read_store
+from experiments.summary import summarize
+from generator.program import Program
+from metrics.roofline import Ceilings, Roof, roof
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A run below its roof: `roof_ms` is the least time that the ceilings allow, `limit` what does not allow less.
+
+    The shares are the roof's time over the measured one: 1 = nothing is left to gain; above 1, the program has what the
+    measuring kernels have not (data that stays in a cache between its parts, say). None: nothing was measured.
+    """
+
+    run: str
+    name: str
+    device: str
+    roof_ms: float
+    limit: str
+    default_ms: float | None
+    best_ms: float | None
+    default_share: float | None
+    best_share: float | None
+
+
+def program_roof(program: Program, ceilings: Ceilings) -> Roof | None:
+    """The roof of a program; None when the ceiling for its type was not measured."""
+    from generator.polyhedral.demand import program_demand  # here, because it loads isl
+
+    return roof(program_demand(program), ceilings)
+
+
+def place_run(directory: Path) -> Placed | str:
+    """The run in `directory` beside the kept ceilings of its device, or why that is not possible.
+
+    Raises:
+        InputError: there is no run that can be read.
+    """
+    with read_store(directory) as store:
+        info, summary = store.info(), summarize(store)
+    ceilings = kept_ceilings(info.device)
+    if ceilings is None:
+        return (f"{directory}: the ceilings of {info.device.name} ({info.device.platform}) are not known here; "
+                f"`antune suite roofline --device {info.device.key}` measures them")
+    found = program_roof(info.program, ceilings)
+    if found is None:
+        return f"{directory}: there is no ceiling for the type of its numbers"
+
+    def share(ms: float | None) -> float | None:
+        return None if ms is None else found.share(ms)
+
+    return Placed(str(directory), info.program.name, info.device.name, found.ms, found.limit, summary.default_ms,
+                  summary.best_ms, share(summary.default_ms), share(summary.best_ms))

@@ -1,0 +1,79 @@
+"""The roofline model: no program is faster than the device can compute its operations or move its data.
+
+S. Williams, A. Waterman, D. Patterson, Roofline: an insightful visual performance model for multicore architectures,
+Communications of the ACM 52(4), 2009; with one bandwidth per size of the working set, since data that fits into a cache
+is moved faster. The ceilings are measured (`antune suite roofline`), so that a result above them is possible where a
+program has what the measuring kernels have not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from generator.facts import Demand
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """The greatest rate in bytes per second at which kernels read and write `working_set` bytes again and again."""
+
+    working_set: int
+    bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What a device was measured to reach at most: additions and multiplications per second by C type, and bandwidths.
+
+    `bandwidths` in ascending order of working sets; the last one is that of the device's memory.
+    """
+
+    device_key: str
+    driver: str
+    measured_at: str
+    operations_per_s: tuple[tuple[str, float], ...]
+    bandwidths: tuple[Bandwidth, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """The least time of a program on a device, and what does not allow less."""
+
+    ms: float
+    limit: Literal["compute", "memory"]
+
+    def share(self, measured_ms: float) -> float:
+        """How much of the possible speed a measured time is; 1 = on the roof."""
+        return self.ms / measured_ms if measured_ms else 0.0
+
+
+def bandwidth_for(working_set: float, bandwidths: Sequence[Bandwidth]) -> float:
+    """The bandwidth for a working set, in bytes per second: interpolated between neighbours on logarithmic scales.
+
+    Below the least and above the greatest working set measured, that one's.
+    """
+    size = max(working_set, 1.0)
+    for below, above in itertools.pairwise(bandwidths):
+        if below.working_set <= size < above.working_set:
+            place = math.log(size / below.working_set) / math.log(above.working_set / below.working_set)
+            return math.exp((1 - place) * math.log(below.bytes_per_s) + place * math.log(above.bytes_per_s))
+    return bandwidths[0 if size < bandwidths[0].working_set else -1].bytes_per_s
+
+
+def roof(demand: Demand, ceilings: Ceilings) -> Roof | None:
+    """The least time of a program that must do `demand`; None for a type whose ceiling is not known.
+
+    Data counts once: every element that is live at the entry and read, and every one that is written and live at the
+    exit. Divisions and functions count as one operation, integer operations as none, so that the bound holds.
+    """
+    rates = dict(ceilings.operations_per_s)
+    if demand.type not in rates or not ceilings.bandwidths:
+        return None
+    moved = demand.read_bytes + demand.written_bytes
+    memory_s = moved / bandwidth_for(moved, ceilings.bandwidths)
+    compute_s = demand.operations.floating / rates[demand.type]
+    return Roof(1e3 * max(memory_s, compute_s), "memory" if memory_s >= compute_s else "compute")

@@ -1,0 +1,49 @@
+"""How a Dask worker joins: `dask worker ADDRESS --preload runners.cluster.preload --device pocl`.
+
+Looks for the devices before the worker tells the scheduler that it is there, and adds what it offers to its resources.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import click
+from distributed import Worker
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from runners.cluster.offers import CUDA, Offer, compiled_for
+from runners.cluster.versions import versions
+from runners.registry import find_devices
+
+SITE = "antune-site"
+
+
+class Site(WorkerPlugin):
+    """Remembers what this Dask worker offers."""
+
+    name = SITE
+
+    def __init__(self, offer: Offer) -> None:
+        """See `Offer`."""
+        self.offer = offer
+
+
+@click.command()
+@click.option("--device", "devices", multiple=True, help="As for `antune tune`: which devices this worker offers.")
+@click.option("--compile-only", is_flag=True, help="Offer no device: compile for CUDA devices elsewhere.")
+async def dask_setup(worker: Worker, devices: tuple[str, ...], compile_only: bool) -> None:
+    """Called by Dask while `worker` starts."""
+    found = () if compile_only else await asyncio.to_thread(find_devices, devices)
+    compiles = (CUDA,) if compile_only else tuple(dict.fromkeys(compiled_for(device) for device in found))
+    compilers = max(1, worker.state.nthreads - len(found))  # a thread per device stays free for measuring
+    offer = Offer(socket.gethostname(), versions(), found, compiles, compilers)
+    worker.state.total_resources.update(offer.resources())
+    worker.state.available_resources.update(offer.resources())
+    await worker.plugin_add(Site(offer))
+
+
+def describe(dask_worker: Worker) -> Offer | None:
+    """For `Client.run`: what a worker offers, None when it was not started for antune."""
+    site = dask_worker.plugins.get(SITE)
+    return site.offer if isinstance(site, Site) else None

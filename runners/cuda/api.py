@@ -1,0 +1,173 @@
+"""What antune needs of CUDA's driver API, as a thin interface over whichever binding is installed.
+
+Numbers are those of cuda.h. Addresses are ints in bytes. Everything happens in order on the default stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal, Protocol
+
+from numpy.typing import NDArray
+
+from generator.errors import InputError
+
+
+class NoDriver(InputError):
+    """There is no NVIDIA driver, or it has no device; the message says what to do."""
+
+
+class DeviceAttribute(IntEnum):
+    """CUdevice_attribute."""
+
+    MAX_THREADS_PER_BLOCK = 1
+    MAX_BLOCK_DIM_X = 2
+    MAX_BLOCK_DIM_Y = 3
+    MAX_BLOCK_DIM_Z = 4
+    MAX_SHARED_MEMORY_PER_BLOCK = 8
+    TOTAL_CONSTANT_MEMORY = 9
+    WARP_SIZE = 10
+    MULTIPROCESSOR_COUNT = 16
+    L2_CACHE_SIZE = 38
+    TEXTURE_PITCH_ALIGNMENT = 51
+    MAXIMUM_TEXTURE1D_LINEAR_WIDTH = 69
+    MAXIMUM_TEXTURE2D_LINEAR_WIDTH = 70
+    MAXIMUM_TEXTURE2D_LINEAR_HEIGHT = 71
+    MAXIMUM_TEXTURE2D_LINEAR_PITCH = 72
+    COMPUTE_CAPABILITY_MAJOR = 75
+    COMPUTE_CAPABILITY_MINOR = 76
+    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+
+
+class FunctionAttribute(IntEnum):
+    """CUfunction_attribute; the last two can be set."""
+
+    MAX_THREADS_PER_BLOCK = 0
+    SHARED_SIZE_BYTES = 1
+    LOCAL_SIZE_BYTES = 3
+    NUM_REGS = 4
+    MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+
+
+class CachePreference(IntEnum):
+    """CUfunc_cache."""
+
+    PREFER_NONE = 0
+    PREFER_SHARED = 1
+    PREFER_L1 = 2
+
+
+class Channel(IntEnum):
+    """CUarray_format: what a channel of a texel holds."""
+
+    UNSIGNED_INT32 = 0x03
+    SIGNED_INT32 = 0x0A
+    FLOAT = 0x20
+
+
+@dataclass(frozen=True, slots=True)
+class TextureMemory:
+    """Linear memory to be read through a texture: `width` texels of `channels` words, without filter or conversion.
+
+    `height` rows, each `pitch` bytes after the one before; 0: one row, in one dimension.
+    """
+
+    address: int
+    channel: Channel
+    channels: int
+    width: int
+    height: int = 0
+    pitch: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """The size of the texels of one row."""
+        return 4 * self.channels * self.width
+
+
+class Api(Protocol):
+    """A binding of the driver API. Every method but those for devices needs `open` before; all raise LaunchError.
+
+    Modules, functions and events are whatever the binding makes of them.
+    """
+
+    @property
+    def name(self) -> Literal["pycuda", "cuda-python"]:
+        """Which binding this is."""
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+
+    def driver_version(self) -> int:
+        """The greatest CUDA version that the driver supports, 1000 * major + 10 * minor."""
+
+    def device_count(self) -> int:
+        """The number of devices."""
+
+    def device_name(self, ordinal: int) -> str:
+        """What NVIDIA calls a device."""
+
+    def device_attribute(self, ordinal: int, attribute: DeviceAttribute) -> int:
+        """A property of a device."""
+
+    def open(self, ordinal: int) -> None:
+        """Make the primary context of a device current in this thread, for the rest of the process."""
+
+    def synchronize(self) -> None:
+        """Wait until all is done. What a kernel did wrong is raised here."""
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` new bytes; they stay until the process ends."""
+
+    def write(self, address: int, contents: NDArray[Any]) -> None:
+        """Copy from the host."""
+
+    def copy(self, address: int, source: int, size: int) -> None:
+        """Copy on the device."""
+
+    def fill(self, address: int, byte: int, size: int) -> None:
+        """Set `size` bytes to the same value, on the device."""
+
+    def read(self, address: int, into: NDArray[Any]) -> None:
+        """Copy to the host."""
+
+    def texture(self, memory: TextureMemory) -> int:
+        """A texture object over `memory`, which stays until the process ends."""
+
+    def load(self, cubin: bytes) -> Any:
+        """The module in `cubin`."""
+
+    def unload(self, module: Any) -> None:
+        """Forget a module."""
+
+    def symbol(self, module: Any, name: str) -> tuple[int, int]:
+        """Address and size in bytes of a global variable."""
+
+    def function(self, module: Any, name: str) -> Any:
+        """A kernel."""
+
+    def function_attribute(self, function: Any, attribute: FunctionAttribute) -> int:
+        """A property of a kernel."""
+
+    def set_function_attribute(self, function: Any, attribute: FunctionAttribute, value: int) -> None:
+        """Change a property of a kernel."""
+
+    def set_cache_preference(self, function: Any, preference: CachePreference) -> None:
+        """How a kernel wants the memory of a multiprocessor divided."""
+
+    def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
+               arguments: bytes) -> None:
+        """Begin a kernel; `arguments` are its parameters, each aligned to its size."""
+
+    def event(self) -> Any:
+        """A new event with a time."""
+
+    def record(self, event: Any) -> None:
+        """Note the time when all before is done."""
+
+    def elapsed_ms(self, start: Any, stop: Any) -> float:
+        """Milliseconds between two recorded events that have happened."""

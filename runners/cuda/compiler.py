@@ -1,0 +1,214 @@
+"""CUDA text to device code of one architecture, in the compile pool: NVRTC, or nvcc where that is missing. Needs no GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from generator.errors import InputError
+from generator.target import Target
+from generator.variant import Variant
+from metrics.resources import parse_ptxas
+from runners.driver import MESSAGE_CHARS, BuildError, check_limits
+
+Capability = tuple[int, int]
+FILE = "kernels.cu"
+REMEDY = "`pip install cuda-bindings nvidia-cuda-nvrtc` installs one, and so does NVIDIA's CUDA toolkit"
+TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """What travels from the compile pool to the device worker: a cubin, and the bytes that each kernel spills."""
+
+    cubin: bytes
+    spills: Mapping[str, int]
+
+    def packed(self) -> bytes:
+        """One string of bytes: a line of JSON, then the cubin."""
+        return json.dumps(dict(self.spills)).encode() + b"\n" + self.cubin
+
+
+def unpacked(packed: bytes) -> Binary:
+    """What `Binary.packed` packed."""
+    spills, _, cubin = packed.partition(b"\n")
+    return Binary(cubin, json.loads(spills))
+
+
+class Translator(Protocol):
+    """A compiler of NVIDIA's."""
+
+    @property
+    def name(self) -> Literal["NVRTC", "nvcc"]:
+        """What it is called."""
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The version of CUDA that it belongs to."""
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """The compute capabilities that it makes code for."""
+
+    def translate(self, text: str, capability: Capability) -> tuple[bytes, str]:
+        """A cubin, and the log of `ptxas -v`. Raises BuildError."""
+
+
+class Nvrtc:
+    """NVIDIA's library for compiling at run time, through cuda-python."""
+
+    def __init__(self) -> None:
+        """Loads the library. Raises ImportError when it, or its binding, is not there."""
+        from cuda.bindings import nvrtc
+
+        self._nvrtc: Any = nvrtc
+        try:
+            status, major, minor = nvrtc.nvrtcVersion()
+        except Exception as error:  # noqa: BLE001  the binding cannot find the library; it raises several kinds
+            raise ImportError(str(error)) from None
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise ImportError(f"NVRTC: {status}")
+        self._version = int(major), int(minor)
+
+    @property
+    def name(self) -> Literal["NVRTC"]:
+        """What it is called."""
+        return "NVRTC"
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The version of CUDA that it belongs to."""
+        return self._version
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """See `Translator`."""
+        _, *known = self._nvrtc.nvrtcGetSupportedArchs()
+        numbers: list[int] = known[0] if len(known) == 1 else known[-1]
+        return tuple(divmod(number, 10) for number in numbers)
+
+    def translate(self, text: str, capability: Capability) -> tuple[bytes, str]:
+        """See `Translator`."""
+        program = self._ask(self._nvrtc.nvrtcCreateProgram(text.encode(), FILE.encode(), 0, [], []))
+        options = [f"--gpu-architecture={_arch(capability)}".encode(), b"--ptxas-options=-v"]
+        try:
+            (status,) = self._nvrtc.nvrtcCompileProgram(program, len(options), options)
+            log = b" " * self._ask(self._nvrtc.nvrtcGetProgramLogSize(program))
+            self._ask(self._nvrtc.nvrtcGetProgramLog(program, log))
+            words = log.split(b"\0")[0].decode(errors="replace")
+            if status != self._nvrtc.nvrtcResult.NVRTC_SUCCESS:
+                raise BuildError(words.strip()[:MESSAGE_CHARS] or str(status))
+            cubin = b" " * self._ask(self._nvrtc.nvrtcGetCUBINSize(program))
+            self._ask(self._nvrtc.nvrtcGetCUBIN(program, cubin))
+        finally:
+            self._nvrtc.nvrtcDestroyProgram(program)
+        return cubin, words
+
+    def _ask(self, answer: tuple[Any, ...]) -> Any:
+        """The value in an answer. Raises BuildError unless the call succeeded."""
+        status, *values = answer
+        if status != self._nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise BuildError(f"NVRTC failed: {getattr(status, 'name', status)}")
+        return values[0] if values else None
+
+
+class Nvcc:
+    """The toolkit's compiler, as a process per text."""
+
+    def __init__(self) -> None:
+        """Looks for it in $CUDA_HOME/bin, the PATH and /usr/local/cuda/bin. Raises ImportError when it is in none."""
+        home = os.environ.get("CUDA_HOME")
+        places = [str(Path(home) / "bin" / "nvcc")] if home else []
+        found = next(filter(None, map(shutil.which, [*places, "nvcc", str(TOOLKIT)])), None)
+        if found is None:
+            raise ImportError("nvcc is not in the PATH")
+        self._path = found
+        release = self._run("--version").stdout.partition("release ")[2].partition(",")[0]
+        try:
+            major, minor = (int(part) for part in release.split("."))
+        except ValueError:
+            raise ImportError(f"{found} does not say which version it is") from None
+        self._version = major, minor
+
+    @property
+    def name(self) -> Literal["nvcc"]:
+        """What it is called."""
+        return "nvcc"
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The version of CUDA that it belongs to."""
+        return self._version
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """See `Translator`."""
+        words = self._run("--list-gpu-arch").stdout.split()
+        return tuple(divmod(int(word.removeprefix("compute_")), 10) for word in words)
+
+    def translate(self, text: str, capability: Capability) -> tuple[bytes, str]:
+        """See `Translator`."""
+        with tempfile.TemporaryDirectory(prefix="antune-nvcc-") as name:
+            source, cubin = Path(name) / FILE, Path(name) / "kernels.cubin"
+            source.write_text(text)
+            done = self._run(f"-arch={_arch(capability)}", "-cubin", "-Xptxas", "-v", "-o", str(cubin), str(source))
+            log = (done.stderr + done.stdout).replace(f"{source}", FILE)
+            if done.returncode:
+                raise BuildError(log.strip()[:MESSAGE_CHARS] or f"nvcc ended with exit code {done.returncode}")
+            return cubin.read_bytes(), log
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([self._path, *arguments], capture_output=True, text=True, errors="replace", check=False,
+                              stdin=subprocess.DEVNULL)
+
+
+def _arch(capability: Capability) -> str:
+    return f"sm_{capability[0]}{capability[1]}"
+
+
+def open_translator() -> Translator:
+    """NVRTC if it is installed, else nvcc. Raises InputError when neither is there."""
+    reasons = []
+    kinds: tuple[type[Nvrtc | Nvcc], ...] = (Nvrtc, Nvcc)
+    for kind in kinds:
+        try:
+            return kind()
+        except ImportError as error:
+            reasons.append(str(error).partition("\n")[0])
+    raise InputError(f"no CUDA compiler is installed ({'; '.join(reasons)}); {REMEDY}")
+
+
+def best_capability(translator: Translator, device: Capability) -> Capability:
+    """What to compile for: the greatest compute capability whose code runs on `device`: of its major number, not above it.
+
+    Raises:
+        InputError: this compiler makes no code for such a device.
+    """
+    usable = [c for c in translator.capabilities() if c[0] == device[0] and c <= device]
+    if not usable:
+        version = ".".join(map(str, translator.version))
+        raise InputError(f"{translator.name} of CUDA {version} makes no code for {_arch(device)}; install a CUDA compiler "
+                         f"that does (CUDA 12 for older GPUs: docs/devices.md), a newer one for newer GPUs")
+    return max(usable)
+
+
+class CudaCompiler:
+    """`driver.Compiler`: needs to know the GPU's compute capability, not the GPU."""
+
+    def __init__(self, target: Target) -> None:
+        """Finds a compiler. Raises InputError when there is none for `target`."""
+        if target.capability is None:
+            raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
+        self._target, self._translator = target, open_translator()
+        self._capability = best_capability(self._translator, target.capability)
+
+    def compile(self, variant: Variant) -> bytes:
+        """See `driver.Compiler`."""
+        for kernel in variant.kernels:
+            check_limits(kernel, self._target.max_threads, self._target.local_bytes)
+        cubin, log = self._translator.translate(variant.source, self._capability)
+        return Binary(cubin, {name: needs.spills or 0 for name, needs in parse_ptxas(log).items()}).packed()

@@ -1,0 +1,98 @@
+"""Lists the CUDA devices and describes them. Runs inside worker processes only: it loads the driver."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass
+
+from generator.errors import InputError
+from generator.target import Target
+from runners.base import DeviceInfo
+from runners.cuda.api import Api, DeviceAttribute
+from runners.cuda.bindings import open_api
+from runners.cuda.compiler import Capability, Translator, best_capability, open_translator
+from runners.driver import LaunchError
+
+PLATFORM = "CUDA"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The devices that can be used. `obstacle`: why there are none, or not all; `driver`: there is an NVIDIA driver."""
+
+    devices: tuple[DeviceInfo, ...]
+    obstacle: str = ""
+    driver: bool = True
+
+
+def find() -> Found:
+    """All devices that there is a compiler for, in CUDA's order."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return Found((), f"there is no NVIDIA driver ({error}); install it (`nvidia-smi` shows whether it works)", False)
+    devices, obstacles = [], []
+    try:
+        api, translator = open_api(), open_translator()
+        _check_versions(api, translator)
+        for ordinal, key in enumerate(device_keys(api)):
+            try:
+                devices.append(_describe(api, translator, ordinal, key))
+            except InputError as error:
+                obstacles.append(str(error))
+    except (InputError, LaunchError) as error:
+        return Found((), str(error))
+    if not devices and not obstacles:
+        return Found((), "the NVIDIA driver has no device (is CUDA_VISIBLE_DEVICES set?)")
+    return Found(tuple(devices), "; ".join(obstacles))
+
+
+def device_keys(api: Api) -> list[str]:
+    """A key per device, by ordinal; devices of one name are numbered."""
+    keys: list[str] = []
+    for ordinal in range(api.device_count()):
+        key = "cuda/" + re.sub(r"[^a-z0-9]+", "-", api.device_name(ordinal).lower()).strip("-")
+        same = sum(other.partition("#")[0] == key for other in keys)
+        keys.append(f"{key}#{1 + same}" if same else key)
+    return keys
+
+
+def _check_versions(api: Api, translator: Translator) -> None:
+    """A driver loads what compilers of its own major version made, and of older ones."""
+    major, minor = divmod(api.driver_version() // 10, 100)
+    if translator.version[0] > major:
+        made = ".".join(map(str, translator.version))
+        raise InputError(f"{translator.name} belongs to CUDA {made}, but the NVIDIA driver supports CUDA {major}.{minor}; "
+                         f"update the driver or install a compiler of CUDA {major} (docs/devices.md)")
+
+
+def _describe(api: Api, translator: Translator, ordinal: int, key: str) -> DeviceInfo:
+    """Raises InputError when the compiler makes no code for the device."""
+    target = _target(api, ordinal)
+    assert target.capability is not None
+    best_capability(translator, target.capability)
+    major, minor = divmod(api.driver_version() // 10, 100)
+    driver = (f"CUDA {major}.{minor} ({api.name} {api.version}, {translator.name} "
+              f"{'.'.join(map(str, translator.version))})")
+    features = (f"sm_{target.capability[0]}{target.capability[1]}", "fp64", "images (64-bit texels)",
+                f"shuffles of {target.sub_group}", "atomics (32/64 bit)")
+    return DeviceInfo(key, target.name, PLATFORM, driver, target, features)
+
+
+def _target(api: Api, ordinal: int) -> Target:
+    def ask(attribute: DeviceAttribute) -> int:
+        return api.device_attribute(ordinal, attribute)
+
+    kind = DeviceAttribute
+    capability: Capability = (ask(kind.COMPUTE_CAPABILITY_MAJOR), ask(kind.COMPUTE_CAPABILITY_MINOR))
+    height = ask(kind.MAXIMUM_TEXTURE2D_LINEAR_HEIGHT)
+    width = min(ask(kind.MAXIMUM_TEXTURE2D_LINEAR_WIDTH),
+                ask(kind.MAXIMUM_TEXTURE2D_LINEAR_PITCH) // 8)  # texels have 8 bytes at most
+    return Target(name=api.device_name(ordinal), dialect="cuda", max_threads=ask(kind.MAX_THREADS_PER_BLOCK),
+                  max_block=(ask(kind.MAX_BLOCK_DIM_X), ask(kind.MAX_BLOCK_DIM_Y), ask(kind.MAX_BLOCK_DIM_Z)),
+                  local_bytes=max(ask(kind.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), ask(kind.MAX_SHARED_MEMORY_PER_BLOCK)),
+                  compute_units=ask(kind.MULTIPROCESSOR_COUNT), fp64=True, shares_host_cores=False,
+                  sub_group=ask(kind.WARP_SIZE), images=True,
+                  image_1d=ask(kind.MAXIMUM_TEXTURE1D_LINEAR_WIDTH), image_2d=(width, height), image_pairs=True,
+                  constant_bytes=ask(kind.TOTAL_CONSTANT_MEMORY), capability=capability)

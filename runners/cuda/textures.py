@@ -1,0 +1,53 @@
+"""Arrays that kernels read as textures: copies in linear memory, with texture objects over them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.program import ELEMENT_BYTES
+from generator.variant import Texture
+from runners.cuda.api import Api, Channel, TextureMemory
+from runners.data import Values
+
+CHANNELS: dict[str, Channel] = {"float": Channel.FLOAT, "double": Channel.SIGNED_INT32, "int": Channel.SIGNED_INT32,
+                                "unsigned int": Channel.UNSIGNED_INT32}
+
+
+class Textures:
+    """Made when a kernel first asks for them. No guard zones: textures cannot be written."""
+
+    def __init__(self, api: Api, values: Values, pitch_alignment: int) -> None:
+        """`values` are the contents of all arrays; rows of two-dimensional textures begin at `pitch_alignment` bytes."""
+        self._api, self._values, self._alignment = api, values, pitch_alignment
+        self._handles: dict[Texture, int] = {}
+        self._addresses: dict[Texture, int] = {}
+
+    def of(self, texture: Texture) -> int:
+        """The texture object. Raises LaunchError when the device refuses it."""
+        if texture not in self._handles:
+            contents = self._contents(texture)
+            address = self._addresses[texture] = self._api.allocate(contents.nbytes)
+            self._api.write(address, contents)
+            self._handles[texture] = self._api.texture(_memory(texture, address, contents))
+        return self._handles[texture]
+
+    def upload(self) -> None:
+        """Write all of them anew from the host: a kernel may have written out of bounds."""
+        for texture in self._handles:
+            self._api.write(self._addresses[texture], self._contents(texture))
+
+    def _contents(self, texture: Texture) -> NDArray[np.uint8]:
+        """The bytes of the texels, of shape (rows, bytes of a row with its padding)."""
+        row = ELEMENT_BYTES[texture.type] * texture.shape[0]
+        elements = np.frombuffer(self._values[texture.array].tobytes(), np.uint8).reshape(-1, row)
+        padding = -row % self._alignment if len(texture.shape) > 1 else 0
+        return np.ascontiguousarray(np.pad(elements, ((0, 0), (0, padding))))
+
+
+def _memory(texture: Texture, address: int, contents: NDArray[np.uint8]) -> TextureMemory:
+    """A texel is an element: one word, or the two words of a double."""
+    channel, channels = CHANNELS[texture.type], ELEMENT_BYTES[texture.type] // 4
+    if len(texture.shape) == 1:
+        return TextureMemory(address, channel, channels, texture.shape[0])
+    return TextureMemory(address, channel, channels, texture.shape[0], texture.shape[1], contents.shape[1])

@@ -1,0 +1,166 @@
+"""CUDA's driver API through pycuda. It knows no texture objects: these are made by `texture_object.py`."""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any, Literal
+
+import pycuda
+import pycuda.driver as cuda
+from numpy.typing import NDArray
+
+from runners.cuda.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
+from runners.cuda.texture_object import make_texture
+from runners.driver import LaunchError
+
+
+class _Errors:
+    """What pycuda raises becomes a LaunchError."""
+
+    def __enter__(self) -> None:
+        """Nothing yet."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, cuda.Error):
+            raise LaunchError(str(error)) from None
+
+
+class PyCuda:
+    """`api.Api`."""
+
+    def __init__(self) -> None:
+        """Loads the driver. Raises NoDriver when there is none."""
+        try:
+            cuda.init()
+        except cuda.Error as error:
+            raise NoDriver(f"the NVIDIA driver cannot start: {error}") from None
+        self._context: Any = None
+        self._allocations: dict[int, Any] = {}
+        self._errors = _Errors()
+
+    @property
+    def name(self) -> Literal["pycuda"]:
+        """Which binding this is."""
+        return "pycuda"
+
+    @property
+    def version(self) -> str:
+        """The version of pycuda."""
+        return str(pycuda.VERSION_TEXT)
+
+    def driver_version(self) -> int:
+        """See `Api`."""
+        return int(cuda.get_driver_version())
+
+    def device_count(self) -> int:
+        """See `Api`."""
+        with self._errors:
+            return int(cuda.Device.count())
+
+    def device_name(self, ordinal: int) -> str:
+        """See `Api`."""
+        with self._errors:
+            return str(cuda.Device(ordinal).name())
+
+    def device_attribute(self, ordinal: int, attribute: DeviceAttribute) -> int:
+        """See `Api`."""
+        with self._errors:
+            return int(cuda.Device(ordinal).get_attribute(getattr(cuda.device_attribute, attribute.name)))
+
+    def open(self, ordinal: int) -> None:
+        """See `Api`."""
+        with self._errors:
+            self._context = cuda.Device(ordinal).retain_primary_context()
+            self._context.push()
+        atexit.register(self._context.pop)  # pycuda aborts a process that ends with a context on its stack
+
+    def synchronize(self) -> None:
+        """See `Api`."""
+        with self._errors:
+            self._context.synchronize()
+
+    def allocate(self, size: int) -> int:
+        """See `Api`."""
+        with self._errors:
+            allocation = cuda.mem_alloc(size)
+        self._allocations[int(allocation)] = allocation  # it would be freed with its last reference
+        return int(allocation)
+
+    def write(self, address: int, contents: NDArray[Any]) -> None:
+        """See `Api`."""
+        with self._errors:
+            cuda.memcpy_htod(address, contents)
+
+    def copy(self, address: int, source: int, size: int) -> None:
+        """See `Api`."""
+        with self._errors:
+            cuda.memcpy_dtod(address, source, size)
+
+    def fill(self, address: int, byte: int, size: int) -> None:
+        """See `Api`."""
+        with self._errors:
+            cuda.memset_d8(address, byte, size)
+
+    def read(self, address: int, into: NDArray[Any]) -> None:
+        """See `Api`."""
+        with self._errors:
+            cuda.memcpy_dtoh(into, address)
+
+    def texture(self, memory: TextureMemory) -> int:
+        """See `Api`."""
+        return make_texture(memory)
+
+    def load(self, cubin: bytes) -> Any:
+        """See `Api`."""
+        with self._errors:
+            return cuda.module_from_buffer(cubin)
+
+    def unload(self, module: Any) -> None:
+        """Nothing: a module goes with its last reference."""
+
+    def symbol(self, module: Any, name: str) -> tuple[int, int]:
+        """See `Api`."""
+        with self._errors:
+            address, size = module.get_global(name)
+        return int(address), int(size)
+
+    def function(self, module: Any, name: str) -> Any:
+        """See `Api`."""
+        with self._errors:
+            return module.get_function(name)
+
+    def function_attribute(self, function: Any, attribute: FunctionAttribute) -> int:
+        """See `Api`."""
+        with self._errors:
+            return int(function.get_attribute(getattr(cuda.function_attribute, attribute.name)))
+
+    def set_function_attribute(self, function: Any, attribute: FunctionAttribute, value: int) -> None:
+        """See `Api`."""
+        with self._errors:
+            function.set_attribute(getattr(cuda.function_attribute, attribute.name), value)
+
+    def set_cache_preference(self, function: Any, preference: CachePreference) -> None:
+        """See `Api`."""
+        with self._errors:
+            function.set_cache_config(getattr(cuda.func_cache, preference.name))
+
+    def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
+               arguments: bytes) -> None:
+        """See `Api`."""
+        with self._errors:
+            function._launch_kernel(grid, block, arguments, shared_bytes, None)
+
+    def event(self) -> Any:
+        """See `Api`."""
+        with self._errors:
+            return cuda.Event()
+
+    def record(self, event: Any) -> None:
+        """See `Api`."""
+        with self._errors:
+            event.record()
+
+    def elapsed_ms(self, start: Any, stop: Any) -> float:
+        """See `Api`."""
+        with self._errors:
+            return float(stop.time_since(start))

@@ -1,0 +1,168 @@
+"""What the workers need of a device's driver, whichever it is: a thin interface that OpenCL and CUDA implement.
+
+Drivers live inside worker processes only. `open_compiler` and `open_device` load the one that a device's key names;
+nothing else in this room knows which driver it talks to. Whatever a variant can make go wrong is a BuildError or a
+LaunchError; any other exception is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol, assert_never
+
+from generator.errors import InputError
+from generator.problem import Problem
+from generator.target import Dialect, Target
+from generator.variant import Kernel, Variant
+from metrics.resources import Resources
+from runners.data import Values
+from runners.host_program import BoundLaunch
+
+MESSAGE_CHARS = 2000
+DIALECTS: dict[str, Dialect] = {"opencl": "opencl", "cuda": "cuda"}
+
+
+class BuildError(Exception):
+    """The device's compiler refused the text; the message is the start of its log."""
+
+
+class LaunchError(Exception):
+    """The device refused or aborted a launch, or has no room for the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTime:
+    """Times of one run of the whole host program in ms: by kernel (device events), and as the host saw it."""
+
+    kernels_ms: tuple[float, ...]
+    host_ms: float
+
+    @property
+    def device_ms(self) -> float:
+        """The sum over all launches."""
+        return sum(self.kernels_ms)
+
+
+class Memory(Protocol):
+    """The arrays of a Problem on a device, between guard zones. Every method may raise LaunchError: devices get lost."""
+
+    def upload(self) -> None:
+        """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
+
+    def restore(self) -> None:
+        """Undo what a run wrote, on the device, and wait for it: the next run starts from the same data."""
+
+    def read(self, names: Sequence[str]) -> Values:
+        """The present contents of the arrays `names`."""
+
+    def overrun(self) -> str | None:
+        """The first array that was written out of its bounds, in words."""
+
+    def changed_input(self) -> str | None:
+        """The first array that the program only reads and that is not as it was uploaded, in words."""
+
+
+class Executable(Protocol):
+    """A Variant on a device with its arguments bound: ready to run any number of times."""
+
+    def run(self, launches: Sequence[BoundLaunch]) -> RunTime:
+        """Run `launches` in order and wait for the last.
+
+        Raises:
+            LaunchError: the device refused or aborted one of them.
+        """
+
+    def resources(self) -> tuple[tuple[str, Resources], ...]:
+        """What each kernel needs, by its name in the Variant, as far as the driver knows."""
+
+
+class Device(Protocol):
+    """An open device with the arrays of one Problem on it."""
+
+    @property
+    def memory(self) -> Memory:
+        """The arrays."""
+
+    def flush(self) -> None:
+        """Write more on the device than its caches hold and wait for it: the next run finds none of its data there.
+
+        Raises:
+            LaunchError: the device refused.
+        """
+
+    def load(self, variant: Variant, binary: bytes) -> Executable:
+        """What a Compiler made of `variant`, ready to run.
+
+        Raises:
+            BuildError: the driver does not take the code.
+            LaunchError: a kernel exceeds the device's limits or does not take its arguments.
+        """
+
+
+class Compiler(Protocol):
+    """Makes device code in the compile pool."""
+
+    def compile(self, variant: Variant) -> bytes:
+        """The complete device code of `variant`: the device worker has nothing left to compile.
+
+        Raises:
+            BuildError: the compiler refused the text.
+            LaunchError: a kernel exceeds the device's limits, or failed at its first launch.
+        """
+
+
+def check_limits(kernel: Kernel, max_threads: int, local_bytes: int) -> None:
+    """Refuse here what some drivers accept and then crash on. Raises LaunchError."""
+    threads = prod(kernel.block or (1,))
+    if kernel.local_bytes > local_bytes:
+        raise LaunchError(f"{kernel.name} needs {kernel.local_bytes} bytes of local memory; the device has {local_bytes}")
+    if threads > max_threads:
+        raise LaunchError(f"{kernel.name} has {threads} threads per block; the device allows {max_threads}")
+
+
+def dialect_of(key: str) -> Dialect:
+    """The driver of the device called `key`. Raises InputError for a key of no driver."""
+    if (name := key.split("/")[0]) not in DIALECTS:
+        raise InputError(f"the device {key} belongs to no driver; see `antune devices`")
+    return DIALECTS[name]
+
+
+def open_compiler(key: str, target: Target, problem: Callable[[], Problem]) -> Compiler:
+    """A Compiler for the device called `key`; `problem` is read only where compiling takes launches.
+
+    Raises:
+        InputError: the device or its compiler is not there.
+    """
+    match dialect_of(key):
+        case "opencl":
+            from runners.opencl_device import OpenCLDevice
+
+            return OpenCLDevice(key, problem())
+        case "cuda":
+            from runners.cuda.compiler import CudaCompiler
+
+            return CudaCompiler(target)
+        case unknown:
+            assert_never(unknown)
+
+
+def open_device(key: str, problem: Problem) -> Device:
+    """The device called `key` with the arrays of `problem`.
+
+    Raises:
+        InputError: the device is not there any more.
+        LaunchError: the arrays do not fit.
+    """
+    match dialect_of(key):
+        case "opencl":
+            from runners.opencl_device import OpenCLDevice
+
+            return OpenCLDevice(key, problem)
+        case "cuda":
+            from runners.cuda.device import CudaDevice
+
+            return CudaDevice(key, problem)
+        case unknown:
+            assert_never(unknown)

@@ -1,0 +1,35 @@
+"""Taking turns: several variants timed round by round, so that a slow moment of the machine hits all of them.
+
+Timed one after the other, the variant that had the quiet moments wins. In rounds of random order all have the same
+chances, and times of the same round can be compared with each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from runners.base import Sitting
+
+T = TypeVar("T")
+MOST_ROUNDS = 200
+
+
+def play(turns: Sequence[Callable[[], T]], sitting: Sitting,
+         clock: Callable[[], float] = time.perf_counter) -> list[list[T]]:
+    """What each of `turns` returned, one entry per round; in a round each is called once, in random order.
+
+    There is at least one round. No round is begun that would probably end after the sitting's seconds (by `clock`).
+    """
+    rng = np.random.default_rng((sitting.seed, sitting.number))
+    found: list[list[T]] = [[] for _ in turns]
+    begin = clock()
+    for rounds in range(1, MOST_ROUNDS + 1):
+        for index in rng.permutation(len(turns)):
+            found[index].append(turns[index]())
+        if (clock() - begin) * (rounds + 1) / rounds > sitting.seconds:
+            break
+    return found

@@ -1,0 +1,157 @@
+"""The runner of real devices: worker processes around one device or several. This process never loads a driver."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from generator.plan import Plan
+from generator.problem import Problem, save_reference
+from generator.program import Program
+from generator.target import Target
+from generator.variant import Variant
+from metrics.outcome import NoProfile, Outcome, Profile
+from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
+from runners.batch import Batch
+from runners.locks import timing_lock
+from runners.many import model_key
+from runners.messages import Startup
+from runners.opencl_platforms import driver_environment
+from runners.pools import Devices, LocalDevices, Pool
+from runners.processes import WorkerPool
+from runners.rating import static_ratings
+from runners.rematch import Rematch
+from runners.resident import share_bytes
+from runners.tasks import Compiled, Lower, Rate, WorkerSetup, make_compile_worker, make_device_worker
+
+PREFIX = "runner-"
+
+
+def default_lower(program: Program, plan: Plan, target: Target) -> Variant:
+    """`generator.lowering.lower`, imported when first called: isl belongs in the workers only."""
+    from generator.lowering import lower
+
+    return lower(program, plan, target)
+
+
+def _sweep(workdir: Path) -> None:
+    """Remove what runners left whose process was killed before it could close them."""
+    for folder in workdir.glob(f"{PREFIX}*-*"):
+        owner = folder.name.removeprefix(PREFIX).split("-")[0]
+        if owner.isdecimal() and not _exists(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's process
+    return True
+
+
+class PoolRunner:
+    """Evaluates Plans with two pools, wherever their workers are: one generates and compiles, one measures."""
+
+    def __init__(self, device: DeviceInfo, limits: Limits, compilers: Pool, devices: Devices) -> None:
+        """`device` is the model of all `devices`. Workers start with the first evaluation."""
+        self._device, self._limits, self._compilers, self._devices = device, limits, compilers, devices
+        self._overlap = not device.target.shares_host_cores
+        self._known: dict[str, Outcome] = {}
+        self._ready: dict[str, Compiled] = {}
+        self._running = self._closed = False
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The device and its limits."""
+        return self._device
+
+    def evaluate(self, jobs: Sequence[Job], bounds: Bounds = NOTHING_KNOWN) -> Iterator[tuple[int, Outcome]]:
+        """Yield (job number, outcome) for every job; see `Runner.evaluate`.
+
+        Raises:
+            AntuneError: the worker processes cannot start.
+            RuntimeError: the runner is closed, or another evaluation of it has not ended.
+        """
+        with self._alone():
+            yield from Batch(self._compilers, self._devices, self._limits, self._overlap, self._known,
+                             bounds).run(jobs)
+
+    def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
+        """Time `jobs` again, in turns, in a process of their own; see `Runner.remeasure`.
+
+        Raises:
+            AntuneError: the worker processes cannot start.
+            RuntimeError: the runner is closed, or another evaluation of it has not ended.
+        """
+        with self._alone():
+            yield from Rematch(self._compilers, self._devices, self._limits, self._ready).run(jobs, sitting)
+
+    def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
+        """Run `jobs` under a profiler; see `ProfilingRunner.profile`.
+
+        Raises:
+            AntuneError: the worker processes cannot start.
+            RuntimeError: the runner is closed, or another evaluation of it has not ended.
+        """
+        with self._alone():
+            yield from Rematch(self._compilers, self._devices, self._limits, self._ready).profile(jobs)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._closed or self._running:
+            raise RuntimeError("this runner is closed" if self._closed else "this runner is evaluating already")
+        self._running = True
+        try:
+            yield
+        finally:
+            self._running = False
+
+    def close(self) -> None:
+        """End all worker processes; may be called again."""
+        self._closed = True
+        self._compilers.close()
+        self._devices.close()
+
+
+class DeviceRunner(PoolRunner):
+    """Evaluates Plans on devices of this machine, whichever driver: `workers` processes compile (default: one per
+    core), one per device measures.
+
+    Temporary files live in a folder of their own below `workdir`, which `close` removes.
+    """
+
+    def __init__(self, problem: Problem, device: DeviceInfo, limits: Limits, workdir: Path,
+                 workers: int | None = None, lower: Lower = default_lower, length: int | None = None,
+                 rate: Rate = static_ratings, others: Sequence[DeviceInfo] = ()) -> None:
+        """`others` are further devices of the same model (`many.check_one_model`). `length`: see
+        `runners.check.compare`."""
+        workdir.mkdir(parents=True, exist_ok=True)
+        _sweep(workdir)
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=workdir)).resolve()
+        reference = self._folder / "reference.npz"
+        save_reference(problem.reference, reference)
+        environment = driver_environment(self._folder)
+        all_devices = (device, *others)
+        setups = {one.key: WorkerSetup(problem.program, reference, one.key, device.target, limits,
+                                       timing_lock(one.key, device.target), lower, length, rate) for one in all_devices}
+        count = workers or len(os.sched_getaffinity(0))
+        memory = limits.memory_bytes or share_bytes(count + len(all_devices))
+        compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],)), environment,
+                               self._folder, memory)
+        devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), environment,
+                                   self._folder, memory) for number, (key, setup) in enumerate(setups.items())}
+        model = replace(device, key=model_key(device.key)) if others else device
+        super().__init__(model, limits, compilers, LocalDevices(devices))
+
+    def close(self) -> None:
+        """End all worker processes and remove all temporary files; may be called again."""
+        super().close()
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""The road of finalists through the workers: compile all of them, then time them in turns in one fresh process.
+
+A variant that takes the process with it must not harm the others: when anything but times comes of a sitting, each
+variant sits alone in a process of its own, and what becomes of it there is its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import assert_never
+
+from metrics.outcome import (
+    CompileFailed,
+    Crashed,
+    Durations,
+    Illegal,
+    LaunchFailed,
+    NoProfile,
+    Outcome,
+    Phase,
+    Profile,
+    Timed,
+    TimedOut,
+    WrongResult,
+)
+from runners.base import Job, Limits, Sitting
+from runners.pools import Devices, Pool
+from runners.processes import Died, Event, Expired, Finished, Task, wait_for
+from runners.tasks import Compile, Compiled, Count, Generate, Generated, Interleave, Interleaved
+
+NOTHING = Durations()
+
+
+class Rematch:
+    """One call of `Runner.remeasure` or `ProfilingRunner.profile`. `ready` (plan digest to device code) is shared by all sittings of a runner."""
+
+    def __init__(self, compilers: Pool, devices: Devices, limits: Limits,
+                 ready: MutableMapping[str, Compiled]) -> None:
+        """The pools are idle, and left idle."""
+        self._compilers, self._devices, self._limits, self._ready = compilers, devices, limits, ready
+
+    def run(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
+        """Yield (job number, outcome): at once for what does not compile, for the others after the sitting."""
+        try:
+            failed = self._compile([job for job in jobs if job.plan.digest not in self._ready])
+            for job in jobs:
+                if (outcome := failed.get(job.plan.digest)) is not None:
+                    yield job.number, outcome
+            yield from self._sit([job for job in jobs if job.plan.digest in self._ready], sitting)
+        finally:
+            self._compilers.cancel()
+            self._devices.cancel()
+
+    def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
+        """Yield (job number, what a profiler counted or why it could not), each counted in a process of its own."""
+        try:
+            failed = self._compile([job for job in jobs if job.plan.digest not in self._ready])
+            for job in jobs:
+                if (outcome := failed.get(job.plan.digest)) is not None:
+                    yield job.number, NoProfile(_message(outcome))
+                    continue
+                task = Task(0, Count(self._ready[job.plan.digest]), "time", None)
+                ((_, answer),) = self._answers(self._devices, [task])
+                yield job.number, answer if isinstance(answer, Profile | NoProfile) else NoProfile(_message(answer))
+        finally:
+            self._compilers.cancel()
+            self._devices.cancel()
+
+    def _compile(self, jobs: Sequence[Job]) -> dict[str, Outcome]:
+        """Fill `ready`; the failures by digest."""
+        plans = {job.plan.digest: job.plan for job in jobs}
+        digests, limit_s = list(plans), self._limits.compile_s
+        failed: dict[str, Outcome] = {}
+        tasks = [Task(key, Generate(plans[digest], limit_s, rated=False), "generate", None)
+                 for key, digest in enumerate(digests)]
+        for key, answer in self._answers(self._compilers, tasks):
+            if isinstance(answer, Generated):
+                compile_task = Compile(answer.variant, limit_s)
+                self._compilers.submit(Task(key, compile_task, "compile", None))
+            elif isinstance(answer, Compiled):
+                self._ready[digests[key]] = answer
+            else:
+                failed[digests[key]] = _outcome(answer)
+        return failed
+
+    def _sit(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
+        if not jobs:
+            return
+        task = Task(0, Interleave(tuple(self._ready[job.plan.digest] for job in jobs), sitting), "check", None)
+        ((_, answer),) = self._answers(self._devices, [task])
+        if isinstance(answer, Interleaved):
+            yield from zip((job.number for job in jobs), answer.outcomes, strict=True)
+        elif len(jobs) == 1:
+            yield jobs[0].number, _outcome(answer)
+        else:
+            for job in jobs:
+                yield from self._sit([job], sitting)
+
+    def _answers(self, pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[int, object]]:
+        """What comes of `tasks`, and of those that are submitted meanwhile, until the pool has nothing to do."""
+        for task in tasks:
+            pool.submit(task)
+        while pool.unfinished:
+            wait_for([pool])
+            for event in pool.poll():
+                yield event.key, self._answer(event)
+
+    def _answer(self, event: Event) -> object:
+        match event:
+            case Finished(_, value):
+                return value
+            case Expired(_, phase, _, _):
+                return TimedOut(phase, self._limit(phase), NOTHING)
+            case Died(_, phase, message, _):
+                return Crashed(phase, message, NOTHING)
+            case _:
+                assert_never(event)
+
+    def _limit(self, phase: Phase) -> float:
+        return self._limits.compile_s if phase in ("generate", "compile") else self._limits.run_s
+
+
+def _message(answer: object) -> str:
+    outcome = _outcome(answer)
+    return "" if isinstance(outcome, Timed) else outcome.message
+
+
+def _outcome(answer: object) -> Outcome:
+    if isinstance(answer, Timed | Illegal | CompileFailed | LaunchFailed | TimedOut | Crashed | WrongResult):
+        return answer
+    raise TypeError(f"a worker answered {answer!r}")

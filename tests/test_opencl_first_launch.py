@@ -1,0 +1,69 @@
+"""What the compile pool made is complete: the device worker's first launch compiles nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runners.opencl_platforms import driver_environment
+from tests.support_runners import device_of
+
+ROOT = Path(__file__).parents[1]
+PLATFORMS = ("PoCL", "Intel OpenCL")
+BOTH = """
+import json, sys, time
+from pathlib import Path
+from generator.lowering import lower
+from generator.lowering.default import default_plan
+from runners.host_program import launches
+from runners.opencl_device import OpenCLDevice
+from runners.opencl_probe import _target, open_device
+from tests.support_suite import ODD_SIZES, problem
+
+role, key, file = sys.argv[1:]
+found, file = problem("gemm", ODD_SIZES["gemm"]), Path(file)
+variant = lower(found.program, default_plan(found.program, _target(open_device(key))), _target(open_device(key)))
+device = OpenCLDevice(key, found)
+if role == "compile":
+    start = time.perf_counter()
+    file.write_bytes(device.compile(variant))
+    print(json.dumps({"compile": time.perf_counter() - start}))
+else:
+    start = time.perf_counter()
+    loaded = device.load(variant, file.read_bytes())
+    told = {"load": time.perf_counter() - start}
+    for name in ("first", "second", "third", "fourth"):
+        start = time.perf_counter()
+        loaded.run(tuple(launches(variant)))
+        told[name] = time.perf_counter() - start
+    print(json.dumps(told))
+"""
+
+
+def seconds(role: str, key: str, file: Path, folder: Path) -> dict[str, float]:
+    """Seconds by step in a process of its own, whose driver finds nothing that another process has cached."""
+    environment = os.environ | dict(driver_environment(folder)) | {
+        "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": str(folder / role), "NEO_CACHE_PERSISTENT": "0"}
+    (folder / role).mkdir()
+    done = subprocess.run([sys.executable, "-c", BOTH, role, key, str(file)], capture_output=True, text=True, check=False,
+                          env=environment, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_first_launch_of_compiled_code_is_cheap(platform: str, tmp_path: Path) -> None:
+    device = device_of(platform)
+    if device is None:
+        pytest.skip(f"{platform} is not installed")
+    compiled = seconds("compile", device.key, tmp_path / "binary", tmp_path)["compile"]
+    told = seconds("run", device.key, tmp_path / "binary", tmp_path)
+    later = sorted((told["second"], told["third"], told["fourth"]))[1]
+    assert told["load"] + told["first"] < compiled / 3, (compiled, told)
+    assert told["first"] - later < 0.2 * compiled, (compiled, told)
