@@ -15,6 +15,7 @@ import typer
 
 from antune.command_check import check
 from antune.command_explain import explain
+from antune.command_export import export
 from antune.command_graph import graph
 from antune.command_machine import devices, doctor
 from antune.command_profile import profile
@@ -30,7 +31,7 @@ NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
                   add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("graph", graph),
+for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("export", export), ("graph", graph),
                         ("profile", profile), ("list", list_runs),
                         ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor),
                         ("worker", worker)):
@@ -63,6 +64,7 @@ def antune(version: Version = False) -> None:
     \b
       antune tune FILE.c      search; everything is saved as it goes
       antune report DIR       what was found and why, as a page
+      antune export DIR       the best plan as a program of its own
       antune doctor           is everything installed?
     """
 

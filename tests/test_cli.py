@@ -284,7 +284,7 @@ def test_a_terminal_shows_one_bar(tmp_path: Path) -> None:
 
 def test_doctor_says_what_is_there(run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = run_antune("doctor"), capsys.readouterr().out
-    for name in ("Python", "packages", "C compiler", "linker", "OpenCL device", "Intel CPU runtime", "runs"):
+    for name in ("Python", "packages", "C compiler", "linker", "device 0", "CUDA", "Intel CPU runtime", "runs"):
         assert name in out
     assert (code == 2) == ("MISSING" in out)
 

@@ -5,7 +5,7 @@ dropped), `parse.py` (syntax: the SCoP, its variables and their declarations), `
 `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
 `expressions.py` (C expressions to ours), `loops.py` (loop headers), `conditions.py` (conditions that depend on data),
 `accesses.py` (which elements a statement may touch), `extract.py` (sets, statements and the original schedule, once
-parameters and extents are known from a capture).
+parameters and extents are known from a capture). `standalone.py` makes a C function of a SCoP whose text was stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """

@@ -1,0 +1,56 @@
+"""`antune export`: the best plan as code that works without antune, or a run's results in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from antune.options import RunDirectory
+from experiments.exports.kinds import Kind
+
+To = Annotated[Kind, typer.Option("--to", help="What to write.", show_default=False)]
+Out = Annotated[Path, typer.Option("--out", metavar="OUTDIR", help="Folder for the files; it is made where needed.",
+                                   show_default=False)]
+PlanNumber = Annotated[int | None, typer.Option(
+    "--plan", metavar="N", min=0, help="The evaluation whose plan is wanted (0: the default plan). Default: the best.",
+    show_default=False)]
+
+
+def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None) -> None:
+    """Write the best plan of a run as code of its own, or the run's results for other programs.
+
+    \b
+    opencl, cuda   a directory: kernels, the original function around them, and a self-check for `make check`
+    c-header       one C header with all of that (OpenCL), to be included
+    python         a module with the function on numpy arrays (pyopencl); `python -m MODULE` checks it
+    json           the plan, with what is known of program, device and times
+    csv            all evaluations as a table
+    t4             all evaluations in the T4 format of the auto-tuning community
+    kernel-tuner   all evaluations as a cache file of Kernel Tuner
+
+    \b
+    Examples:
+      antune export antune-runs/gemm-1 --to opencl --out gemm-opencl && make -C gemm-opencl check
+      antune export antune-runs/gemm-1 --to python --plan 12 --out .
+    """
+    from experiments.exports.write import export as write
+    from experiments.store import read_store
+
+    with read_store(directory) as store:
+        files = write(store, to, plan, out)
+    print(f"Written to {out}: {', '.join(path.name for path in files)}")
+    print(_next(to, out, files))
+
+
+def _next(kind: Kind, out: Path, files: tuple[Path, ...]) -> str:
+    match kind:
+        case Kind.opencl | Kind.cuda:
+            return f"Next: make -C {out} check"
+        case Kind.python:
+            return f"Next: cd {out} && python -m {files[0].stem}"
+        case Kind.c_header:
+            return f"Next: #include \"{files[0].name}\", and link with -lOpenCL"
+        case Kind.json | Kind.csv | Kind.t4 | Kind.kernel_tuner:
+            return f"Next: {files[0]} is for other programs; docs/exports.md says what it holds"

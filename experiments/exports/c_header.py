@@ -1,0 +1,21 @@
+"""One C header with kernels, OpenCL host code and the function: to be included, nothing to be compiled beside it."""
+
+from __future__ import annotations
+
+from experiments.exports.chosen import Chosen, variant_of
+from experiments.exports.interface import header
+from experiments.exports.opencl import CHOICE, host_code, tuned_elsewhere
+from experiments.exports.signature import signature_of
+from experiments.exports.templates import c_string
+
+USE = "Everything here is `static inline`; compile with a C99 or C++11 compiler and link with -lOpenCL."
+VERSION = "#ifndef CL_TARGET_OPENCL_VERSION\n#define CL_TARGET_OPENCL_VERSION 120\n#endif\n"
+
+
+def header_files(chosen: Chosen) -> dict[str, str | bytes]:
+    """The header, by its name."""
+    signature, variant = signature_of(chosen), variant_of(chosen, "opencl")
+    kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in variant.source.splitlines())
+    body = host_code(chosen, signature, variant, kernels, "static inline ", "static inline ")
+    return {f"{chosen.name}.h": header(chosen, signature, (CHOICE, USE, *tuned_elsewhere(chosen, "opencl")),
+                                       "static inline ", VERSION, body)}

@@ -1,0 +1,100 @@
+"""What is exported: one evaluation of a run, with everything that is known of the run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.outcome_rows import kind_of
+from experiments.records import Result, RunInfo
+from experiments.store import Store
+from experiments.summary import best_result, reproduce_command, summarize
+from experiments.words import describe_ms, describe_plan
+from generator.errors import IllegalPlan, InputError
+from generator.problem import Problem
+from generator.target import Dialect
+from generator.variant import Variant
+from metrics.outcome import cost_ms
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The run's facts, all its results, and the one whose plan is exported; `directory` is the run's."""
+
+    info: RunInfo
+    results: tuple[Result, ...]
+    result: Result
+    directory: Path
+    problem: Problem | None = None
+
+    @property
+    def name(self) -> str:
+        """What the exported function and its files are called: like the function that holds the SCoP."""
+        name = re.sub(r"\W", "_", self.info.program.name)
+        return "main_scop" if name == "main" else name
+
+    def origin(self) -> list[str]:
+        """Lines that say where the plan comes from."""
+        info, evaluation = self.info, self.result.evaluation
+        place = f"{info.device.name}, {info.device.platform}"
+        return [f"{info.program.name} of {Path(info.options.file).name}, made by `antune export`.",
+                f"Plan of evaluation {evaluation.number} ({describe_ms(cost_ms(self.result.outcome))} on {place}):",
+                *(f"  {line}" for line in describe_plan(evaluation.plan)),
+                f"Found by: {reproduce_command(info)}"]
+
+
+def choose(store: Store, number: int | None, needs_data: bool) -> Chosen:
+    """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too.
+
+    Raises:
+        InputError: there is no such evaluation, it failed, or the inputs are lost.
+    """
+    info, results = store.info(), store.results()
+    problem = Problem(info.program, store.reference()) if needs_data else None
+    return Chosen(info, results, _result(store, results, number), store.directory, problem)
+
+
+def choose_any(store: Store) -> Chosen:
+    """A run whose results as a whole are exported. Raises InputError when it has none."""
+    results = store.results()
+    if not results:
+        raise InputError(f"{store.directory} has no results yet; export it when it has")
+    best = best_result(results, summarize(store))
+    return Chosen(store.info(), results, best or results[0], store.directory)
+
+
+def _result(store: Store, results: tuple[Result, ...], number: int | None) -> Result:
+    if number is None:
+        best = best_result(results, summarize(store))
+        if best is None:
+            raise InputError(f"{store.directory} has no valid plan to export; `antune report` says what failed")
+        return best
+    found = next((result for result in results if result.evaluation.number == number), None)
+    if found is None:
+        last = max((result.evaluation.number for result in results), default=None)
+        known = "it has no results yet" if last is None else f"its evaluations are 0 (the default plan) to {last}"
+        raise InputError(f"--plan {number}: {store.directory} has no such evaluation; {known}")
+    if cost_ms(found.outcome) is None:
+        kind = kind_of(found.outcome).replace("_", " ")
+        raise InputError(f"--plan {number}: that evaluation failed ({kind}); choose one that was timed (results.csv)")
+    return found
+
+
+def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
+    """The code of the chosen plan in `dialect`, also if it was tuned in the other one.
+
+    Raises:
+        InputError: the plan is illegal there: the deterministic device times such plans, too.
+    """
+    from generator.lowering import lower
+
+    target = chosen.info.device.target
+    if target.dialect != dialect:
+        target = replace(target, dialect=dialect, image_pairs=True)
+    evaluation = chosen.result.evaluation
+    try:
+        return lower(chosen.info.program, evaluation.plan, target)
+    except IllegalPlan as error:
+        raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}: {error}; choose "
+                         "another with --plan N") from None

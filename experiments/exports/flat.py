@@ -1,0 +1,57 @@
+"""A plan as a row of named decisions, so that different plans have different rows and all rows the same columns.
+
+`S0_S1_tile: 4x32` is the tile of the kernel with the statements S0 and S1. A plan that does not take a decision has
+`-` there. All values are numbers or texts without commas: Kernel Tuner joins them by commas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import assert_never
+
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, Value
+
+ABSENT = "-"
+
+
+def rows_of(plans: Sequence[Plan]) -> list[dict[str, Value]]:
+    """The decisions of each plan by column; all rows have the columns of all plans, in the order of their first use."""
+    rows = [_decisions(plan) for plan in plans]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name, ABSENT) for name in columns} for row in rows]
+
+
+def _decisions(plan: Plan) -> dict[str, Value]:
+    found = _schedule(plan.schedule)
+    for kernel in plan.kernels:
+        prefix = "_".join(kernel.statements)
+        found |= {f"{prefix}_{field.name}": _value(getattr(kernel, field.name)) for field in fields(KernelPlan)
+                  if field.name != "statements"}
+    found |= {f"memory_{array}": memory for array, memory in plan.placement}
+    return found | {name: _value(value) for name, value in plan.parameters}
+
+
+def _schedule(schedule: Schedule) -> dict[str, Value]:
+    match schedule:
+        case ScheduleChoice():
+            return {f"schedule_{field.name}": _value(getattr(schedule, field.name)) for field in fields(ScheduleChoice)}
+        case Partition(groups, reductions):
+            listed = "".join(_group(group) for group in groups)
+            return {"schedule_groups": listed, "schedule_reductions": _value(reductions)}
+        case _:
+            assert_never(schedule)
+
+
+def _group(group: Group) -> str:
+    return f"[{' '.join(group.statements)}{''.join(_group(part) for part in group.parts)}]"
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, tuple):
+        return "x".join(str(part) for part in value) or "none"
+    if isinstance(value, int | float):
+        return value
+    return str(value).replace(",", ";")

@@ -1,0 +1,54 @@
+"""One JSON object: the plan, and what is known of program, device, code and times."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from experiments.exports.chosen import Chosen
+from experiments.outcome_rows import outcome_to_row
+from experiments.summary import reproduce_command
+from generator.errors import IllegalPlan
+from metrics.outcome import Timed
+
+VERSION = 1
+
+
+def json_files(chosen: Chosen) -> dict[str, str | bytes]:
+    """The object as text; `plan` is what `antune check FILE.c --plan` takes."""
+    info, evaluation = chosen.info, chosen.result.evaluation
+    data = {"antune_export": VERSION, "evaluation": evaluation.number, "plan": json.loads(evaluation.plan.to_json()),
+            "plan_digest": evaluation.plan.digest, "outcome": _outcome(chosen), "program": _program(chosen),
+            "device": asdict(info.device), "sequential_ms": info.sequential_ms, "compiler": info.compiler,
+            "made": info.created_at, "command": reproduce_command(info), "kernels": _kernels(chosen)}
+    return {f"{chosen.name}.json": json.dumps(data, indent=2) + "\n"}
+
+
+def _outcome(chosen: Chosen) -> dict[str, Any]:
+    row = outcome_to_row(chosen.result.outcome)
+    decoded = {name: json.loads(row[name]) for name in ("samples_ms", "kernels") if name in row}
+    return row | decoded
+
+
+def _program(chosen: Chosen) -> dict[str, Any]:
+    program = chosen.info.program
+    arrays = [{"name": a.name, "type": a.type, "extents": a.extents, "role": a.role} for a in program.arrays]
+    statements = [{"name": s.name, "iterators": s.iterators, "domain": s.domain, "text": s.text, "line": s.line}
+                  for s in program.statements]
+    return {"name": program.name, "file": program.file, "digest": program.digest, "sizes": dict(program.parameters),
+            "arrays": arrays, "statements": statements, "schedule": program.schedule}
+
+
+def _kernels(chosen: Chosen) -> list[dict[str, Any]]:
+    """How each kernel is called; nothing for a plan without code, which only the deterministic device times."""
+    from generator.lowering import lower
+
+    assert isinstance(chosen.result.outcome, Timed), "only timed plans are exported"
+    try:
+        variant = lower(chosen.info.program, chosen.result.evaluation.plan, chosen.info.device.target)
+    except IllegalPlan:
+        return []
+    return [{"name": k.name, "statements": k.statements, "arrays": k.arrays, "scalars": k.scalars,
+             "iterators": k.iterators, "block": k.block, "local_bytes": k.local_bytes, "language": variant.dialect,
+             "preamble": variant.preamble, "source": k.source} for k in variant.kernels]

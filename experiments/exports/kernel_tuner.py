@@ -1,0 +1,59 @@
+"""All evaluations as a cache file of Kernel Tuner: times in milliseconds, failures by the names of its error classes.
+
+Of equal plans the last counts. A plan that computed a wrong result is an invalid one there, too: the format has no word
+of its own for that.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, assert_never
+
+from experiments.exports.chosen import Chosen
+from experiments.exports.flat import rows_of
+from experiments.records import Result
+from generator.plan import Value
+from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
+
+
+def cache_files(chosen: Chosen) -> dict[str, str | bytes]:
+    """The cache file."""
+    info = chosen.info
+    rows = rows_of([result.evaluation.plan for result in chosen.results])
+    names = list(rows[0])
+    entries = {_key(row): _entry(result, row) for result, row in zip(chosen.results, rows, strict=True)}
+    values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in names}
+    data = {"device_name": info.device.name, "kernel_name": info.program.name,
+            "problem_size": [value for _, value in info.program.parameters], "tune_params_keys": names,
+            "tune_params": values, "objective": "time", "cache": entries}
+    return {f"{chosen.name}_cache.json": json.dumps(data, indent=1) + "\n"}
+
+
+def _key(row: dict[str, Value]) -> str:
+    return ",".join(str(value) for value in row.values())
+
+
+def _entry(result: Result, row: dict[str, Value]) -> dict[str, Any]:
+    outcome, spent = result.outcome, result.outcome.durations
+    entry: dict[str, Any] = {**row, "time": _failure(outcome), "compile_time": spent.compile_s * 1e3,
+                             "verification_time": spent.check_s * 1e3, "benchmark_time": spent.time_s * 1e3,
+                             "strategy_time": 0, "framework_time": spent.generate_s * 1e3,
+                             "timestamp": result.finished_at}
+    if isinstance(outcome, Timed):
+        return entry | {"time": outcome.median_ms, "times": list(outcome.samples_ms)}
+    return entry | {"__error__": entry["time"]}
+
+
+def _failure(outcome: Outcome) -> str:
+    """The name of Kernel Tuner's error; empty for a plan that was timed."""
+    match outcome:
+        case Timed():
+            return ""
+        case CompileFailed():
+            return "CompilationFailedConfig"
+        case LaunchFailed() | TimedOut() | Crashed():
+            return "RuntimeFailedConfig"
+        case Illegal() | WrongResult():
+            return "InvalidConfig"
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,61 @@
+"""What lies where on the device: one slot per piece of memory that kernels use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from generator.program import Array, Program
+from generator.variant import Constant, Kernel, Placed, Texture, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A piece of device memory that holds `array`; read through a texture if there is one, or constant memory."""
+
+    array: Array
+    placed: Placed | None
+
+
+def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
+    """All pieces, in the order in which kernels first use them. Constant memory stands apart in CUDA only."""
+    found: dict[Slot, None] = {}
+    for kernel in variant.kernels:
+        for placed in _constants(kernel, variant):
+            found[Slot(program.array(placed.array), placed)] = None
+        for name in kernel.arrays:
+            found[Slot(program.array(name), placement(kernel, name, variant))] = None
+    return tuple(found)
+
+
+def placement(kernel: Kernel, array: str, variant: Variant) -> Placed | None:
+    """Where an argument of a kernel lies; None: plain global memory."""
+    placed = next((p for p in kernel.placements if p.array == array), None)
+    match placed:
+        case None | Texture():
+            return placed
+        case Constant():
+            return placed if variant.dialect == "cuda" else None
+        case _:
+            assert_never(placed)
+
+
+def copied_in(program: Program, array: Array) -> bool:
+    """Whether what the caller's array holds before the call can matter: not if all of it is written first."""
+    if array.role == "temp":
+        return False
+    whole = (0,) * len(array.extents), tuple(extent - 1 for extent in array.extents)
+    return not (array.role == "out" and array.extents
+                and any((box.low, box.high) == whole for box in program.poison if box.array == array.name))
+
+
+def copied_out(array: Array, slot: Slot) -> bool:
+    """Whether a slot holds a result."""
+    return array.role in ("out", "inout") and slot.placed is None
+
+
+def _constants(kernel: Kernel, variant: Variant) -> Iterator[Constant]:
+    """Arrays that are no arguments but belong to the module."""
+    if variant.dialect == "cuda":
+        yield from (p for p in kernel.placements if isinstance(p, Constant))

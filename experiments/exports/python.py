@@ -1,0 +1,148 @@
+"""A Python module with one function on numpy arrays (pyopencl), and the data of its self-check."""
+
+from __future__ import annotations
+
+import io
+import keyword
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from experiments.exports.chosen import Chosen, variant_of
+from experiments.exports.host_program import python_lines
+from experiments.exports.interface import wrapped
+from experiments.exports.memory import copied_in, placement
+from experiments.exports.opencl import CHOICE, tuned_elsewhere
+from experiments.exports.signature import Parameter, Signature, signature_of
+from experiments.exports.templates import fill
+from generator.expr import Expr
+from generator.program import NUMPY_TYPES
+from generator.rounding import PEERS, relative_tolerance
+from generator.variant import Launch, Texture, Variant
+from runners.check import longest_chain
+from runners.data import initial_values
+
+BRIEF = ("Run on the device; arrays that take results are changed in place.\n\n"
+         "    The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that the\n"
+         "    code was not tuned for.\n    ")
+_TAKEN = frozenset(("name", "given", "array", "arrays", "scalars", "result", "np", "cl", "ARRAYS", "SIZES", "RESULTS",
+                    "COPIED_IN", "dict", "str", "int", "ValueError"))
+"""Names that mean something inside the function."""
+
+
+def python_files(chosen: Chosen) -> dict[str, str | bytes]:
+    """The module and its data."""
+    signature, variant = signature_of(chosen), variant_of(chosen, "opencl")
+    name = _module_name(chosen)
+    return {f"{name}.py": _module(chosen, signature, variant), f"{name}_data.npz": _data(chosen)}
+
+
+def _function_name(chosen: Chosen) -> str:
+    return f"{chosen.name}_" if keyword.iskeyword(chosen.name) else chosen.name
+
+
+def _module_name(chosen: Chosen) -> str:
+    """A file `copy.py` would be taken for Python's own module, also by numpy."""
+    name = _function_name(chosen)
+    return f"{name}_tuned" if name in sys.stdlib_module_names or name in ("numpy", "pyopencl", "pytools") else name
+
+
+def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
+    program, device = chosen.info.program, chosen.info.device
+    names = _names(signature)
+    sizes, scalars = signature.of_role("size"), signature.of_role("scalar")
+    given = [(p.name, names[p.name]) for p in signature.of_role("array")]
+    temporaries = [array for array in program.arrays if array.role == "temp"]
+    own = [program.array(name) for name, _ in given]
+    arrays = {array.name: (NUMPY_TYPES[array.type], array.extents) for array in (*own, *temporaries)}
+    lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *tuned_elsewhere(chosen, "opencl")))]
+    docstring = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
+    used = {name for kernel in variant.kernels for name in kernel.arrays}
+    return fill("python_module.py.in", {
+        "F": _function_name(chosen), "MODULE": _module_name(chosen),
+        "DOCSTRING": f'"""{docstring}\n"""', "ARRAYS": _table(arrays),
+        "SIZES": repr({p.name: p.value for p in sizes}),
+        "COPIED_IN": repr([n for n, _ in given if n in used and copied_in(program, program.array(n))]),
+        "RESULTS": repr([array.name for array in program.outputs]), "IMAGES": repr(_images(variant)),
+        "KERNELS": "[\n" + "".join(f"    {_kernel(variant, n)!r},\n" for n in range(len(variant.kernels))) + "]",
+        "USUAL": repr((f"{device.platform}: {device.name}", f"{device.platform}: ", device.name)),
+        "SOURCE": variant.source,
+        "PARAMETERS": ", ".join(names[p.name] for p in signature.parameters), "BRIEF": BRIEF,
+        "GIVEN_SIZES": _pairs([(p.name, names[p.name]) for p in sizes]), "GIVEN_ARRAYS": _pairs(given),
+        "GIVEN_SCALARS": "{" + ", ".join(
+            f"{p.name!r}: np.{NUMPY_TYPES[program.array(p.name).type]}({names[p.name]})" for p in scalars) + "}",
+        "LAUNCHES": "\n".join(python_lines(variant.host, _launcher(variant), 1)) or "    pass",
+        "PEERS": repr(PEERS), "CHECK_ARGUMENTS": ", ".join(_check_argument(p) for p in signature.parameters),
+    })
+
+
+def _names(signature: Signature) -> dict[str, str]:
+    """The parameters' names in Python, by their names in C."""
+    names: dict[str, str] = {}
+    for parameter in signature.parameters:
+        name = parameter.name
+        while keyword.iskeyword(name) or name in _TAKEN or name in names.values():
+            name += "_"
+        names[parameter.name] = name
+    return names
+
+
+def _table(arrays: dict[str, tuple[str, tuple[int, ...]]]) -> str:
+    return "{\n" + "".join(f"    {name!r}: {entry!r},\n" for name, entry in arrays.items()) + "}"
+
+
+def _pairs(pairs: list[tuple[str, str]]) -> str:
+    return "(" + "".join(f"({name!r}, {called}), " for name, called in pairs).rstrip(" ") + ")"
+
+
+def _images(variant: Variant) -> dict[str, tuple[int, tuple[int, ...]]]:
+    textures = [p for kernel in variant.kernels for p in kernel.placements if isinstance(p, Texture)]
+    return {texture.array: (texture.words, texture.shape) for texture in textures}
+
+
+def _kernel(variant: Variant, number: int) -> tuple[str, tuple[tuple[str, bool], ...], tuple[int, ...]]:
+    kernel = variant.kernels[number]
+    arrays = tuple((name, isinstance(placement(kernel, name, variant), Texture)) for name in kernel.arrays)
+    return kernel.name, (*arrays, *((name, False) for name in kernel.scalars)), kernel.block or (1,)
+
+
+def _launcher(variant: Variant) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
+    numbers = {kernel.name: number for number, kernel in enumerate(variant.kernels)}
+
+    def lines(launch: Launch, text: Callable[[Expr], str]) -> list[str]:
+        grid = "".join(f"{text(extent)}, " for extent in launch.grid) or "1,"
+        values = "".join(f"{text(value)}, " for value in launch.iterators)
+        return [f"context.launch({numbers[launch.kernel]}, ({grid.strip()}), ({values.strip()}))"]
+
+    return lines
+
+
+def _check_argument(parameter: Parameter) -> str:
+    match parameter.role:
+        case "size":
+            return f"SIZES[{parameter.name!r}]"
+        case "unused":
+            return "0"
+        case "array":
+            return f"values[{parameter.name!r}]"
+        case "scalar":
+            return f"stored[{f'in:{parameter.name}'!r}][()]"
+
+
+def _data(chosen: Chosen) -> bytes:
+    """What the self-check needs, as .npz: inputs, results, tolerances."""
+    assert chosen.problem is not None, "a self-check needs data"
+    program, reference = chosen.info.program, chosen.problem.reference
+    chain, values = longest_chain(program), initial_values(chosen.problem)
+    arrays: dict[str, Any] = {f"in:{a.name}": values[a.name] for a in program.arrays if a.role != "temp"}
+    for output in program.outputs:
+        shape = output.extents
+        arrays[f"out:{output.name}"] = reference.outputs[output.name].reshape(shape)
+        arrays[f"relative:{output.name}"] = np.array(relative_tolerance(output.type, chain))
+        if output.name in reference.rounding:
+            arrays[f"rounding:{output.name}"] = reference.rounding[output.name].reshape(shape)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()

@@ -1,0 +1,210 @@
+"""What the exported function is called with: the original parameters, then what the SCoP took from elsewhere.
+
+    static double x[1000];                              ->  void f(int n, double A[1000], double *s, double x[1000])
+    void f(int n, double A[n]) { double s; ... }
+
+The original declarations come from the stored text of the tuned file. Where that cannot be read again (an included
+file is gone), sizes, scalars and arrays of the Program are the parameters, in this order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from experiments.exports.chosen import Chosen
+from generator.errors import InputError
+from generator.frontend_c.source import ScopSource, Variable
+from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
+from generator.program import Array, Program
+
+Role: TypeAlias = Literal["size", "scalar", "array", "unused"]
+_PLAIN = re.compile(r"(?:(?:const|volatile|register|signed|unsigned|char|short|int|long|float|double|_Bool)\s+)+\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the exported function: `text` declares it.
+
+    `size`: it must be `value`. `scalar`: the Program's scalar of that name, read only. `array`: memory that holds the
+    Program's array, or a scalar that the SCoP changes. `data` is a C expression: the value of a scalar, the address of
+    an array. `by_address`: a scalar of the original that is passed by its address, because its new value is a result.
+    """
+
+    name: str
+    text: str
+    role: Role
+    data: str
+    value: int = 0
+    by_address: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters in order; `notes` tell how they differ from the original's.
+
+    `sequential` are the lines of the original SCoP, None where it is not known any more.
+    """
+
+    parameters: tuple[Parameter, ...]
+    notes: tuple[str, ...]
+    sequential: tuple[str, ...] | None
+
+    @property
+    def declarations(self) -> str:
+        """The parameters in a C prototype."""
+        return ", ".join(parameter.text for parameter in self.parameters) or "void"
+
+    @property
+    def sequential_declarations(self) -> str:
+        """The parameters of the sequential function: what it changes by address has another name there."""
+        texts = [p.text.replace(f"*{p.name}", f"*antune_{p.name}") if p.by_address else p.text for p in self.parameters]
+        return ", ".join(texts) or "void"
+
+    def of_role(self, *roles: Role) -> tuple[Parameter, ...]:
+        """The parameters of these roles, in order."""
+        return tuple(parameter for parameter in self.parameters if parameter.role in roles)
+
+
+def signature_of(chosen: Chosen) -> Signature:
+    """How the exported function is called."""
+    info = chosen.info
+    options, program = info.options, info.program
+    try:
+        source = read_stored(info.source_text, Path(options.file), options.compilation, options.function, options.scop)
+        _check_same(source, program)
+    except InputError as error:
+        note = (f"The original declarations could not be read again ({error}): the parameters are the sizes, the "
+                "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
+        return Signature(tuple(_of_program(program)), (note,), None)
+    own = tuple(_own(source, program))
+    more = tuple(_added(source, program))
+    notes = [_what_it_does(source)]
+    if more:
+        notes.append(f"{_listed(more)}: no parameter of the original function, whose loops take it from elsewhere.")
+    if changed := [parameter for parameter in own if parameter.by_address]:
+        notes.append(f"{_listed(changed)}: passed by address, because the loops change it.")
+    try:
+        sequential = tuple(_sequential(source, program, (*own, *more)))
+    except InputError as error:
+        notes.append(f"The self-check compares with the results that were stored by the run: {error}.")
+        sequential = None
+    return Signature((*own, *more), tuple(notes), sequential)
+
+
+def _what_it_does(source: ScopSource) -> str:
+    return (f"It does what lines {source.first_line} to {source.last_line} of {Path(source.file).name} do (between the "
+            f"pragmas); what else `{source.function}` does is not part of it. All sizes are built in.")
+
+
+def _listed(parameters: tuple[Parameter, ...] | list[Parameter]) -> str:
+    return ", ".join(f"`{parameter.name}`" for parameter in parameters)
+
+
+def _check_same(source: ScopSource, program: Program) -> None:
+    """Raise InputError when an included file says something else now."""
+    variables = {variable.name: variable for variable in source.variables}
+    for array in program.arrays:
+        found = variables.get(array.name)
+        if array.role == "temp":
+            continue
+        if found is None or found.type != array.type or len(found.extents) != len(array.extents):
+            raise InputError(f"`{array.name}` is declared in another way now")
+
+
+def _of_program(program: Program) -> Iterator[Parameter]:
+    for name, value in program.parameters:
+        yield Parameter(name, f"long {name}", "size", name, value)
+    for array in program.arrays:
+        if array.by_value:
+            yield Parameter(array.name, f"{array.type} {array.name}", "scalar", array.name)
+    for array in program.arrays:
+        if not array.by_value and array.role != "temp":
+            yield _memory(array, False, "")
+
+
+def _memory(array: Array, indirect: bool, const: str) -> Parameter:
+    """A parameter that points to an array, or to a scalar that the SCoP changes."""
+    sizes = "".join(f"[{extent}]" for extent in array.extents)
+    if not array.extents:
+        text = f"{const}{array.type} *{array.name}"
+    else:
+        text = f"{const}{array.type} (*{array.name}){sizes}" if indirect else f"{const}{array.type} {array.name}{sizes}"
+    return Parameter(array.name, text, "array", array.name, by_address=not array.extents and not indirect)
+
+
+def _own(source: ScopSource, program: Program) -> Iterator[Parameter]:
+    """The parameters of the original function; those of `main` are the shell's."""
+    if source.function == "main":
+        return
+    arrays = {array.name: array for array in program.arrays}
+    for name, declaration in zip(source.argument_names, source.argument_decls, strict=True):
+        variable = next((v for v in source.variables if v.name == name), None)
+        if variable is None:
+            yield _unmentioned(name, declaration, source, program)
+        else:
+            yield _mentioned(variable, declaration, arrays.get(name), program)
+
+
+def _mentioned(variable: Variable, declaration: str, array: Array | None, program: Program) -> Parameter:
+    name, sizes = variable.name, dict(program.parameters)
+    const = "const " if "const" in declaration.split() else ""
+    if array is not None and array.role != "temp" and not array.by_value:
+        return _memory(array, variable.indirect, const)
+    if variable.extents or variable.indirect:
+        value = f"*{name}" if variable.indirect and not variable.extents else name
+        role: Role = "scalar" if array and array.by_value else "unused"
+        return Parameter(name, f"{const}{variable.type} *{name}", role, value)
+    text = f"{variable.type} {name}"
+    if array is not None and array.by_value:
+        return Parameter(name, text, "scalar", name)
+    return Parameter(name, text, "size", name, sizes[name]) if name in sizes else Parameter(name, text, "unused", name)
+
+
+def _unmentioned(name: str, declaration: str, source: ScopSource, program: Program) -> Parameter:
+    """A parameter that the SCoP does not use; it may still be an extent of an array that it uses."""
+    if not _PLAIN.fullmatch(declaration):
+        return Parameter(name, f"void *{name}", "unused", name)
+    extents = {array.name: array.extents for array in program.arrays if array.role != "temp"}
+    told = [extent for v in source.variables for text, extent in zip(v.extents, extents.get(v.name, ()), strict=False)
+            if text == name]
+    return Parameter(name, declaration, "size", name, told[0]) if told else Parameter(name, declaration, "unused", name)
+
+
+def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
+    """What the SCoP reads or writes beside the function's parameters: scalars, then arrays."""
+    own = () if source.function == "main" else source.argument_names
+    outside = [a for a in program.arrays if a.role != "temp" and a.name not in own]
+    yield from (Parameter(a.name, f"{a.type} {a.name}", "scalar", a.name) for a in outside if a.by_value)
+    yield from (_memory(array, False, "") for array in outside if not array.by_value)
+
+
+def _sequential(source: ScopSource, program: Program, parameters: tuple[Parameter, ...]) -> Iterator[str]:
+    """The SCoP as a function body. Raises InputError when a declaration is not known."""
+    given = {parameter.name: parameter for parameter in parameters}
+    changed = [parameter.name for parameter in parameters if parameter.by_address]
+    outside = {v.name: "" if v.name in given else _declared(v, program) for v in source.variables}
+    outside |= {name: f"{program.array(name).type} {name} = *antune_{name}" for name in changed}
+    yield from scop_lines(source, outside)
+    yield from (f"*antune_{name} = {name};" for name in changed)
+
+
+def _declared(variable: Variable, program: Program) -> str:
+    """The declaration of a variable that is no parameter: a size, or one whose contents nobody needs."""
+    name, values = variable.name, dict(program.parameters)
+    if not variable.extents and not variable.indirect:
+        return f"{variable.type} {name}" + (f" = {values[name]}" if name in values else "")
+    extents = constant_extents(variable, values)
+    if extents is None:
+        array = next((a for a in program.arrays if a.name == name), None)
+        if array is None or array.expanded:
+            raise InputError(f"how large `{name}` is, is not known")
+        extents = tuple(str(extent) for extent in array.extents)
+    sizes = "".join(f"[{extent}]" for extent in extents)
+    if not variable.indirect:
+        return f"static {variable.type} {name}{sizes}"
+    memory = f"antune_{name}"
+    return f"static {variable.type} {memory}{sizes}; {variable.type} (*{name}){sizes} = &{memory}"

@@ -1,0 +1,75 @@
+"""All evaluations in the T4 format, the auto-tuning community's common format for results; times in milliseconds.
+
+`t4_schema.json` describes what is written, stricter than the format itself. A configuration is a row of
+`experiments.exports.flat`. The time of a plan is its median, as everywhere in antune.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeAlias, assert_never
+
+from experiments.exports.chosen import Chosen
+from experiments.exports.flat import rows_of
+from experiments.records import Result
+from generator.plan import Value
+from metrics.outcome import (
+    CompileFailed,
+    Crashed,
+    Illegal,
+    LaunchFailed,
+    Outcome,
+    Timed,
+    TimedOut,
+    WrongResult,
+    program_metrics,
+)
+
+VERSION = "1.0.0"
+Invalidity: TypeAlias = Literal["correct", "compile", "runtime", "timeout", "correctness", "constraints"]
+
+
+def t4_files(chosen: Chosen) -> dict[str, str | bytes]:
+    """The file of results."""
+    info = chosen.info
+    configurations = rows_of([result.evaluation.plan for result in chosen.results])
+    results = [_result(result, row) for result, row in zip(chosen.results, configurations, strict=True)]
+    metadata = {"timeunit": "milliseconds", "device_name": info.device.name, "platform": info.device.platform,
+                "driver": info.device.driver, "kernel_name": info.program.name,
+                "problem_size": dict(info.program.parameters), "tuner": "antune",
+                "explorer": info.options.explorer, "seed": info.options.seed}
+    data = {"schema_version": VERSION, "metadata": metadata, "results": results}
+    return {f"{chosen.name}_T4.json": json.dumps(data, indent=1) + "\n"}
+
+
+def invalidity(outcome: Outcome) -> Invalidity:
+    """The format's word for what became of a configuration."""
+    match outcome:
+        case Timed():
+            return "correct"
+        case CompileFailed():
+            return "compile"
+        case LaunchFailed() | Crashed():
+            return "runtime"
+        case TimedOut():
+            return "timeout"
+        case WrongResult():
+            return "correctness"
+        case Illegal():
+            return "constraints"
+        case _:
+            assert_never(outcome)
+
+
+def _result(result: Result, configuration: dict[str, Value]) -> dict[str, Any]:
+    outcome, found = result.outcome, invalidity(result.outcome)
+    spent = outcome.durations
+    times: dict[str, Any] = {"compilation": spent.compile_s * 1e3, "framework": spent.generate_s * 1e3,
+                             "search_algorithm": 0, "validation": spent.check_s * 1e3}
+    measurements: list[dict[str, Any]] = [{"name": "time", "value": found, "unit": "milliseconds"}]
+    if isinstance(outcome, Timed):
+        times["runtimes"] = list(outcome.samples_ms)
+        measurements[0]["value"] = outcome.median_ms
+        measurements += [{"name": name, "value": value, "unit": ""} for name, value in program_metrics(outcome.kernels)]
+    return {"timestamp": result.finished_at, "configuration": configuration, "objectives": ["time"], "times": times,
+            "invalidity": found, "correctness": int(found == "correct"), "measurements": measurements}

@@ -1,0 +1,30 @@
+"""Filling in the files `*.in`: `@NAME@` stands for a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """The text of the file `template` with every `@NAME@` replaced. Raises KeyError for a name without a value."""
+    text = resources.files(__package__).joinpath(template).read_text(encoding="utf-8")
+    return re.sub(r"@([A-Z_]+)@", lambda found: values[found[1]], text)
+
+
+def comment(lines: list[str]) -> str:
+    """A C comment of these lines."""
+    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n"
+
+
+def c_string(text: str) -> str:
+    """A C string literal on one line."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{plain}"'
+
+
+def chain(calls: list[str]) -> str:
+    """A C expression that is 0 if all calls return 0, and stops at the first that does not."""
+    return "\n      || ".join(calls) if calls else "0"
