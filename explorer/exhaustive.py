@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from explorer.unseen import kernels_of, program_of
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import first, prefer, preferences
+from graph.policies import first, replay
 from graph.prefixes import PrefixTree
 from graph.space import Space
 from graph.walk import Walk
@@ -47,7 +47,7 @@ class Exhaustive:
 
     def _adopt(self, walk: Walk) -> Walk:
         """A walk that somebody else chose, as this graph knows it. Raises ValueError if the space does not allow it."""
-        replayed = self.graph.walk(self._space, prefer(preferences(walk.choices), first))
+        replayed = self.graph.walk(self._space, replay(walk.choices, first))
         if replayed is None or replayed.identity != walk.identity:
             raise ValueError(f"walk {walk.identity} does not belong to this space")
         self._done.close(self.graph.path(replayed))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from graph.knowledge import Measured
 from graph.optimization_graph import OptimizationGraph, Policy
-from graph.policies import first, prefer, preferences
+from graph.policies import first, replay
 from graph.prefixes import PrefixTree
 from graph.space import Space
 from graph.walk import Walk
@@ -68,7 +68,7 @@ class UnseenWalks:
         return known
 
     def _adopt(self, walk: Walk) -> Walk:
-        replayed = self.graph.walk(self._space, prefer(preferences(walk.choices), first))
+        replayed = self.graph.walk(self._space, replay(walk.choices, first))
         if replayed is None or replayed.identity != walk.identity:
             raise ValueError(f"walk {walk.identity} does not belong to this space")
         self.take(replayed)

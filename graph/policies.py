@@ -52,3 +52,22 @@ def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
         return otherwise(node, allowed)
 
     return choose
+
+
+def replay(choices: Iterable[Choice], otherwise: Policy) -> Policy:
+    """Take the options of `choices` again, else ask `otherwise`.
+
+    A walk may be asked the same about the same subject in two places (a group that stays whole is arranged again one loop
+    further in); Preferences cannot tell these apart. So what a decision depends on counts here, where it is the same.
+    """
+    given = tuple(choices)
+    exactly = {choice.decision: choice.option for choice in given}
+    likewise = prefer(preferences(given), otherwise)
+
+    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
+        option = exactly.get(node.decision)
+        if option is not None and option in node.options and (index := node.options.index(option)) in allowed:
+            return index
+        return likewise(node, allowed)
+
+    return choose

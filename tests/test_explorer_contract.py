@@ -258,3 +258,22 @@ def test_the_help_of_tune_names_explorers_that_exist() -> None:
 def test_a_negative_seed_is_an_input_error() -> None:
     with pytest.raises(InputError, match="-1"):
         make_explorer("colony", FlatSpace((2,)), -1)
+
+
+def asks_twice(chooser: Chooser) -> Plan:
+    """The same about the same statements in two loops, one inside the other, as level o2 does with a group that stays whole."""
+    outer = chooser.choose(Decision("order", ("S0", "S1"), (("depth", 0),)), [0, 1, 2])
+    inner = chooser.choose(Decision("order", ("S0", "S1"), (("depth", 1),)), [0, 1, 2])
+    assert isinstance(outer, int) and isinstance(inner, int)
+    return plan_of((outer, inner))
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_walks_of_others_are_taken_even_if_they_were_asked_the_same_twice(name: str) -> None:
+    others = make_explorer("random", asks_twice, 3, ())
+    explorer = make_explorer(name, asks_twice, 0, ())
+    told = {walk.identity for walk in others.ask(4)}
+    for walk in make_explorer("random", asks_twice, 3, ()).ask(4):
+        explorer.tell(walk, by_digest(walk.plan))
+    asked = {walk.identity for walk in explorer.ask(9)}
+    assert len(told) == 4 and asked and not asked & told

@@ -13,7 +13,7 @@ from generator.errors import InputError
 from generator.plan import Plan
 from graph.knowledge import Measured, Statistics
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import first, prefer, preferences, uniform
+from graph.policies import first, prefer, preferences, replay, uniform
 from graph.prefixes import PrefixTree
 from graph.space import Chooser, DeadEnd, Decision, Space
 from graph.walk import Choice, Walk, choices_from_json, walk_to_json
@@ -143,6 +143,21 @@ def test_any_walk_can_be_replayed_in_a_fresh_graph() -> None:
             walk = random_walk(OptimizationGraph(), space, seed)
             choices = choices_from_json(walk_to_json(walk))
             assert OptimizationGraph().walk(space, prefer(preferences(choices), first)) == walk
+
+
+def asks_twice(chooser: Chooser) -> Plan:
+    """The same about the same statements in two loops, one inside the other."""
+    outer = chooser.choose(Decision("order", ("S0", "S1"), (("depth", 0),)), [0, 1])
+    inner = chooser.choose(Decision("order", ("S0", "S1"), (("depth", 1),)), [0, 1])
+    assert isinstance(outer, int) and isinstance(inner, int)
+    return plan_of((outer, inner))
+
+
+def test_a_walk_that_is_asked_the_same_twice_is_replayed() -> None:
+    walks = all_walks(asks_twice)
+    assert len(walks) == 4
+    for walk in walks:
+        assert OptimizationGraph().walk(asks_twice, replay(walk.choices, first)) == walk
 
 
 def test_a_dead_end_prunes_the_edge_and_the_walk_backs_up() -> None:

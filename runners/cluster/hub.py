@@ -163,14 +163,21 @@ def _judged(address: str, answer: object) -> Offer | Misfit | None:
     return answer
 
 
-def _connect(address: str) -> Client:
+def _client(address: str) -> Client:
+    where = {"scheduler_file": address} if Path(address).suffix == ".json" else {"address": address}
+    return Client(**where, timeout=CONNECT_S, set_as_default=False, name="antune")
+
+
+def _connect(address: str, attempts: int = 3) -> Client:
     file = Path(address)
     if file.suffix == ".json" and not file.is_file():
         raise InputError(f"there is no scheduler file {address}; `dask scheduler --scheduler-file {address}` writes it")
     try:
-        if file.suffix == ".json":
-            return Client(scheduler_file=address, timeout=CONNECT_S, set_as_default=False, name="antune")
-        return Client(address, timeout=CONNECT_S, set_as_default=False, name="antune")
+        return _client(address)
+    except AssertionError:  # Dask gives its own thread ten seconds to start, which a busy machine may not keep
+        if attempts == 1:
+            raise InputError(f"the machine is too busy to connect to {address}; try again later") from None
+        return _connect(address, attempts - 1)
     except (OSError, TimeoutError) as error:
         raise InputError(f"no Dask scheduler answers at {address} ({error or 'timeout'}): start one with `dask "
                          "scheduler` and give the address it prints; for tls:// see docs/cluster.md") from None
