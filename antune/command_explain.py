@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from generator.plan import Plan
     from generator.program import Program
     from generator.target import Target
+    from runners.base import DeviceInfo
 
 PlanFile = Annotated[Path | None, typer.Option("--plan", metavar="PLAN.json", show_default=False,
                                                help="A plan, e.g. best.json of a run. Default: the default plan.")]
@@ -57,7 +58,8 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
     doubted = plan_from_json(read_text(why_file, "--why")) if why_file else None
-    target = find_device(device).target
+    found = find_device(device)
+    target = found.target
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
     program = problem.program
     if doubted is not None:
@@ -65,7 +67,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
         return
     plan = plan or default_plan(program, target)
     print(explain_plan(program, plan, target))
-    print("\n".join(_static_model(program, plan, target)))
+    print("\n".join([*_static_model(program, plan, target), *_roofline(program, found)]))
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
 
@@ -81,6 +83,26 @@ def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]
     for kernel in metrics.kernels:
         yield f"{kernel.name} {{{', '.join(kernel.statements)}}}: {_listed(kernel.values)}"
     yield f"all kernels, weighted by work: {_listed(metrics.values)}"
+
+
+def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
+    """What any plan has to do, and the least time of that where the device's ceilings are known."""
+    from experiments.ceilings.files import kept_ceilings
+    from generator.polyhedral.demand import program_demand
+    from metrics.roofline import roof
+
+    demand = program_demand(program)
+    yield "== Roofline (what every plan has to do at least; metrics/roofline.py)"
+    yield (f"{demand.operations.floating:.4g} floating-point operations, {demand.read_bytes:.4g} bytes read, "
+           f"{demand.written_bytes:.4g} bytes written")
+    if device.key == "deterministic":  # has no speed
+        return
+    ceilings = kept_ceilings(device)
+    bound = None if ceilings is None else roof(demand, ceilings)
+    if bound is None:
+        yield f"least time: unknown; `antune suite roofline --device {device.key}` measures the device's ceilings"
+    else:
+        yield f"least time on {device.name}: {bound.ms:.3g} ms, limited by {bound.limit}"
 
 
 def _listed(values: tuple[tuple[str, float], ...]) -> str:

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -22,11 +23,14 @@ import pytest
 import antune
 from antune.cli import main
 from antune.options import parse_define, parse_parameters
+from experiments.ceilings.files import keep_ceilings
 from experiments.run import tune
 from experiments.run_dirs import next_directory
 from explorer.registry import EXPLORERS
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations
+from metrics.roofline import Bandwidth, Ceilings
+from tests.support_runners import device_of
 from tests.support_runs import ToyRunner, toy_parts
 
 ROOT = Path(__file__).parents[1]
@@ -280,6 +284,20 @@ def test_a_terminal_shows_one_bar(tmp_path: Path) -> None:
     assert child.wait(20) == 0
     text = shown.decode()
     assert "30/30" in text and " left" in text and "best plan" in text and "[4/30]" not in text
+
+
+def test_explain_says_how_fast_any_plan_could_be(run_antune: Antune, capsys: pytest.CaptureFixture[str],
+                                                 tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if (device := device_of("PoCL")) is None:
+        pytest.skip("PoCL is not installed")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    words = ("explain", "scale.c", "--param", "n=40", "--param", "m=30", "--device", device.key)
+    assert run_antune(*words) == 0
+    assert f"antune suite roofline --device {device.key}" in capsys.readouterr().out
+    rates = tuple((type_, 1e9) for type_ in ("float", "double"))
+    keep_ceilings(Ceilings(device.key, device.driver, "now", rates, (Bandwidth(1 << 20, 1e6),)))
+    assert run_antune(*words) == 0
+    assert re.search(r"least time on .*: [\d.]+ ms, limited by memory", capsys.readouterr().out)
 
 
 def test_doctor_says_what_is_there(run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
