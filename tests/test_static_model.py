@@ -257,14 +257,14 @@ def test_ptxas_reports() -> None:
     assert parse_ptxas("") == {}
 
 
-def test_explain_ends_with_the_static_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                            capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_the_static_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "scale.c"
     source.write_text("void scale(float A[64][64], float B[64][64]) {\n#pragma scop\n  for (int i = 0; i < 64; i++)\n"
                       "    for (int j = 0; j < 64; j++)\n      B[i][j] = 2.0f * A[i][j];\n#pragma endscop\n}\n")
     monkeypatch.setattr("sys.argv", ["antune", "explain", str(source), "--device", "deterministic"])
     with suppress(SystemExit):
         main()
-    section = capsys.readouterr().out.split("== Static model")[1]
+    section = capsys.readouterr().out.split("== Static model")[1].split("== Roofline")[0]
     assert "kernel0 {S0}: occupancy 1.00, load efficiency 1.00, store efficiency 1.00" in section
     assert section.splitlines()[-1].startswith("all kernels, weighted by work: occupancy 1.00")
