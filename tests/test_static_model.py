@@ -258,7 +258,7 @@ def test_ptxas_reports() -> None:
 
 
 def test_explain_shows_the_static_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                         capsys: pytest.CaptureFixture[str]) -> None:
+                                        capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "scale.c"
     source.write_text("void scale(float A[64][64], float B[64][64]) {\n#pragma scop\n  for (int i = 0; i < 64; i++)\n"
                       "    for (int j = 0; j < 64; j++)\n      B[i][j] = 2.0f * A[i][j];\n#pragma endscop\n}\n")
