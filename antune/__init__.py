@@ -1,4 +1,4 @@
-"""antune finds fast OpenCL code for a program by search. This package is the door: public names and the CLI.
+"""antune finds fast OpenCL and CUDA code for a program by search. This package is the door: public names and the CLI.
 
 From Python: `options = antune.RunOptions(...)`, then `antune.tune(options, directory, reporter)`; what it found is
 in the directory and in the `Finish` it returns. Names load their rooms when first used, so `import antune` costs

@@ -57,7 +57,7 @@ Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_
 
 @app.callback()
 def antune(version: Version = False) -> None:
-    """Find fast OpenCL code for C loops by search.
+    """Find fast OpenCL and CUDA code for C loops by search.
 
     Mark the loops with `#pragma scop` and `#pragma endscop`, then:
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,7 +46,7 @@ def roofline(runs: Runs = None, device: Device = None, again: Again = False, jso
         if isinstance(answer, str):
             print(answer)
     if json_file:
-        write_json(json_file, {"ceilings": _data(ceilings), "runs": [_run_data(one) for one in placed]})
+        write_json(json_file, {"ceilings": asdict(ceilings) if ceilings else None, "runs": [asdict(one) for one in placed]})
 
 
 def _ceilings(device: str | None, again: bool, measure: bool) -> Ceilings | None:
@@ -92,15 +93,3 @@ def _print_placed(placed: Sequence[Placed]) -> None:
     print_table(("run", "limited by", "least time", "default plan", "of the possible", "best plan", "of the possible"),
                 [(one.run, one.limit, ms(one.roof_ms), ms(one.default_ms), share(one.default_share), ms(one.best_ms),
                   share(one.best_share)) for one in placed])
-
-
-def _data(ceilings: Ceilings | None) -> object:
-    from dataclasses import asdict
-
-    return None if ceilings is None else asdict(ceilings)
-
-
-def _run_data(placed: Placed) -> object:
-    from dataclasses import asdict
-
-    return asdict(placed)

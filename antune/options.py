@@ -92,8 +92,6 @@ Cache: TypeAlias = Annotated[CacheChoice, typer.Option(
 Finalists: TypeAlias = Annotated[int, typer.Option(
     "--finalists", metavar="N", help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
     "is the best plan (0: none).")]
-
-
 Profile: TypeAlias = Annotated[int, typer.Option(
     "--profile", metavar="N", help="Run the N fastest plans of every iteration under a profiler, too (perf events on CPUs, "
     "Nsight Compute on NVIDIA); the search learns from what it counts.")]

@@ -15,8 +15,8 @@ DETERMINISTIC = "deterministic"
 
 
 def open_runner(problem: Problem, device: str | None, limits: Limits, workdir: Path) -> Runner:
-    """The runner for `device`: "deterministic", "deterministic:SECONDS" (a pause per evaluation), or an OpenCL
-    device as `find_device` takes it (None: the default device).
+    """The runner for `device`: "deterministic", "deterministic:SECONDS" (a pause per evaluation), or a device
+    as `find_device` takes it (None: the default device).
 
     Raises:
         InputError: there is no such device, or SECONDS is no number.
@@ -64,7 +64,8 @@ def check_place(place: Place) -> None:
 def check_extra() -> None:
     """Raise InputError when the package that clusters need is not installed."""
     if find_spec("distributed") is None:
-        raise InputError("clusters need the package distributed, which is not installed: `pip install distributed`")
+        raise InputError("clusters need the package distributed, which is not installed: `pip install distributed`, or antune with its "
+                         "extra `cluster`")
 
 
 def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
@@ -135,6 +136,13 @@ def alive(pid: int) -> bool:
 def device_of(platform: str) -> DeviceInfo | None:
     """The device of a platform, or None when it is not installed."""
     return next((device for device in list_devices() if device.platform == platform), None)
+
+
+def needed_device(platform: str) -> DeviceInfo:
+    """The device of a platform; skips the test when it is not installed."""
+    if (found := device_of(platform)) is None:
+        pytest.skip(f"{platform} is not installed")
+    return found
 
 
 @contextmanager

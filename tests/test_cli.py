@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,6 @@ from pathlib import Path
 import pytest
 
 import antune
-from antune.cli import main
 from antune.options import parse_define, parse_parameters
 from experiments.ceilings.files import keep_ceilings
 from experiments.run import tune
@@ -30,7 +28,8 @@ from explorer.registry import EXPLORERS
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations
 from metrics.roofline import Bandwidth, Ceilings
-from tests.support_runners import device_of
+from tests.support_cli import Antune, antune_command
+from tests.support_runners import needed_device
 from tests.support_runs import ToyRunner, toy_parts
 
 ROOT = Path(__file__).parents[1]
@@ -47,24 +46,12 @@ void scale(int n, int m, double A[n][m], double B[n][m])
 HEAVY = ("numpy", "islpy", "pyopencl", "sklearn", "scipy", "matplotlib", "plotly", "deap", "rich",
          "pycparser", "sqlite3")
 
-Antune = Callable[..., int]
-
-
 @pytest.fixture
 def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     """Run the command in this process, in an empty directory with `scale.c`; returns the exit code."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scale.c").write_text(SOURCE)
-
-    def call(*words: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["antune", *map(str, words)])
-        try:
-            main()
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else int(end.code is not None)
-        return 0
-
-    return call
+    return antune_command(monkeypatch)
 
 
 def tune_words(*more: object) -> tuple[object, ...]:
@@ -288,8 +275,7 @@ def test_a_terminal_shows_one_bar(tmp_path: Path) -> None:
 
 def test_explain_says_how_fast_any_plan_could_be(run_antune: Antune, capsys: pytest.CaptureFixture[str],
                                                  tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if (device := device_of("PoCL")) is None:
-        pytest.skip("PoCL is not installed")
+    device = needed_device("PoCL")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     words = ("explain", "scale.c", "--param", "n=40", "--param", "m=30", "--device", device.key)
     assert run_antune(*words) == 0

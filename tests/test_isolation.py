@@ -36,7 +36,7 @@ from tests.support_hostile import (
     make_fragile_compile_worker,
     make_fragile_device_worker,
 )
-from tests.support_runners import alive, device_of, scale_problem, worker_pids
+from tests.support_runners import alive, needed_device, scale_problem, worker_pids
 from tests.support_runs import Log, toy_options
 
 MARK = "ANTUNE_TEST_MARK"
@@ -48,10 +48,7 @@ BETWEEN_KILLS_S = (6.0, 9.0)
 
 @pytest.fixture(params=["PoCL", pytest.param("Intel OpenCL", marks=pytest.mark.slow)])
 def device(request: pytest.FixtureRequest) -> DeviceInfo:
-    found = device_of(request.param)
-    if found is None:
-        pytest.skip(f"{request.param} is not installed")
-    return found
+    return needed_device(request.param)
 
 
 @dataclass

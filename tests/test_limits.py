@@ -24,7 +24,7 @@ from runners.limits import COMPILE_FLOOR_S, ENOUGH, RECENT, RUN_FLOOR_S, adapted
 from runners.locks import exclusive, shared
 from runners.pool_runner import DeviceRunner
 from tests.support_hostile import hostile_plan, lower_hostile
-from tests.support_runners import device_of, scale_problem
+from tests.support_runners import needed_device, scale_problem
 from tests.support_runs import toy_options
 
 MOST = Limits()
@@ -108,10 +108,7 @@ def test_a_limit_without_sense_is_refused(tmp_path: Path, change: dict[str, floa
 
 @pytest.fixture(scope="module")
 def pocl() -> DeviceInfo:
-    found = device_of("PoCL")
-    if found is None:
-        pytest.skip("PoCL is not installed")
-    return found
+    return needed_device("PoCL")
 
 
 def runner_of(device: DeviceInfo, workdir: Path, limits: Limits) -> DeviceRunner:

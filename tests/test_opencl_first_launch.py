@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runners.opencl_platforms import driver_environment
-from tests.support_runners import device_of
+from tests.support_runners import needed_device
 
 ROOT = Path(__file__).parents[1]
 PLATFORMS = ("PoCL", "Intel OpenCL")
@@ -59,9 +59,7 @@ def seconds(role: str, key: str, file: Path, folder: Path) -> dict[str, float]:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_first_launch_of_compiled_code_is_cheap(platform: str, tmp_path: Path) -> None:
-    device = device_of(platform)
-    if device is None:
-        pytest.skip(f"{platform} is not installed")
+    device = needed_device(platform)
     compiled = seconds("compile", device.key, tmp_path / "binary", tmp_path)["compile"]
     told = seconds("run", device.key, tmp_path / "binary", tmp_path)
     later = sorted((told["second"], told["third"], told["fourth"]))[1]

@@ -22,7 +22,7 @@ from runners.messages import Handler
 from runners.pool_runner import DeviceRunner
 from runners.tasks import WorkerSetup
 from tests.support_hostile import hostile_plan, lower_hostile
-from tests.support_runners import device_of, scale_problem
+from tests.support_runners import needed_device, scale_problem
 
 SLOWLY_S = 0.15
 """Each compilation and each measurement takes at least so long, so that they meet where they may."""
@@ -72,10 +72,7 @@ def make_noted_device_worker(log: Path, setup: WorkerSetup) -> Handler:
 
 @pytest.fixture(scope="module")
 def pocl() -> DeviceInfo:
-    found = device_of("PoCL")
-    if found is None:
-        pytest.skip("PoCL is not installed")
-    return found
+    return needed_device("PoCL")
 
 
 def spans_of(device: DeviceInfo, folder: Path, runners: int, monkeypatch: pytest.MonkeyPatch) -> list[Span]:

@@ -21,7 +21,7 @@ from runners.base import Job
 from runners.profiling import ncu
 from runners.profiling.ncu import Work, parse, profile_by_ncu
 from runners.profiling.perf_events import EVENTS, CountersUnavailable, PerfCounters, Tally
-from tests.support_runners import GOOD, LOOP, NO_COMPILE, device_of, opened, plan
+from tests.support_runners import GOOD, LOOP, NO_COMPILE, needed_device, opened, plan
 
 TABLE = '''\
 ==PROF== Connected to process 4711
@@ -183,9 +183,7 @@ def test_without_ncu_the_remedy_is_said(tmp_path: Path, work: Work, monkeypatch:
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 def test_real_kernels_are_counted(platform: str, tmp_path: Path) -> None:
-    device = device_of(platform)
-    if device is None:
-        pytest.skip(f"{platform} is not installed")
+    device = needed_device(platform)
     with opened(device, tmp_path, size=1 << 18) as runner:
         found = dict(runner.profile([Job(1, plan(GOOD)), Job(2, plan(NO_COMPILE)), Job(3, plan(LOOP))]))
     assert isinstance(failed := found[2], NoProfile) and failed.message

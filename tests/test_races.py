@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from antune.cli import main
 from experiments.options import LevelName
 from generator.errors import InputError
 from generator.lowering import lower
@@ -25,6 +23,7 @@ from metrics.outcome import CompileFailed, Illegal, LaunchFailed, TimedOut, Wron
 from runners.base import Limits
 from runners.races import Finding, RaceReport, check_races, read_log
 from tests import support_runners as hand
+from tests.support_cli import Antune, antune_command
 from tests.support_runners import device_of, lower_by_hand, scale_problem
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.test_generated_code import random_plans
@@ -266,36 +265,26 @@ void scale(int n, int m, double A[n][m], double B[n][m])
 
 
 @pytest.fixture
-def run_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
+def run_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     """`antune check` on `scale.c` with more words, in an empty directory; returns the exit code."""
     monkeypatch.chdir(tmp_path)
     Path("scale.c").write_text(SOURCE)
-
-    def call(*words: str) -> int:
-        common = ["scale.c", "--param", "n=37", "--param", "m=41"]
-        monkeypatch.setattr(sys, "argv", ["antune", "check", *common, *words])
-        try:
-            main()
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else int(end.code is not None)
-        return 0
-
-    return call
+    return antune_command(monkeypatch, "check", "scale.c", "--param", "n=37", "--param", "m=41")
 
 
-def test_the_command_teaches_by_example(run_check: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_teaches_by_example(run_check: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_check("--help") == 0
     assert "    antune check" in capsys.readouterr().out
 
 
-def test_the_command_says_what_is_right(run_check: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_is_right(run_check: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_check("--device", "pocl", "--races") == 0
     out = capsys.readouterr().out
     assert "(PoCL): right, B as the original program computes them" in out
     assert "no data race, no access out of bounds, results right" in out
 
 
-def test_the_command_says_what_is_wrong(run_check: Callable[..., int], capsys: pytest.CaptureFixture[str],
+def test_the_command_says_what_is_wrong(run_check: Antune, capsys: pytest.CaptureFixture[str],
                                         monkeypatch: pytest.MonkeyPatch) -> None:
     report = RaceReport((Finding("data race", "kernel0", "Read-write data race at local memory", (), 3),), None)
     monkeypatch.setattr("runners.races.check_races", lambda *_: report)
@@ -306,7 +295,7 @@ def test_the_command_says_what_is_wrong(run_check: Callable[..., int], capsys: p
     assert "this plan makes no code: " in capsys.readouterr().out
 
 
-def test_the_command_refuses_before_it_begins(run_check: Callable[..., int], capsys: pytest.CaptureFixture[str],
+def test_the_command_refuses_before_it_begins(run_check: Antune, capsys: pytest.CaptureFixture[str],
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_check("--device", "deterministic") == 2
     assert "runs nothing" in capsys.readouterr().err

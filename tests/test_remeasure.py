@@ -24,6 +24,7 @@ from tests.support_runners import (
     QUICK,
     WRONG,
     device_of,
+    needed_device,
     opened,
     plan,
     scale_problem,
@@ -35,10 +36,7 @@ SHORT = Sitting(1, 0, 0.1)
 
 @pytest.fixture(params=["PoCL", "Intel OpenCL"])
 def device(request: pytest.FixtureRequest) -> DeviceInfo:
-    found = device_of(request.param)
-    if found is None:
-        pytest.skip(f"{request.param} is not installed")
-    return found
+    return needed_device(request.param)
 
 
 @pytest.fixture
@@ -53,9 +51,7 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runner]:
     if request.param == "deterministic":
         yield DeterministicRunner(scale_problem(), QUICK)
         return
-    found = device_of(request.param)
-    if found is None:
-        pytest.skip(f"{request.param} is not installed")
+    found = needed_device(request.param)
     with opened(found, tmp_path) as made:
         yield made
 

@@ -23,7 +23,7 @@ from metrics.roofline import Bandwidth, Ceilings, bandwidth_for, roof
 from runners.base import DeviceInfo, Job
 from runners.deterministic import DEVICE
 from runners.pool_runner import DeviceRunner
-from tests.support_runners import device_of
+from tests.support_runners import needed_device
 from tests.support_suite import problem
 
 CEILINGS = Ceilings("opencl/x", "1", "2026-11-21", (("float", 1e9),), (Bandwidth(1000, 8e9), Bandwidth(16000, 2e9)))
@@ -88,9 +88,7 @@ PROBES = (Probe("fma", "float"), Probe("fma", "double"), Probe("sum", "float", 1
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: f"{probe.name} {probe.type}")
 def test_probes_do_what_they_say(probe: Probe, platform: str, tmp_path: Path) -> None:
-    device = device_of(platform)
-    if device is None:
-        pytest.skip(f"{platform} is not installed")
+    device = needed_device(platform)
     quick = replace(LIMITS, min_repeats=3, max_repeats=3, time_s=0.1)
     tried = [next(shapes(probe, device.target)), Shape(64, 8, 4)]
     runner = DeviceRunner(probe_problem(probe), device, quick, tmp_path, 1, lower_probe, LINKS, no_metrics)

@@ -22,8 +22,8 @@ from tests.support_runners import (
     QUICK,
     SAME_CODE,
     WRONG,
-    device_of,
     lower_by_hand,
+    needed_device,
     plan,
     scale_problem,
     worker_pids,
@@ -37,9 +37,7 @@ RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL", pytest.param("C
 def make_runner(name: str, workdir: Path) -> Runner:
     if name == "deterministic":
         return DeterministicRunner(scale_problem(), QUICK)
-    device = device_of("PoCL" if name == OVERLAPPING else name)
-    if device is None:
-        pytest.skip(f"{name} is not installed")
+    device = needed_device("PoCL" if name == OVERLAPPING else name)
     if name == OVERLAPPING:
         device = replace(device, target=replace(device.target, shares_host_cores=False))
     return DeviceRunner(scale_problem(), device, QUICK, workdir, lower=lower_by_hand)

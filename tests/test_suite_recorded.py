@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antune.cli import main
 from experiments.recorded.arena import Source, find_sources, open_arena
 from experiments.recorded.methodology import make_yardstick, score
 from experiments.recorded.peers import check_peers
@@ -31,9 +29,8 @@ from generator.errors import InputError
 from metrics.outcome import Durations, KernelTime, Timed
 from runners.replay.recording import Recording, Row
 from runners.replay.walks_file import write_walks
+from tests.support_cli import Antune, antune_command
 from tests.support_recordings import all_plans, cache, recorded_space, t1, t4, write
-
-Antune = Callable[..., int]
 
 
 @pytest.fixture
@@ -41,16 +38,7 @@ def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     """Run the command in this process, in a directory with `toy.json.gz`; returns the exit code."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "toy.json.gz", cache())
-
-    def call(*words: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["antune", "suite", "recorded", *map(str, words)])
-        try:
-            main()
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else int(end.code is not None)
-        return 0
-
-    return call
+    return antune_command(monkeypatch, "suite", "recorded")
 
 
 QUICK = ("--explorers", "random", "--seeds", "3", "--workers", "1", "--ants", "4")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from antune.cli import main
 from experiments.options import Budget, RunOptions
 from experiments.parts import Parts
 from experiments.retimed.passes import measure
@@ -26,6 +24,7 @@ from metrics.outcome import Outcome, Timed
 from metrics.statistics import median_interval
 from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Runner, Sitting
 from runners.many import HERE, Place
+from tests.support_cli import Antune, antune_command
 from tests.support_runs import (
     DEVICE,
     PROGRAM,
@@ -124,23 +123,11 @@ def test_plans_of_a_run_are_its_first_valid_ones(tmp_path: Path) -> None:
         material_of_run(tmp_path / "short", 10, wanted)
 
 
-Antune = Callable[..., int]
-
-
 @pytest.fixture
 def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     """Run the command in this process, in an empty directory; returns the exit code."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*words: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["antune", *map(str, words)])
-        try:
-            main()
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else int(end.code is not None)
-        return 0
-
-    return call
+    return antune_command(monkeypatch)
 
 
 def test_the_command_prints_and_writes(run_antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

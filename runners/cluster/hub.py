@@ -86,8 +86,10 @@ class Hub:
         No worker has what it asks for: it never runs.
         """
         lease = self.submit(int, key=key, resources={"antune-lease": 1})
-        yield
-        self.forget(lease)
+        try:
+            yield
+        finally:
+            self.forget(lease)
 
     def submit(self, function: Callable[..., object], *arguments: object, key: str, resources: dict[str, float],
                worker: str | None = None, priority: int = 0) -> Future[Any]:

@@ -71,7 +71,7 @@ class LocalCluster:
                                              stdout=subprocess.PIPE, stderr=log, start_new_session=True)
         try:
             self.address = self._first_line()
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else could end what was started
             self.close()
             raise
 
