@@ -17,6 +17,7 @@ from antune.options import (
     IncludeDirs,
     Parameters,
     Scop,
+    Size,
     SourceFile,
     Sources,
     parse_scoped,
@@ -36,7 +37,7 @@ Races = Annotated[bool, typer.Option("--races", help="Also run it under Oclgrind
 
 def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, include: IncludeDirs = None,
           define: Defines = None, source: Sources = None, cflags: Cflags = "", function: Function = None,
-          scop: Scop = None, param: Parameters = None, device: Device = None) -> None:
+          scop: Scop = None, param: Parameters = None, size: Size = None, device: Device = None) -> None:
     """Run the code of one plan and compare its results with the original program's.
 
     Exit code 1 when something is wrong.
@@ -51,7 +52,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.plan import plan_from_json
     from generator.reading import read_problem
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

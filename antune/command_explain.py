@@ -16,6 +16,7 @@ from antune.options import (
     IncludeDirs,
     Parameters,
     Scop,
+    Size,
     SourceFile,
     Sources,
     parse_scoped,
@@ -38,7 +39,7 @@ WhyFile = Annotated[Path | None, typer.Option("--why", metavar="PLAN.json", show
 
 def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
             source: Sources = None, cflags: Cflags = "", function: Function = None, scop: Scop = None,
-            param: Parameters = None, device: Device = None) -> None:
+            param: Parameters = None, size: Size = None, device: Device = None) -> None:
     """Show the loops, their dependences and the code that a plan leads to, step by step.
 
     \b
@@ -48,6 +49,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
       antune explain gemm.c -D MEDIUM_DATASET --why my-plan.json
     """
     from antune.files import read_text
+    from antune.global_memory import memory_lines
     from experiments.parts import find_device
     from generator.explain import explain as explain_plan
     from generator.explain import why
@@ -55,7 +57,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     from generator.plan import plan_from_json
     from generator.reading import read_problem
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
     doubted = plan_from_json(read_text(why_file, "--why")) if why_file else None
     found = find_device(device)
@@ -67,7 +69,8 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
         return
     plan = plan or default_plan(program, target)
     print(explain_plan(program, plan, target))
-    print("\n".join([*_static_model(program, plan, target), *_roofline(program, found)]))
+    print("\n".join([*memory_lines(program, plan, target), *_static_model(program, plan, target),
+                     *_roofline(program, found)]))
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
 

@@ -13,22 +13,32 @@ Places = Annotated[list[Path] | None, typer.Argument(metavar="[DIR]...", show_de
                                                      help="Runs, or directories of runs. Default: antune-runs.")]
 
 
-def report(directory: RunDirectory) -> None:
+Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", show_default=False,
+                                            help="Write each plot as PNG and SVG into DIR, too.")]
+
+
+def report(directory: RunDirectory, plots: Plots = None) -> None:
     """Write report.html: one self-contained page that explains a run.
 
-    It shows how the best time fell, what failed and why, which option of each decision paid off, the default code
-    beside the best, and how to reproduce the run. It works without a network, also while the run goes on.
+    It shows how the best time fell, what failed and why, which option of each decision paid off, the regression tree and
+    the pheromone, kernels and roofline of the best plan against the default plan, their code, and how to reproduce the
+    run. It works without a network, on a phone, in print, and while the run goes on.
 
     \b
-    Example:
+    Examples:
       antune report antune-runs/gemm-1
+      antune report antune-runs/gemm-1 --plots figures/
     """
-    from experiments.report import write_report
+    from experiments.report.page import write_report
     from experiments.store import read_store
 
     with read_store(directory) as store:
         path = write_report(store, directory)
-    print(f"{path} is written; open it in a browser")
+        print(f"{path} is written; open it in a browser")
+        if plots:
+            from experiments.plots import write_plots
+
+            print(f"{len(write_plots(store, plots))} pictures are written to {plots}")
 
 
 def list_runs(places: Places = None, json_file: Json = None) -> None:

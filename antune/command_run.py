@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from antune.options import (
+    Anyway,
     Cache,
     CacheChoice,
     Cflags,
@@ -24,22 +26,30 @@ from antune.options import (
     Function,
     IncludeDirs,
     Iterations,
+    Live,
+    LivePort,
     MaxRepeats,
     MemoryLimit,
     Minutes,
     Parameters,
     Precision,
     Profile,
+    Reuse,
     RunDirectory,
     RunLimit,
     Scop,
     Seed,
+    Size,
     SourceFile,
     Sources,
+    Stagnation,
+    StopAt,
+    parse_budget,
     parse_scoped,
 )
 
 if TYPE_CHECKING:
+    from antune.progress import Bar, Lines
     from experiments.run import Finish
 
 NOTHING_VALID = 3
@@ -51,6 +61,7 @@ class SpaceChoice(StrEnum):
 
     wide = "wide"
     paper = "paper"
+    tiles = "tiles"
 
 
 class LevelChoice(StrEnum):
@@ -58,6 +69,7 @@ class LevelChoice(StrEnum):
 
     o1 = "o1"
     o2 = "o2"
+    o3 = "o3"
 
 
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
@@ -65,10 +77,11 @@ Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How t
                                        "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
                                        "`rank`, `acs`, `mmas` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
-SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, or those of "
-                                                  "the Coding Ants `paper`.")]
+SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, those of the "
+                                                  "Coding Ants `paper`, or of the default plan its size of `tiles` only.")]
 LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides which statements share loops: the "
-                                                  "compiler (`o1`) or the search (`o2`).")]
+                                                  "compiler (`o1`) or the search (`o2`); with `o3` the search also "
+                                                  "skews, permutes and tiles these loops.")]
 StrictFloat = Annotated[bool, typer.Option("--strict-float", help="Never change the order of floating-point sums: no "
                                            "parallel reductions of float and double.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to keep the run. Default: "
@@ -76,15 +89,15 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
-         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None,
+         cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
-         evaluations: Evaluations = None, minutes: Minutes = None, seed: Seed = 0, device: Devices = None,
-         cluster: Cluster = None,
+         evaluations: Evaluations = None, minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None,
+         seed: Seed = 0, device: Devices = None, cluster: Cluster = None,
          space: SpaceOption = SpaceChoice.wide, level: LevelOption = LevelChoice.o1, strict_float: StrictFloat = False,
          compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
          precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
-         profile: Profile = 0, out: Out = None) -> None:
-    """Search for fast code for the loops of a C file.
+         profile: Profile = 0, reuse: Reuse = None, live: Live = False, live_port: LivePort = None, out: Out = None) -> None:
+    """Search for fast code for the loops of a C file, or for an image pipeline.
 
     The file is compiled and run once as it is: that gives the real inputs, the expected results and the
     sequential time. Then plans are generated as OpenCL code, compiled, checked against the expected results and
@@ -94,48 +107,69 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     Examples:
       antune tune gemm.c -D MEDIUM_DATASET --evaluations 20
       antune tune stencil.c --param n=1024 --minutes 10 --device pocl
+      antune tune gemm.c --stop-at 8x --stagnation 100 --live
+      antune tune pipeline.py:build --size 2048x2048
     """
-    from antune.progress import make_reporter
-    from experiments.options import RunOptions, Timing, make_budget
+    from experiments.options import RunOptions, Timing
     from experiments.run import tune as run
     from experiments.run_dirs import RUNS_ROOT, next_directory
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
     devices = tuple(device or ())
-    options = RunOptions(str(scoped.file), scoped.compilation, make_budget(evaluations, iterations, minutes),
+    options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,
                          devices[0] if devices else None, space.value, level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
                          memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
-                         more_devices=devices[1:], cluster=cluster, profile=profile)
+                         more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
     directory = out or next_directory(RUNS_ROOT, file.stem)
-    with make_reporter() as reporter:
+    with _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(options, directory, reporter), directory)
     _end(finish)
 
 
 def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,
-           minutes: Minutes = None, device: Devices = None, cluster: Elsewhere = None) -> None:
+           minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None, device: Devices = None,
+           cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, live: Live = False,
+           live_port: LivePort = None) -> None:
     """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
 
     Needs nothing but the directory. With a new budget, a finished run is extended; the budget counts what the
-    run has done already. Other devices must be of the same model.
+    run has done already, and replaces the old one with its goals. Other devices must be of the same model.
 
     \b
     Examples:
       antune resume antune-runs/gemm-1
       antune resume antune-runs/gemm-1 --evaluations 200
     """
-    from antune.progress import make_reporter
     from experiments.options import Budget
+    from experiments.run import More
     from experiments.run import resume as run
+    from experiments.stopping import parse_goal
     from runners.many import Place
 
-    limits = (evaluations, iterations, minutes)
-    elsewhere = Place(tuple(device or ()), cluster)
-    extension = None if limits == (None, None, None) else Budget(*limits)
-    with make_reporter() as reporter:
-        finish = _guarded(lambda: run(directory, extension, reporter, elsewhere=elsewhere), directory)
+    limits = (evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation)
+    elsewhere, more = Place(tuple(device or ()), cluster), More(anyway, _absolute(reuse))
+    extension = Budget(*limits) if any(limit is not None for limit in limits) else None
+    with _reporting(directory, live, live_port) as reporter:
+        finish = _guarded(lambda: run(directory, extension, reporter, elsewhere=elsewhere, more=more), directory)
     _end(finish)
+
+
+def _absolute(directories: list[Path] | None) -> tuple[str, ...]:
+    return tuple(str(directory.absolute()) for directory in directories or ())
+
+
+@contextmanager
+def _reporting(directory: Path, live: bool, port: int | None) -> Iterator[Lines | Bar]:
+    """A reporter that fits standard output, and the live view where it is asked for."""
+    from antune.progress import make_reporter
+    from experiments.report.live_view import live_view
+
+    wanted = live or port is not None
+    with make_reporter() as reporter, (live_view(directory, port or 0) if wanted else nullcontext("")) as address:
+        if wanted:
+            reporter.note(f"live view: {address}")
+        yield reporter
 
 
 def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from antune.command_polybench import polybench
 from antune.command_timing import timing
 from antune.options import Json
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
-                    help="Compare: explorers on recorded measurements, a machine's timing with itself.")
+                    help="Compare: programs tuned in several ways, explorers on recorded measurements, a machine's "
+                    "timing with itself, runs with what their device can do.")
+suite.command()(polybench)
 suite.command()(timing)
 
 Files = Annotated[list[Path] | None, typer.Argument(
@@ -56,6 +59,7 @@ def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = 
       antune suite recorded A100.json.gz --explorers colony,random --seeds 10
       antune suite recorded A100.json.gz --t1 convolution.json --json out.json --plot out.png
     """
+    from antune.files import check_place
     from antune.suite_progress import reporting
     from experiments.recorded.peers import STRATEGIES
     from experiments.recorded.recordings import own_recordings
@@ -66,7 +70,7 @@ def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = 
     options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or EXPLORERS, _numbers(budgets), seeds, ants,
                            tuple(t1 or ()), wanted, len(os.sched_getaffinity(0)) if workers is None else workers)
     for path in (json_file, plot):
-        _check_place(path)
+        check_place(path)
     try:
         with reporting() as progress:
             results, notes = run_suite(options, progress)
@@ -91,14 +95,6 @@ def _numbers(text: str) -> tuple[int, ...]:
         return tuple(sorted({int(word) for word in _words(text)}))
     except ValueError:
         raise InputError(f"--budgets {text!r} is no list of numbers; write them as in --budgets 50,100") from None
-
-
-def _check_place(path: Path | None) -> None:
-    """Raise InputError now rather than after the work when a file cannot be written there."""
-    from generator.errors import InputError
-
-    if path is not None and not path.absolute().parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no directory {path.parent}; make it first")
 
 
 def _print_results(results: Results) -> None:

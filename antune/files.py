@@ -23,6 +23,12 @@ def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
         raise InputError(f"--json {path} cannot be written: {error.strerror}; choose another file") from None
 
 
+def check_place(path: Path | None) -> None:
+    """Raise InputError now rather than after the work when a file cannot be written there."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise InputError(f"{path} cannot be written: there is no directory {path.parent}; make it first")
+
+
 def read_text(path: Path, what: str) -> str:
     """The text of a file that the user named. Raises InputError when it cannot be read."""
     try:

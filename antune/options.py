@@ -7,12 +7,15 @@ import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
+
+if TYPE_CHECKING:
+    from experiments.options import Budget
 
 
 class CacheChoice(StrEnum):
@@ -23,8 +26,8 @@ class CacheChoice(StrEnum):
 
 
 SourceFile: TypeAlias = Annotated[Path, typer.Argument(
-    metavar="FILE.c", help="C file with the loops to tune between `#pragma scop` and `#pragma endscop`.",
-    show_default=False)]
+    metavar="FILE", help="C file with the loops to tune between `#pragma scop` and `#pragma endscop`; or PIPELINE.py:FUNCTION, "
+    "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md).", show_default=False)]
 RunDirectory: TypeAlias = Annotated[Path, typer.Argument(
     metavar="DIR", help="Directory of a run, as `antune list` shows it.", show_default=False)]
 IncludeDirs: TypeAlias = Annotated[list[Path] | None, typer.Option(
@@ -48,6 +51,9 @@ Scop: TypeAlias = Annotated[int | None, typer.Option(
 Parameters: TypeAlias = Annotated[list[str] | None, typer.Option(
     "--param", metavar="NAME=VALUE", help="A size, for a file without a main that would set it. Repeatable.",
     show_default=False)]
+Size: TypeAlias = Annotated[str | None, typer.Option(
+    "--size", metavar="WxH[xC]", help="The extents of a pipeline's output, e.g. 2048x2048; the same as --param width=W "
+    "--param height=H --param channels=C.", show_default=False)]
 Device: TypeAlias = Annotated[str | None, typer.Option(
     "--device", metavar="DEVICE", help="Number or part of a name from `antune devices`; `deterministic` computes "
     "times instead of measuring. Default: the best device found.", show_default=False)]
@@ -81,6 +87,12 @@ MemoryLimit: TypeAlias = Annotated[float | None, typer.Option(
     "the program's data. Default: a share of the machine's.", show_default=False)]
 Minutes: TypeAlias = Annotated[float | None, typer.Option(
     "--minutes", metavar="M", help="End after M minutes of work.", show_default=False)]
+StopAt: TypeAlias = Annotated[str | None, typer.Option(
+    "--stop-at", metavar="GOAL", help="End when a plan is fast enough: `8x` as fast as the default plan, `2x-sequential` as "
+    "the C program, `90%` of the speed that the device's ceilings allow (`antune suite roofline`).", show_default=False)]
+Stagnation: TypeAlias = Annotated[int | None, typer.Option(
+    "--stagnation", metavar="N", help="End when N plans in a row brought no clear improvement: none whose interval lies below "
+    "the best one's.", show_default=False)]
 Precision: TypeAlias = Annotated[float, typer.Option(
     "--precision", metavar="PERCENT", help="Repeat a plan until the 95 % interval of its median time is that narrow to "
     "either side.")]
@@ -89,12 +101,23 @@ MaxRepeats: TypeAlias = Annotated[int, typer.Option(
 Cache: TypeAlias = Annotated[CacheChoice, typer.Option(
     "--cache", help="What a timed run finds in the device's caches: its own data (`warm`), or none of it (`cold`: more "
     "than they hold is written before each run).")]
+Reuse: TypeAlias = Annotated[list[Path] | None, typer.Option(
+    "--reuse", metavar="DIR", help="Take over what another run knows of the same program, device and toolchain instead of "
+    "measuring it again. Repeatable.", show_default=False)]
+Anyway: TypeAlias = Annotated[bool, typer.Option(
+    "--anyway", help="Go on although the driver or antune changed since: times may not be comparable, and where antune would "
+    "now ask for other plans, it goes on from what was measured.")]
 Finalists: TypeAlias = Annotated[int, typer.Option(
     "--finalists", metavar="N", help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
     "is the best plan (0: none).")]
 Profile: TypeAlias = Annotated[int, typer.Option(
     "--profile", metavar="N", help="Run the N fastest plans of every iteration under a profiler, too (perf events on CPUs, "
     "Nsight Compute on NVIDIA); the search learns from what it counts.")]
+Live: TypeAlias = Annotated[bool, typer.Option(
+    "--live", help="Serve the report on 127.0.0.1 while the run goes on; the page follows the run.")]
+LivePort: TypeAlias = Annotated[int | None, typer.Option(
+    "--live-port", metavar="N", min=0, max=65535, help="The same, on port N (0: a free one, as with --live).",
+    show_default=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +132,22 @@ class Scoped:
 
 
 def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | None, source: list[Path] | None,
-                 cflags: str, function: str | None, scop: int | None, param: list[str] | None) -> Scoped:
+                 cflags: str, function: str | None, scop: int | None, param: list[str] | None,
+                 size: str | None = None) -> Scoped:
     """The options that `tune` and `explain` share, checked; paths become absolute.
 
     Raises:
         InputError: a file or directory that does not exist, or a definition that makes no sense.
     """
+    file, function = pipeline_function(file, function)
     if not file.is_file():
-        raise InputError(f"{file} is not a file; give a C file with `#pragma scop`")
+        raise InputError(f"{file} is not a file; give a C file with `#pragma scop`, or a pipeline PIPELINE.py:FUNCTION")
+    pipeline = file.suffix == ".py"
+    if pipeline and (include or define or source or cflags or scop):
+        raise InputError(f"{file} is a pipeline: -I, -D, --source, --cflags and --scop are for C files; its sizes are --size "
+                         "and --param")
+    if size is not None and not pipeline:
+        raise InputError(f"--size is for pipelines (PIPELINE.py:FUNCTION); set the sizes of {file.name} with -D or --param")
     for directory in include or []:
         if not directory.is_dir():
             raise InputError(f"-I {directory} is not a directory; give one that holds headers")
@@ -126,7 +157,38 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
     compilation = Compilation(tuple(str(d.absolute()) for d in include or []),
                               tuple(parse_define(text) for text in define or []), parse_flags(cflags),
                               tuple(str(s.absolute()) for s in source or []))
-    return Scoped(file.absolute(), compilation, function, scop, parse_parameters(param or []))
+    return Scoped(file.absolute(), compilation, function, scop, parse_parameters([*parse_size(size), *(param or [])]))
+
+
+def pipeline_function(file: Path, function: str | None) -> tuple[Path, str | None]:
+    """`pipeline.py:build` as a file and a function. Raises InputError when --function says another one."""
+    match = re.fullmatch(r"(.+\.py):(\w+)", str(file), re.DOTALL)
+    if not match or file.is_file():
+        return file, function
+    if function not in (None, match[2]):
+        raise InputError(f"--function {function}, but {file} names another one; leave one of them away")
+    return Path(match[1]), match[2]
+
+
+def parse_size(text: str | None) -> list[str]:
+    """`640x480` as sizes for --param: width=640, height=480. Raises InputError for anything else."""
+    from generator.frontend_py.load import SIZES
+
+    if text is None:
+        return []
+    parts = text.lower().split("x")
+    if len(parts) > len(SIZES) or not all(re.fullmatch(r"\s*[1-9]\d*\s*", part) for part in parts):
+        raise InputError(f"--size {text!r} is no size; write --size WIDTHxHEIGHT, e.g. --size 2048x2048")
+    return [f"{name}={part.strip()}" for name, part in zip(SIZES, parts, strict=False)]
+
+
+def parse_budget(evaluations: int | None, iterations: int | None, minutes: float | None, stop_at: str | None,
+                 stagnation: int | None) -> Budget:
+    """When a new run ends. Raises InputError for a limit or goal that makes no sense."""
+    from experiments.options import make_budget
+    from experiments.stopping import parse_goal
+
+    return make_budget(evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation)
 
 
 def parse_define(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Self
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 from experiments.options import Budget
 from experiments.outcome_rows import kind_of
 from experiments.records import Result, RunInfo, speedup
-from experiments.words import describe_ms, describe_ratio, describe_seconds
-from metrics.outcome import cost_ms
+from experiments.words import describe_ms, describe_rate, describe_ratio, describe_seconds
+from metrics.outcome import Durations, cost_ms
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,9 +22,42 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
+EVERY_S = 20.0
+"""Where there is no terminal, the rates are said that often."""
+PHASES = ("generate", "compile", "check", "time")
+
+
+@dataclass(slots=True)
+class Rates:
+    """How fast the phases of this session's evaluations go: seconds of work and evaluations that came to it, by phase."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    reached: Counter[str] = field(default_factory=Counter)
+
+    def add(self, spent: Durations) -> None:
+        """Count one evaluation."""
+        for phase, seconds in _by_phase(spent).items():
+            if seconds > 0:
+                self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+                self.reached[phase] += 1
+
+    def words(self) -> str:
+        """`generate 21/s 4%, compile 1.1/s 86%, ...`: evaluations per second of such work, and its share of all work.
+
+        Several workers compile at a time, so that all in all it may go faster. Empty when nothing was measured.
+        """
+        total = sum(self.seconds.values())
+        return ", ".join(f"{phase} {describe_rate(self.reached[phase] / self.seconds[phase])} "
+                         f"{self.seconds[phase] / total:.0%}" for phase in PHASES if self.reached[phase])
+
+
+def _by_phase(spent: Durations) -> Mapping[str, float]:
+    return dict(zip(PHASES, (spent.generate_s, spent.compile_s, spent.check_s, spent.time_s), strict=True))
+
+
 @dataclass(slots=True)
 class Tally:
-    """The numbers of the display: times in milliseconds, `done` without the default plan."""
+    """The numbers of the display: times in milliseconds, `done` without the default plan, `rates` of this session."""
 
     sequential_ms: float | None
     total: int | None
@@ -35,10 +69,12 @@ class Tally:
     done: int = 0
     done_before: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    rates: Rates = field(default_factory=Rates)
 
     def add(self, result: Result) -> None:
         """Count one more result."""
         ms = cost_ms(result.outcome)
+        self.rates.add(result.outcome.durations)
         if result.evaluation.number == 0:
             self.default_ms = ms
         else:
@@ -61,6 +97,12 @@ class Tally:
         counts = ", ".join(f"{count} {kind}" for kind, count in self.failures.most_common())
         return f"failed: {counts}" if counts else ""
 
+    def pace(self) -> str:
+        """`0.83/s, 1 min 20 s left`: evaluations of this session per second, and how long it will take."""
+        active_s, fresh = time.monotonic() - self.started_s, self.done - self.done_before
+        rate = [describe_rate(fresh / active_s)] if fresh and active_s > 0 else []
+        return ", ".join(words for words in (*rate, self.left()) if words)
+
     def left(self) -> str:
         """The time left as far as this session's pace tells, empty before the first result."""
         active_s = time.monotonic() - self.started_s
@@ -78,15 +120,17 @@ def make_tally(info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapse
     for result in stored:
         tally.add(result)
     tally.done_before = tally.done
+    tally.rates = Rates()
     return tally
 
 
 class Lines:
-    """A reporter for files and pipes: one line per note and per result."""
+    """A reporter for files and pipes: one line per note and per result, now and then how fast it goes."""
 
     def __init__(self) -> None:
         """Nothing is printed before the first note."""
         self._tally: Tally | None = None
+        self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
         """Nothing to prepare."""
@@ -114,10 +158,13 @@ class Lines:
         status = kind_of(result.outcome).replace("_", " ") if ms is None else describe_ms(ms)
         where = "default plan" if asked.number == 0 else f"iteration {asked.iteration} ant {asked.ant}"
         self.note(f"[{asked.number}{of}] {where}: {status}; {self._tally.best()}")
+        if time.monotonic() - self._said_s >= EVERY_S:
+            self._said_s = time.monotonic()
+            self.note("; ".join(words for words in (self._tally.pace(), self._tally.rates.words()) if words))
 
 
 class Bar:
-    """A reporter for terminals: a bar with the time left, below it what is best and what failed."""
+    """A reporter for terminals: a bar with the pace, below it what is best, how fast each phase goes and what failed."""
 
     def __init__(self) -> None:
         """The bar appears at `begin`."""
@@ -126,7 +173,7 @@ class Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._console = Console()
-        self._progress: Progress = Progress(MofNCompleteColumn(), BarColumn(bar_width=40),
+        self._progress: Progress = Progress(MofNCompleteColumn(), BarColumn(bar_width=30),
                                             TextColumn("{task.description}"), console=self._console)
         self._task: TaskID | None = None
         self._tally: Tally | None = None
@@ -157,14 +204,15 @@ class Bar:
             self._tally.add(result)
 
     def _view(self) -> Group:
-        """Three lines, made anew several times a second: the time left goes on when nothing arrives."""
+        """Four lines, made anew several times a second: the time left goes on when nothing arrives."""
         from rich.console import Group
         from rich.text import Text
 
         if self._tally is None or self._task is None:
             return Group()
-        self._progress.update(self._task, completed=self._tally.done, description=self._tally.left())
-        lines = [Text(self._tally.best()), Text(self._tally.failed(), style="red")]
+        self._progress.update(self._task, completed=self._tally.done, description=self._tally.pace())
+        lines = [Text(self._tally.best()), Text(self._tally.rates.words(), style="dim"),
+                 Text(self._tally.failed(), style="red")]
         return Group(self._progress, *(line for line in lines if line.plain))
 
 

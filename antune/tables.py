@@ -91,7 +91,8 @@ def _row(name: str, ms: float | None, finish: Finish) -> tuple[str, ...]:
 
 def _ended(finish: Finish) -> str:
     words = {"finished": "finished", "exhausted": "every plan was tried", "interrupted": "interrupted, saved"}
-    return f"{words[finish.ending]} after {finish.summary.evaluations} evaluations"
+    why = f": {finish.summary.reason}" if finish.ending == "finished" and finish.summary.reason else ""
+    return f"{words[finish.ending]} after {finish.summary.evaluations} evaluations{why}"
 
 
 def _next_step(finish: Finish) -> str:

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.finals_table import Final
 from experiments.records import Result, best_of
 from experiments.store import Store
+from experiments.store.finals_table import Final
 from metrics.finals import SittingTimes, Standing, decided, hopeless, standings
 from metrics.outcome import Outcome, Timed, cost_ms
 from runners.base import Job, Runner, Sitting

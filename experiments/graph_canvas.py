@@ -1,25 +1,34 @@
-"""What the picture of a graph is drawn with: colours of times, and pieces of SVG."""
+"""What drawings of graphs and trees are made of: colours of times, and pieces that become SVG or a matplotlib picture."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Point: TypeAlias = tuple[float, float]
 
 _FAST, _MIDDLE, _SLOW = (33, 102, 172), (190, 190, 190), (224, 130, 20)
-STYLE = """
-.ag-graph { font: 11px system-ui, sans-serif }
-.ag-graph text { fill: #1b1f24 } .ag-graph .ag-soft { fill: #68707a } .ag-graph .ag-bold { font-weight: 600 }
+_BASE_STYLE = ".ag-graph { font: 11px system-ui, sans-serif }\n"
+_LIGHT = """.ag-graph text { fill: #1b1f24 } .ag-graph .ag-soft { fill: #68707a } .ag-graph .ag-bold { font-weight: 600 }
 .ag-back { fill: #ffffff } .ag-box { fill: #f5f7f9; stroke: #c8ced6 } .ag-track { fill: #e3e7ec }
 .ag-flow { stroke: #9aa3ad; fill: none } .ag-tip { fill: #9aa3ad }
-@media (prefers-color-scheme: dark) {
-.ag-graph text { fill: #e8eaed } .ag-graph .ag-soft { fill: #9aa3ad }
-.ag-back { fill: #14171a } .ag-box { fill: #1f2429; stroke: #444c56 } .ag-track { fill: #323941 }
-.ag-flow { stroke: #68707a } .ag-tip { fill: #68707a } }
+.ag-best { fill: #f5f7f9; stroke: #c2620a; stroke-width: 2 } .ag-way { stroke: #c2620a; fill: none }
 """
+_DARK = """.ag-graph text { fill: #e8eaed } .ag-graph .ag-soft { fill: #9aa3ad }
+.ag-back { fill: #14171a } .ag-box { fill: #1f2429; stroke: #444c56 } .ag-track { fill: #323941 }
+.ag-flow { stroke: #68707a } .ag-tip { fill: #68707a }
+.ag-best { fill: #1f2429; stroke: #f2a14e } .ag-way { stroke: #f2a14e }
+"""
+STYLE = f"{_BASE_STYLE}{_LIGHT}@media (prefers-color-scheme: dark) {{\n{_DARK}}}\n@media print {{\n{_LIGHT}}}\n"
+_FILLS = {"ag-box": "#f5f7f9", "ag-track": "#e3e7ec", "ag-tip": "#9aa3ad", "ag-best": "#f5f7f9"}
+_STROKES = {"ag-box": "#c8ced6", "ag-flow": "#9aa3ad", "ag-best": "#c2620a", "ag-way": "#c2620a"}
+"""The colours of STYLE on white paper, for pictures that are no SVG of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,39 +46,164 @@ class Scale:
         return "#" + "".join(f"{round(a + (b - a) * min(1.0, part)):02x}" for a, b in zip(low, high, strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One line with its baseline at `y`; `style` is empty, ag-soft or ag-bold, `anchor` start, middle or end."""
+
+    x: float
+    y: float
+    words: str
+    style: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A rectangle with a class of STYLE, or with a colour of its own."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    style: str
+    fill: str
+    corner: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line through points, drawn as `style` says, `thick` pixels wide."""
+
+    points: tuple[Point, ...]
+    style: str
+    thick: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The head of an arrow."""
+
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a browser shows when that which follows, up to `None`, is pointed at."""
+
+    text: str | None
+
+
+Piece: TypeAlias = Text | Rect | Line | Tip | Words
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A finished drawing; `label` says to those who do not see it what it is."""
+
+    width: float
+    height: float
+    pieces: tuple[Piece, ...]
+    label: str
+
+
 class Canvas:
-    """Pieces of SVG, and how far down they reach. `tips`: rows carry what a browser shows when they are pointed at."""
+    """Collects pieces. `tips`: rows carry what a browser shows when they are pointed at."""
 
     def __init__(self, tips: bool) -> None:
-        self.parts: list[str] = []
+        self.parts: list[Piece] = []
         self.tips = tips
 
     def text(self, x: float, y: float, words: str, style: str = "", anchor: str = "start") -> None:
         """One line with its baseline at `y`."""
-        kind = f' class="{style}"' if style else ""
-        place = f' text-anchor="{anchor}"' if anchor != "start" else ""
-        self.parts.append(f'<text x="{x:g}" y="{y:g}"{kind}{place}>{escape(words)}</text>')
+        self.parts.append(Text(x, y, words, style, anchor))
 
-    def rect(self, x: float, y: float, width: float, height: float, look: str, corner: int = 2) -> None:
-        """A rectangle; `look` is its class or fill."""
-        self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{width:.4g}" height="{height:g}" rx="{corner}" {look}/>')
+    def rect(self, x: float, y: float, width: float, height: float, style: str = "", fill: str = "", corner: int = 2) -> None:
+        """A rectangle; `style` is its class, `fill` its own colour."""
+        self.parts.append(Rect(x, y, width, height, style, fill, corner))
+
+    def line(self, points: Sequence[Point], thick: float, style: str = "ag-flow") -> None:
+        """A line without a head."""
+        self.parts.append(Line(tuple(points), style, thick))
 
     def arrow(self, start: Point, end: Point, thick: float) -> None:
         """A line to the right or down with a head at its end."""
         (x0, y0), (x1, y1) = start, end
         across, wide = y0 == y1, 3 + thick / 2
-        neck = (x1 - 6, y1) if across else (x1, y1 - 6)
-        self.parts.append(f'<path class="ag-flow" stroke-width="{thick:.3g}" d="M{x0:g} {y0:g}L{neck[0]:g} {neck[1]:g}"/>')
+        self.line([(x0, y0), (x1 - 6, y1) if across else (x1, y1 - 6)], thick)
         ends = [(x1 - 6, y1 - wide), (x1 - 6, y1 + wide)] if across else [(x1 - wide, y1 - 6), (x1 + wide, y1 - 6)]
-        corners = " ".join(f"{x:g},{y:g}" for x, y in [end, *ends])
-        self.parts.append(f'<polygon class="ag-tip" points="{corners}"/>')
+        self.parts.append(Tip((end, *ends)))
 
     def opened(self, tip: str) -> None:
         """What follows, up to `closed`, has this tip."""
         if self.tips:
-            self.parts.append(f"<g><title>{escape(tip)}</title>")
+            self.parts.append(Words(tip))
 
     def closed(self) -> None:
         """Here the last tip ends."""
         if self.tips:
-            self.parts.append("</g>")
+            self.parts.append(Words(None))
+
+    def picture(self, width: float, height: float, label: str) -> Picture:
+        """What was drawn so far."""
+        return Picture(width, height, tuple(self.parts), label)
+
+
+def svg(picture: Picture) -> str:
+    """An SVG element that needs nothing from outside, for light and dark paper."""
+    parts = "".join(part for piece in picture.pieces for part in _svg(piece))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="ag-graph" viewBox="0 0 {picture.width:g} {picture.height:g}" '
+            f'role="img" aria-label="{escape(picture.label)}"><style>{STYLE}</style>'
+            f'<rect class="ag-back" width="100%" height="100%"/>{parts}</svg>\n')
+
+
+def _svg(piece: Piece) -> Iterator[str]:
+    match piece:
+        case Text(x, y, words, style, anchor):
+            kind = f' class="{style}"' if style else ""
+            place = f' text-anchor="{anchor}"' if anchor != "start" else ""
+            yield f'<text x="{x:g}" y="{y:g}"{kind}{place}>{escape(words)}</text>'
+        case Rect(x, y, width, height, style, fill, corner):
+            look = (f' class="{style}"' if style else "") + (f' fill="{fill}"' if fill else "")
+            yield f'<rect x="{x:g}" y="{y:g}" width="{width:.4g}" height="{height:g}" rx="{corner}"{look}/>'
+        case Line(points, style, thick):
+            way = "L".join(f"{x:g} {y:g}" for x, y in points)
+            yield f'<path class="{style}" stroke-width="{thick:.3g}" d="M{way}"/>'
+        case Tip(points):
+            yield f'<polygon class="ag-tip" points="{" ".join(f"{x:g},{y:g}" for x, y in points)}"/>'
+        case Words(text):
+            yield "</g>" if text is None else f"<g><title>{escape(text)}</title>"
+        case _:
+            assert_never(piece)
+
+
+def draw(axes: Axes, picture: Picture, points_per_pixel: float) -> None:
+    """The same on the axes of a matplotlib figure, on white paper; letters keep their proportion to the boxes."""
+    axes.set_xlim(0, picture.width)
+    axes.set_ylim(picture.height, 0)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    for piece in picture.pieces:
+        _draw(axes, piece, points_per_pixel)
+
+
+def _draw(axes: Axes, piece: Piece, scale: float) -> None:
+    from matplotlib.patches import Polygon, Rectangle
+
+    match piece:
+        case Text(x, y, words, style, anchor):
+            axes.text(x, y, words.replace("$", r"\$"), fontsize=10 * scale, va="baseline",
+                      ha={"start": "left", "middle": "center", "end": "right"}[anchor],
+                      color="#68707a" if style == "ag-soft" else "#1b1f24",
+                      weight="bold" if style == "ag-bold" else "normal")
+        case Rect(x, y, width, height, style, fill, _):
+            axes.add_patch(Rectangle((x, y), width, height, facecolor=fill or _FILLS.get(style, "none"),
+                                     edgecolor=_STROKES.get(style, "none"), linewidth=scale))
+        case Line(points, style, thick):
+            axes.plot([x for x, _ in points], [y for _, y in points], color=_STROKES[style], linewidth=thick * scale,
+                      solid_capstyle="butt")
+        case Tip(points):
+            axes.add_patch(Polygon(points, closed=True, facecolor=_FILLS["ag-tip"], edgecolor="none"))
+        case Words():
+            return
+        case _:
+            assert_never(piece)

@@ -11,15 +11,16 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from experiments.graph_canvas import STYLE, Canvas, Scale
+from experiments.graph_canvas import Canvas, Picture, Scale, svg
 from experiments.graph_collapse import Box, Panel, Row, Walks, collapse
 from experiments.graph_history import Explored, explored, searched
 from experiments.graph_words import BEST, LETTER, SOMETIMES, TIMES, box_title, note_lines, option_words, row_tip, wrap
 from experiments.parts import PARTS, Parts
 from experiments.records import best_of
 from experiments.store import Store
+from experiments.summary import best_result, summarize
 from experiments.words import describe_ms
-from graph.walk import choices_from_json
+from graph.walk import choices_from_json, walks_from_json
 
 WIDTH, COLUMNS, GAP, MARGIN = 1240, 4, 16, 20
 BOX = (WIDTH - 2 * MARGIN - (COLUMNS - 1) * GAP) // COLUMNS
@@ -40,6 +41,11 @@ def graph_svg(store: Store, parts: Parts = PARTS, tips: bool = False, limit_s: f
     Raises:
         InputError: there is nothing to draw.
     """
+    return svg(graph_picture(store, parts, tips, limit_s))
+
+
+def graph_picture(store: Store, parts: Parts = PARTS, tips: bool = False, limit_s: float = math.inf) -> Picture:
+    """The same as a drawing, for files that are no SVG. Raises InputError when there is nothing to draw."""
     return _drawn(store, explored(store, parts, limit_s), tips)
 
 
@@ -52,10 +58,10 @@ def graph_page(store: Store, parts: Parts = PARTS) -> str:
             f"{graph_svg(store, parts, tips=True)}</body></html>\n")
 
 
-def _drawn(store: Store, found: Explored, tips: bool) -> str:
+def _drawn(store: Store, found: Explored, tips: bool) -> Picture:
     results = searched(store)
-    walks: Walks = [choices_from_json(result.evaluation.walk) for result in results]
-    best = best_of(results)
+    walks: Walks = walks_from_json(result.evaluation.walk for result in results)
+    best = best_result(results, summarize(store)) or best_of(results)  # after a final it need not be the apparently fastest
     chosen = choices_from_json(best.evaluation.walk) if best else ()
     program, *others = collapse(found.graph, found.trails, walks, chosen)
     canvas = Canvas(tips)
@@ -65,9 +71,7 @@ def _drawn(store: Store, found: Explored, tips: bool) -> str:
     for first in range(0, len(shown), COLUMNS):
         y = _side_by_side(canvas, shown[first:first + COLUMNS], len(walks), y + 12)
     y = _the_rest(canvas, rest, len(walks), y)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="ag-graph" viewBox="0 0 {WIDTH} {y + MARGIN:g}" '
-            f'role="img" aria-label="optimization graph"><style>{STYLE}</style>'
-            f'<rect class="ag-back" width="100%" height="100%"/>{"".join(canvas.parts)}</svg>\n')
+    return canvas.picture(WIDTH, y + MARGIN, "optimization graph")
 
 
 def _notes(canvas: Canvas, lines: Sequence[str]) -> float:
@@ -154,7 +158,7 @@ def _heading(canvas: Canvas, x: float, y: float, title: str, note: str, scale: S
     canvas.text(left - 6, y, describe_ms(scale.low_ms), "ag-soft", "end")
     for step in range(TRACK // 4):
         place = scale.low_ms * (scale.high_ms / scale.low_ms) ** (step / (TRACK // 4 - 1))
-        canvas.rect(left + 4 * step, y - 8, 4.2, 9, f'fill="{scale.color(place)}"', 0)
+        canvas.rect(left + 4 * step, y - 8, 4.2, 9, fill=scale.color(place), corner=0)
     canvas.text(left + TRACK + 5, y, describe_ms(scale.high_ms), "ag-soft")
 
 
@@ -178,7 +182,7 @@ def _shown(box: Box) -> tuple[Sequence[Row], int]:
 
 def _box(canvas: Canvas, box: Box, panel: Panel, scale: Scale | None, x: float, y: float) -> None:
     (rows, left_out), title = _shown(box), box_title(box, panel)
-    canvas.rect(x, y, BOX, _height(box), 'class="ag-box"', 4)
+    canvas.rect(x, y, BOX, _height(box), "ag-box", corner=4)
     canvas.opened(f"{title}: {box.visits} walks, {box.contexts} nodes")
     canvas.text(x + 8, y + 15, wrap(title, BOX - 66, 1)[0], "ag-bold")
     canvas.text(x + BOX - 8, y + 15, f"{box.visits} walks", "ag-soft", "end")
@@ -196,11 +200,10 @@ def _row(canvas: Canvas, tip: str, row: Row, scale: Scale | None, x: float, y: f
                 "ag-soft" if dead or not row.visits else "", "end")
     if row.best:
         canvas.text(x + 7, y + 12, BEST)
-    canvas.rect(x + BAR, y + 3, TRACK, ROW - 6, 'class="ag-track"')
+    canvas.rect(x + BAR, y + 3, TRACK, ROW - 6, "ag-track")
     if row.share > 0:
-        color = scale.color(row.cost.mean) if scale and row.cost.count else "none"
-        look = f'fill="{color}"' if color != "none" else 'class="ag-flow" stroke-width="1"'
-        canvas.rect(x + BAR, y + 3, max(1.0, TRACK * row.share), ROW - 6, look)
+        color = scale.color(row.cost.mean) if scale and row.cost.count else ""
+        canvas.rect(x + BAR, y + 3, max(1.0, TRACK * row.share), ROW - 6, "" if color else "ag-flow", color)
     words = "dead end" if dead else describe_ms(row.cost.mean) if row.cost.count else ""
     canvas.text(x + BAR + TRACK + 5, y + 12, words, "ag-soft" if dead else "")
     marks = (f"{TIMES}{row.failures}" if row.failures else "") + (f" {SOMETIMES}" if 0 < row.dead < row.offered else "")

@@ -21,7 +21,7 @@ from explorer.unseen import kernels_of, program_of
 from generator.errors import InputError
 from graph.optimization_graph import Node, OptimizationGraph
 from graph.space import Decision, Option
-from graph.walk import Walk, choices_from_json, walk_to_json
+from graph.walk import Walk, walk_to_json, walks_from_json
 
 
 class Trails(Protocol):
@@ -127,7 +127,8 @@ def _new_explorer(store: Store, parts: Parts) -> Explorer:
 
 def _graph_of_walks(results: Sequence[Result]) -> OptimizationGraph:
     """Nodes whose options are those that some walk took."""
-    walks = [Walk(choices_from_json(result.evaluation.walk), result.evaluation.plan) for result in results]
+    walks = [Walk(choices, result.evaluation.plan)
+             for choices, result in zip(walks_from_json(result.evaluation.walk for result in results), results, strict=True)]
     taken: dict[Decision, dict[Option, None]] = {}
     for walk in walks:
         for choice in walk.choices:

@@ -21,7 +21,7 @@ def note_lines(info: RunInfo, results: Sequence[Result], found: Explored) -> Seq
     """What the picture shows, and how to read it."""
     best = best_of(results)
     failed = sum(cost_ms(result.outcome) is None for result in results)
-    fastest = f", the best of them {describe_ms(cost_ms(best.outcome))}" if best else ""
+    fastest = f", the lowest time {describe_ms(cost_ms(best.outcome))}" if best else ""
     failures = f", {failed} of which failed" if failed else ""
     bar = ("share of the walks that took the option" if found.trails is None else
            "pheromone, as the share of ants that would take the option next")

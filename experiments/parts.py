@@ -64,12 +64,16 @@ def _check_explorer(name: str) -> None:
 def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from generator.lowering.placement import placeable
     from generator.lowering.shapes import kernel_shapes
+    from generator.polyhedral.hyperplanes import O3
     from generator.polyhedral.partition import level
     from generator.polyhedral.reductions import parallel_reductions
     from graph.o1 import make_o1_space
     from graph.o2 import make_o2_space
+    from graph.o3 import make_o3_space
 
-    shapes = partial(kernel_shapes, program)
+    if options.space == "tiles":
+        return _make_tiles_space(program, target)
+    shapes = partial(kernel_shapes, program, dialect=target.dialect)
     reductions = parallel_reductions(program, options.strict_float)
     wide, arrays = options.space == "wide", placeable(program, target)
     match options.level:
@@ -77,8 +81,17 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
             return make_o1_space(shapes, target, wide, reductions, arrays)
         case "o2":
             return make_o2_space(shapes, partial(level, program), target, wide, reductions, arrays)
+        case "o3":
+            return make_o3_space(shapes, O3(program), target, wide, reductions, arrays)
         case _:
             assert_never(options.level)
+
+
+def _make_tiles_space(program: Program, target: Target) -> Space:
+    from generator.lowering.default import default_plan
+    from graph.tiles import make_tiles_space
+
+    return make_tiles_space(partial(default_plan, program, target))
 
 
 def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Preferences]) -> Explorer:
@@ -89,16 +102,23 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Preferen
 
 def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Preferences]:
     """The choices that lead to the plans worth measuring first."""
+    if options.space == "tiles":
+        return ()
     from generator.lowering.starts import default_partition, start_plans
+    from generator.polyhedral.hyperplanes import O3
     from generator.polyhedral.partition import level
     from graph.o1 import preferences_of
     from graph.o2 import preferences_of_partition
+    from graph.o3 import openings
 
     plans = [dict(preferences_of(plan)) for plan in start_plans(program, target)]
     if options.level == "o1":
         return plans
     partition = preferences_of_partition(default_partition(program), partial(level, program))
-    return [plan | partition for plan in plans]
+    if options.level == "o2":
+        return [plan | partition for plan in plans]
+    plain, *tiled = openings(O3(program))
+    return [*({**plan, **partition, **plain} for plan in plans), *({**plans[0], **partition, **way} for way in tiled)]
 
 
 def _default_plan(program: Program, target: Target) -> Plan:

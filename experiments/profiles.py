@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.profiles_table import Counted
 from experiments.records import Evaluation, Result
+from experiments.store.profiles_table import Counted
 from generator.errors import InputError
 from metrics.outcome import NoProfile, Outcome, Timed
 from runners.base import DeviceInfo, Job, ProfilingRunner, Runner

@@ -49,12 +49,16 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An evaluation with its outcome. `elapsed_s`: active seconds of the run when it was stored."""
+    """An evaluation with its outcome. `elapsed_s`: active seconds of the run when it was stored.
+
+    `reused_from`: the run directory that the outcome was taken from, if it was not measured.
+    """
 
     evaluation: Evaluation
     outcome: Outcome
     finished_at: str
     elapsed_s: float
+    reused_from: str | None = None
 
 
 def best_of(results: Iterable[Result]) -> Result | None:

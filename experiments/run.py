@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from experiments.changes import compare_compiler, compare_device, notes, source_hash
+from experiments.checkpoints import Checkpoints, key_of
 from experiments.code import write_best_code
 from experiments.finals import FinalLimits, finalists, hold_final
+from experiments.goals import with_base
 from experiments.interrupt import Interrupt
-from experiments.loop import Search
+from experiments.loop import Diverged, Search
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS, Parts, limits_of, place_of
 from experiments.plots import write_convergence
 from experiments.profiles import profile, profiling, worth_profiling
-from experiments.profiles_table import Counted
 from experiments.records import Ending, Result, RunInfo
+from experiments.reuse import check_runs, known_results
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
-from experiments.summary import Summary, best_result, reproduce_command, write_summary
+from experiments.store.profiles_table import Counted
+from experiments.summary import Summary, best_result, write_summary
 from experiments.words import command
 from generator.errors import InputError
 from generator.problem import Problem
 from runners.base import DeviceInfo, Limits, Runner
-from runners.many import HERE, Place, model_key
+from runners.many import HERE, Place
 
 WORK_DIRECTORY = "work"
+MANY = 500
+"""Stored results that the user will notice being gone through."""
 FINAL_SHARE, FINAL_S = 0.25, (8.0, 30.0)
 """A final may take this share of the time of the search, but at least and at most so many seconds."""
 
@@ -47,6 +52,18 @@ class Reporter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class More:
+    """What may be said when a run is resumed, beside its budget and place.
+
+    `anyway`: go on although the driver changed, or antune did so much that it would not ask for the stored plans again;
+    then these are told to the search as if somebody else had chosen them. `reuse`: see RunOptions.
+    """
+
+    anyway: bool = False
+    reuse: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """How a session ended, and what the run came to; `best` is None when nothing valid was found."""
 
@@ -60,13 +77,15 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     """Start a run in `directory` and search until its budget is used up or Ctrl-C.
 
     Raises:
-        InputError: bad options, a program that cannot be tuned, an unknown device, a taken directory.
+        InputError: bad options, a program that cannot be tuned, an unknown device, a taken directory, a goal that
+            compares with what is not known.
     """
     source = _read_source(Path(options.file))
     parts.check_explorer(options.explorer)
     if options.place != HERE:
         parts.check_place(options.place)
-    reserved = reserve(directory, _hash(source))
+    check_runs(options.reuse)
+    reserved = reserve(directory, source_hash(source))
     try:
         reporter.note(f"reading {options.file}: compiling and running it once for real inputs and the reference")
         problem = parts.read_problem(options)
@@ -75,15 +94,18 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
-            info = _new_info(options, source, problem, runner.device)
-            with create_store(reserved, info, problem.reference, runner.device.driver) as store:
-                return _session(store, info, options.budget, runner, reporter, parts)
+            budget = with_base(options.budget, problem.program, problem.reference.sequential_ms, runner.device)
+            info = _new_info(replace(options, budget=budget), source, problem, runner.device)
+            known = known_results(options.reuse, info.program, runner.device, options.timing)
+            with create_store(reserved, info, problem.reference, runner.device.driver, known) as store:
+                _tell_known(reporter, len(known))
+                return _session(store, info, budget, runner, reporter, parts)
     finally:
         abandon(reserved)
 
 
 def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts: Parts = PARTS,
-           elsewhere: Place = HERE) -> Finish:
+           elsewhere: Place = HERE, more: More = More()) -> Finish:
     """Go on with the run in `directory`, as if it had never stopped; `extension` replaces its budget.
 
     `elsewhere` names other devices of the same model, another cluster, or "none" for this machine.
@@ -92,7 +114,7 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
     it is, its files are written again.
 
     Raises:
-        InputError: no run there, it is in use, its device is not the one of this machine, or the stored history
+        InputError: no run there, it is in use, its device or driver is not the one of this machine, or the stored history
             does not fit this version.
     """
     with open_store(directory) as store:
@@ -101,43 +123,72 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
             reporter.note(f"{directory} is complete; to search on: "
                           f"`{command('resume', directory)} --evaluations N`")
             return _finish(store, ending)
-        _compare_source(info, directory, reporter)
+        for note in (*notes(info, store.environment(), directory), compare_compiler(info)):
+            _tell(reporter, note)
         problem = Problem(info.program, store.reference())
         with opened(parts, problem, place_of(info, elsewhere), limits_of(info.options), directory) as runner:
-            _compare_device(info.device, runner.device, reporter)
-            budget = extension or store.budget()
+            _tell(reporter, compare_device(directory, info.device, store.driver(), runner.device, more.anyway))
+            known = known_results(more.reuse, info.program, runner.device, info.options.timing)
+            budget = with_base(extension or store.budget(), info.program, info.sequential_ms, info.device)
             store.begin_session(budget, runner.device.driver)
-            return _session(store, info, budget, runner, reporter, parts)
+            store.reused.add(known)
+            _tell_known(reporter, len(known))
+            return _session(store, info, budget, runner, reporter, parts, more.anyway)
+
+
+def _tell(reporter: Reporter, note: str | None) -> None:
+    if note is not None:
+        reporter.note(note)
+
+
+def _tell_known(reporter: Reporter, plans: int) -> None:
+    if plans:
+        reporter.note(f"{plans} plans are known from other runs")
 
 
 def _new_info(options: RunOptions, source: bytes, problem: Problem, device: DeviceInfo) -> RunInfo:
     reference = problem.reference
-    return RunInfo(utc_now(), options, _hash(source), source.decode("utf-8", errors="replace"), problem.program,
+    return RunInfo(utc_now(), options, source_hash(source), source.decode("utf-8", errors="replace"), problem.program,
                    device, reference.compiler, reference.sequential_ms)
 
 
-def _hash(source: bytes) -> str:
-    return hashlib.sha256(source).hexdigest()
-
-
 def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter,
-             parts: Parts) -> Finish:
+             parts: Parts, anyway: bool = False) -> Finish:
     options = info.options
-    space = parts.make_space(info.program, info.device.target, options)
-    starts = parts.starts(info.program, info.device.target, options)
-    explorer = parts.make_explorer(options.explorer, space, options.seed, starts)
-    default = parts.default_plan(info.program, info.device.target)
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"
     with Interrupt(lambda: reporter.note(notice)) as interrupt:
-        search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile)
         try:
-            ending = search.run(default)
+            ending = _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
             _hold_final(store, runner, options, reporter, interrupt)
         except KeyboardInterrupt:
             ending = "interrupted"
         store.end_session(ending)
     return _finish(store, ending)
+
+
+def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter, parts: Parts,
+              interrupt: Interrupt, anyway: bool) -> Ending:
+    """Search on from the latest checkpoint, or from the start; with `anyway` also where the history cannot be repeated."""
+    options, results = info.options, store.results()
+    space = parts.make_space(info.program, info.device.target, options)
+    checkpoints = Checkpoints(store, space, key_of(info, store.reused.adopted()),
+                              {r.evaluation.plan.digest: r.evaluation.plan for r in results})
+    saved = checkpoints.load()
+    if saved is None and len(results) > MANY:
+        reporter.note(f"going through {len(results)} stored results again, as no checkpoint fits: that takes a while")
+    starts = parts.starts(info.program, info.device.target, options)
+    explorer = saved.explorer if saved else parts.make_explorer(options.explorer, space, options.seed, starts)
+    search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
+                    checkpoints=checkpoints, saved=saved, limits=limits_of(options))
+    try:
+        return search.run(parts.default_plan(info.program, info.device.target))
+    except Diverged:
+        if not anyway or store.reused.adopted() == store.iterations():
+            raise
+    reporter.note("the search would now ask for other plans; it goes on from what was measured, as another search would")
+    store.reused.adopt(store.iterations())
+    return _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
 
 
 def _hold_final(store: Store, runner: Runner, options: RunOptions, reporter: Reporter, interrupt: Interrupt) -> None:
@@ -180,24 +231,6 @@ def _read_source(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}; give a C file with `#pragma scop`") from None
-
-
-def _compare_source(info: RunInfo, directory: Path, reporter: Reporter) -> None:
-    file = Path(info.options.file)
-    if not file.is_file():
-        return
-    if _hash(file.read_bytes()) != info.source_hash:
-        reporter.note(f"warning: {file} changed since this run began; {directory} goes on with the program as it "
-                      f"was. To tune the new one: {reproduce_command(info)}")
-
-
-def _compare_device(stored: DeviceInfo, found: DeviceInfo, reporter: Reporter) -> None:
-    if (model_key(stored.key), stored.target) != (model_key(found.key), found.target):
-        raise InputError(f"the run was made on {stored.name} ({stored.platform}), but here is {found.name} "
-                         f"({found.platform}) or its limits changed; resume where it was made, or start a new run")
-    if stored.driver != found.driver:
-        reporter.note(f"warning: the driver changed from {stored.driver} to {found.driver}; "
-                      "old and new times may not be comparable")
 
 
 @contextmanager

@@ -29,17 +29,19 @@ def next_directory(root: Path, name: str) -> Path:
 
 
 def find_runs(places: Sequence[Path]) -> list[Path]:
-    """The runs among `places` and directly below them, sorted by path.
+    """The runs among `places` and directly below them, sorted by path; one that is there by several names counts once.
 
     Raises:
         InputError: a place is not a directory.
     """
-    found: set[Path] = set()
+    found: dict[Path, Path] = {}
     for place in places:
         if not place.is_dir():
             raise InputError(f"{place} is not a directory; give a run or a directory of runs")
-        found |= {path for path in (place, *place.iterdir()) if is_run(path)}
-    return sorted(found)
+        for path in sorted((place, *place.iterdir())):
+            if is_run(path):
+                found.setdefault(path.resolve(), path)
+    return sorted(found.values())
 
 
 def list_run(directory: Path) -> Listed:

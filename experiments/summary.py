@@ -18,16 +18,17 @@ from typing import Literal
 
 from experiments.files import write_atomically
 from experiments.finals import Ranking, ranking, winner
-from experiments.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Timing
+from experiments.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, Spent, Timing
 from experiments.outcome_rows import kind_of
 from experiments.records import Ending, Result, RunInfo, speedup
+from experiments.stopping import NO_GAINS, gained
 from experiments.store import Store
 from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
 
 TOO_WIDE = 0.1
 """A tie within more than this share says that the machine was too noisy."""
-RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan")
+RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan", "reused_from")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Summary:
     """The run in numbers: times in milliseconds, None when there is no valid value.
 
     Where a final was held, the times of the best and of the default plan, and who is best, are what it says (`final`).
+    `reason` says why the latest session ended, None if it was killed or goes on.
     `devices`: how many outcomes come from which device, where a run has several.
     `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
     the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
@@ -87,6 +89,7 @@ class Summary:
     file: str
     device: str
     ending: Ending | None
+    reason: str | None
     sequential_ms: float | None
     default_ms: float | None
     best_ms: float | None
@@ -119,13 +122,30 @@ def summarize(store: Store) -> Summary:
     (best_ms, low_ms, high_ms), (default_ms, _, _) = _times(best, ranked), _times(default, ranked)
     options = info.options
     return Summary(
-        info.program.name, options.file, info.device.name, store.ending(), sequential_ms, default_ms, best_ms,
+        info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms, default_ms, best_ms,
         low_ms, high_ms, best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
         speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
         sum(r.evaluation.number > 0 for r in results), store.iterations(),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
         shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
         _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())))
+
+
+def _reason(store: Store, results: Sequence[Result]) -> str | None:
+    """Why the latest session ended. It follows from the results, as the end did."""
+    match store.ending():
+        case "finished":
+            gains = gained(NO_GAINS, ((r.evaluation.number, r.outcome) for r in results))
+            spent = Spent(sum(r.evaluation.number > 0 for r in results), store.iterations(), store.elapsed_s(), gains)
+            budget = store.budget()
+            reached = budget.reached(spent)
+            return reached or (budget.time_is_up if budget.minutes else None)  # the clock goes on while no result arrives
+        case "exhausted":
+            return "every plan was tried"
+        case "interrupted":
+            return "it was asked to stop"
+        case None:
+            return None
 
 
 def best_result(results: Sequence[Result], summary: Summary) -> Result | None:
@@ -206,7 +226,7 @@ def results_csv(results: Sequence[Result]) -> str:
         asked, ms = result.evaluation, cost_ms(result.outcome)
         best_ms = ms if best_ms is None or (ms is not None and ms < best_ms) else best_ms
         rows.writerow([asked.number, asked.iteration, asked.ant, kind_of(result.outcome), "" if ms is None else ms,
-                       "" if best_ms is None else best_ms, asked.plan.to_json()])
+                       "" if best_ms is None else best_ms, asked.plan.to_json(), result.reused_from or ""])
     return text.getvalue()
 
 
@@ -218,6 +238,11 @@ def write_summary(store: Store, directory: Path) -> Summary:
     if best := best_result(results, summary):
         write_atomically(directory / "best.json", best.evaluation.plan.to_json() + "\n")
     return summary
+
+
+def _limits(budget: Budget) -> tuple[tuple[str, str | float | None], ...]:
+    return (("--iterations", budget.iterations), ("--evaluations", budget.evaluations), ("--minutes", budget.minutes),
+            ("--stop-at", budget.stop_at.option if budget.stop_at else None), ("--stagnation", budget.stagnation))
 
 
 def _timing_words(timing: Timing) -> list[str]:
@@ -235,15 +260,13 @@ def reproduce_command(info: RunInfo) -> str:
     for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
                          ("--source", compilation.sources),
                          ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
-                         ("--device", options.place.devices), ("--cluster", (options.cluster or "",) if options.cluster else ())):
+                         ("--device", options.place.devices), ("--cluster", (options.cluster or "",) if options.cluster else ()), ("--reuse", options.reuse)):
         for value in values:
             words += [flag, value]
     if compilation.cflags:
         words.append("--cflags=" + shlex.join(compilation.cflags))
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
-              ("--ants", options.ants), ("--iterations", options.budget.iterations),
-              ("--evaluations", options.budget.evaluations), ("--minutes", options.budget.minutes),
-              ("--seed", options.seed), ("--space", options.space),
+              ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed), ("--space", options.space),
               ("--level", options.level))
     seldom = (("--compile-limit", options.compile_limit_s, COMPILE_LIMIT_S),
               ("--run-limit", options.run_limit_s, RUN_LIMIT_S), ("--memory-limit", options.memory_limit_gb, None),

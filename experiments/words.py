@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import assert_never
 
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
@@ -31,8 +31,18 @@ def describe_schedule(schedule: Schedule) -> str:
             return _describe_choice(schedule) + reduced
         case Partition(groups):
             return "schedule: " + " | ".join(_describe_group(group) for group in groups) + reduced
+        case Hyperplanes(nests):
+            return "schedule: " + " | ".join(_describe_nest(nest) for nest in nests) + reduced
         case _:
             assert_never(schedule)
+
+
+def _describe_nest(nest: LoopNest) -> str:
+    """`S0 S1 by (1,0,0 1,0,1)`: per row the coefficients and the constant of each statement; then tiles, then parts."""
+    rows = ", ".join(" ".join(",".join(map(str, vector)) for vector in row) for row in nest.rows)
+    tiles = f" in tiles of {_by(nest.wavefront)} along wavefronts" if nest.wavefront else ""
+    parts = f" ({' | '.join(_describe_nest(part) for part in nest.parts)})" if nest.parts else ""
+    return " ".join(nest.statements) + (f" by ({rows})" if rows else "") + tiles + parts
 
 
 def _describe_group(group: Group) -> str:
@@ -115,3 +125,15 @@ def describe_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def describe_count(count: int, what: str) -> str:
+    """`1 evaluation`, `2,400 evaluations`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def describe_rate(per_s: float) -> str:
+    """`0.83/s`, `12/s`, `1200/s`, `3.2/min` when seldom."""
+    if per_s >= 100:
+        return f"{per_s:.0f}/s"
+    return f"{per_s:.2g}/s" if per_s >= 0.1 else f"{60 * per_s:.2g}/min"

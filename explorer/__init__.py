@@ -6,7 +6,7 @@ asked twice, and a small space is used up completely), `colony` (the ants) with 
 `experience` and `attributes` (walks as rows of numbers), `tree_filter` (a regression tree), `screening` and
 `gaussian_process` (which candidates are worth measuring). Other methods: `variation` (walks as genes), `genetic` with
 `credit` (which operators pay) and `resemblance` (which children are worth measuring), `local`, `exhaustive`, and
-`portfolio`, which shares the budget among them (over a `remembered` space). `registry` has explorers by name.
+`portfolio`, which shares the budget among them (over a `remembered` space). `registry` has explorers by name, `frozen` writes the state of any of them as text.
 
 An explorer sees decisions, options and costs, never loops or devices. This room may import `graph` and `metrics`,
 and from `generator` only the errors.

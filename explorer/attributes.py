@@ -1,12 +1,13 @@
 """Walks as rows of numbers, for the models that learn from them.
 
-An attribute is a decision about a subject, whatever its options depended on. Its value is the option where that is
-a number, else the number of a category; NaN where a walk never met the decision. A decision that offers numbers at
+An attribute is a decision about a subject, whatever its options depended on. Its value is the option where that is a
+number, else the number of a category; NaN where a walk never met the decision. A decision that offers numbers at
 one place and something else at another has two attributes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -38,14 +39,32 @@ class Attribute:
 
 @dataclass(slots=True)
 class Attributes:
-    """All attributes met so far; the columns of later ones are added on the right."""
+    """All attributes met so far; the columns of later ones are added on the right.
+
+    `chosen` are the columns of decisions that some walk had a choice in.
+    """
 
     columns: list[Attribute] = field(default_factory=list)
+    chosen: set[int] = field(default_factory=set)
     _index: dict[tuple[Key, bool], int] = field(default_factory=dict)
 
     def row(self, walk: Walk) -> dict[int, float]:
-        """The values of a walk by column."""
-        return dict(self._entry(choice) for choice in walk.choices)
+        """The values of a walk by column, those that a sample has settled among them."""
+        chosen = self.values(map(answer, walk.choices))
+        self.chosen.update(chosen)
+        return {**self.values(map(answer, walk.settled)), **chosen} if walk.settled else chosen
+
+    def values(self, answers: Iterable[tuple[Key, Option]]) -> dict[int, float]:
+        """The values of these options by column; of an attribute that comes twice the last one."""
+        values = {}
+        for key, option in answers:
+            number = is_number(option)
+            column = self._index.get((key, number))
+            if column is None:
+                column = self._index[key, number] = len(self.columns)
+                self.columns.append(Attribute(key, None if number else {}))
+            values[column] = self.columns[column].value(option)
+        return values
 
     def table(self, rows: list[dict[int, float]]) -> Array:
         """One line per row; NaN where a walk never met the decision. Shape (rows, columns)."""
@@ -54,13 +73,10 @@ class Attributes:
             table[line, list(row)] = list(row.values())
         return table
 
-    def _entry(self, choice: Choice) -> tuple[int, float]:
-        key, number = (choice.decision.name, choice.decision.subject), is_number(choice.option)
-        column = self._index.get((key, number))
-        if column is None:
-            column = self._index[key, number] = len(self.columns)
-            self.columns.append(Attribute(key, None if number else {}))
-        return column, self.columns[column].value(choice.option)
+
+def answer(choice: Choice) -> tuple[Key, Option]:
+    """The attribute that `choice` is about, and its option."""
+    return (choice.decision.name, choice.decision.subject), choice.option
 
 
 def is_number(option: Option) -> bool:

@@ -30,6 +30,7 @@ from explorer.ant_systems import AntColonySystem, AntRule, MaxMinAntSystem, boun
 from explorer.best import Best, Scored
 from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
+from explorer.kernel_forecast import KernelForecaster
 from explorer.pheromone import Trails
 from explorer.screening import Screen
 from explorer.stepwise import Openings
@@ -44,6 +45,9 @@ from metrics.outcome import Outcome, cost_ms
 
 DEPOSIT = 0.15
 """Pheromone that the best walk lays on its way down the regression tree (as in the authors' public code)."""
+
+MOST_FITTED = 1000
+"""Walks that the regression tree is fitted to: a long search would spend its time on growing trees."""
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 """Its multiples, without their whole parts, fill the unit interval evenly, however many are taken."""
@@ -88,7 +92,8 @@ class ColonyOptions:
     `rule`: the ant system. `alpha`, `beta`: weight of trails and desirability. `kernel_share`: reward of a kernel's best
     ant over that of a program's best (0 turns it off; theirs: 1/2). `metrics`: eta by equation 6, else 1. `tree`: half
     of the ants stay in the best leaf of a regression tree, the others in a drawn one. `screening`: None measures every
-    ant. `combine`: after a kernel's best improved, one ant joins the best of all kernels. The colony starts afresh
+    ant. `kernels_apart`: where there are several kernels, half of the screening is by a model of kernels. `combine`:
+    after a kernel's best improved, one ant joins the best of all kernels. The colony starts afresh
     when fewer than `branching` options per decision are followed on average and `patience` iterations brought no better
     program (ours: 1.3 and 10). A repeated walk is drawn anew up to `retries` times before used-up walks are excluded
     one by one.
@@ -101,6 +106,7 @@ class ColonyOptions:
     metrics: bool = True
     tree: bool = True
     screening: Screening | None = field(default_factory=Screening)
+    kernels_apart: bool = True
     combine: bool = True
     branching: float = 1.3
     patience: int = 10
@@ -127,7 +133,7 @@ class Colony:
         self._openings = Openings(self._walks, starts)
         self._eta = MetricDesirability()
         self._experience = Experience()
-        self._screen = Screen(self._experience)
+        self._screen = Screen(self._experience, KernelForecaster() if options.kernels_apart else None)
         self._tree: FilterTree | None = None
         self._filter = SplitFilter()
         self._iteration = 0
@@ -169,10 +175,12 @@ class Colony:
         """See explorer.base.Explorer. A walk that was not asked (a seed) counts like an ant's."""
         known = self._walks.record(walk, outcome)
         cost = cost_ms(outcome)
+        times = kernel_times(outcome)
         self._experience.learn(known, cost)
+        if self._screen.kernels is not None:
+            self._screen.kernels.learn(known, times)
         if cost is None:
             return
-        times = kernel_times(outcome)
         self._succeeded.append(Scored(known, cost))
         improved, _ = self._since_start.add(known, cost, times)
         best, kernel_improved = self._ever.add(known, cost, times)
@@ -280,7 +288,7 @@ class Colony:
         self._eta.next_iteration()
         if self._options.tree:
             self._filter.forget()
-            self._tree = FilterTree(self._experience.attributes, *self._experience.successes(), DEPOSIT)
+            self._tree = FilterTree(self._experience.attributes, *self._experience.successes(MOST_FITTED), DEPOSIT)
         self._updates += 1
         self._stale += 1
         if self._stale > self._options.patience and self.trails.branching(path) < self._options.branching:

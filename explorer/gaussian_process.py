@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
@@ -50,12 +51,17 @@ class Coordinates:
 
 
 def coordinates(attributes: Attributes, table: Array) -> Coordinates:
-    """Put the rows of `table` into a space where they are as far apart as the kernel wants."""
+    """Put the rows of `table` into a space where they are as far apart as the kernel wants.
+
+    Attributes that are the same in all rows have no part in it.
+    """
     points: list[Array] = []
     owner: list[int] = []
     for column, attribute in enumerate(attributes.columns):
         values = table[:, column]
         missing = np.isnan(values)
+        if not _varies(values, missing):
+            continue
         if attribute.categories is None:
             parts = [np.where(missing, 0.5, _logarithmic(values, missing))]
         else:
@@ -65,6 +71,10 @@ def coordinates(attributes: Attributes, table: Array) -> Coordinates:
         points += parts
         owner += [column] * len(parts)
     return Coordinates(np.column_stack(points) if points else np.zeros((len(table), 0)), np.array(owner, dtype=np.intp))
+
+
+def _varies(values: Array, missing: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
+    return not bool(missing.all() or (values == values[0]).all())
 
 
 def _logarithmic(values: Array, missing: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Array:
@@ -88,7 +98,8 @@ class GaussianProcess:
 
     def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
         """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
-        grown = np.full(attributes, np.log(WEIGHTS / max(1, attributes)))
+        varying = max(1, np.unique(known.owner).size)
+        grown = np.full(attributes, np.log(WEIGHTS / varying))
         grown[: self._log_weights.size] = self._log_weights
         self._log_weights = grown
         if targets.size >= 4 and targets.size >= 1.25 * self._tuned_with:
@@ -142,6 +153,12 @@ class Posterior:
     def deviation(self) -> Array:
         """The standard deviation per candidate, in units of the targets."""
         return np.asarray(np.sqrt(self.scale * self._variance()))
+
+    def covariance(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
+        """The covariance of each pair of candidates, in units of the targets squared."""
+        prior = np.exp(-np.abs(self.points[first] - self.points[second]).sum(axis=1))
+        explained = np.einsum("kp,kp->p", self.explained[:, first], self.explained[:, second])
+        return np.asarray(self.scale * (prior - explained))
 
     def measure(self, candidate: int) -> None:
         """Take the variance that a measurement of `candidate` leaves; the means stay (kriging believer)."""

@@ -22,7 +22,7 @@ from explorer.best import Scored
 from explorer.colony import Starts
 from explorer.stepwise import Openings, ask_each
 from explorer.unseen import UnseenWalks
-from explorer.variation import Genes, Scales, neighbours, redrawn, repaired
+from explorer.variation import Genes, Neighbours, Scales, redrawn, repaired
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.space import Space
@@ -157,7 +157,7 @@ class Local:
         climb.neighbours = self._around(to.walk)
 
     def _around(self, walk: Walk) -> Iterator[Genes]:
-        return neighbours(self.graph.path(walk), self._scales, self._drawn())
+        return Neighbours(self.graph.path(walk), self._scales, self._drawn())
 
     def _accepts(self, climb: Climb, cost: float) -> bool:
         if climb.temperature <= 0.0 or climb.current.cost_ms <= 0.0:

@@ -4,58 +4,100 @@ Expected improvement (Jones, Schonlau & Welch 1998) under a Gaussian process ove
 is picked one by one: each pick takes away the uncertainty that measuring it will remove (Ginsbourger, Le Riche &
 Carraro 2010, "kriging believer"), so that a batch does not hold ten times the same idea. With nothing measured yet
 the picks are spread as widely as the candidates allow.
+
+Where a program has several kernels whose times are known one by one, a process over kernels (explorer.kernel_forecast) and
+one over walks pick in turns. The first knows more from the same measurements; the second learns from failures, too, and of
+what kernels do to each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from explorer.attributes import Array
 from explorer.experience import Experience
-from explorer.gaussian_process import GaussianProcess, coordinates
+from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
+from explorer.kernel_forecast import KernelForecaster
 from graph.walk import Walk
 
 MOST_KNOWN = 400
 """Measured walks that the model looks at: the best half, and the latest of the others."""
 
 
+class Forecast(Protocol):
+    """What candidates may cost, on a logarithmic scale, and how sure that is. `best` is what the best walk so far cost."""
+
+    best: float
+    mean: Array
+
+    def deviation(self) -> Array:
+        """The standard deviation per candidate."""
+
+    def measure(self, candidate: int) -> None:
+        """Take away the uncertainty that measuring this candidate removes; the means stay."""
+
+
+@dataclass(slots=True)
+class WalkForecast:
+    """A forecast by whole walks: works for every space."""
+
+    best: float
+    mean: Array
+    _posterior: Posterior
+
+    def deviation(self) -> Array:
+        """See Forecast."""
+        return self._posterior.deviation()
+
+    def measure(self, candidate: int) -> None:
+        """See Forecast."""
+        self._posterior.measure(candidate)
+
+
 @dataclass(slots=True)
 class Screen:
-    """The model, and the walks that it learns from."""
+    """The models, and the walks that they learn from. `kernels`: None leaves out the model of kernels."""
 
     experience: Experience
+    kernels: KernelForecaster | None = None
     _process: GaussianProcess = field(default_factory=GaussianProcess)
 
     def pick(self, candidates: Sequence[Walk], count: int) -> list[Walk]:
         """The `count` most promising candidates (all of them if there are fewer), most promising first."""
         if len(candidates) <= count or not any(walk.choices for walk in candidates):
             return list(candidates[:count])
-        known, attributes = self._looked_at(), self.experience.attributes
-        rows = [attributes.row(walk) for walk in candidates]  # may add columns
-        points = coordinates(attributes, np.vstack([self.experience.table()[known], attributes.table(rows)]))
-        targets = _standardised(np.array([self.experience.costs[number] for number in known]))
-        self._process.fit(points.part(slice(0, len(known))), targets, len(attributes.columns))
-        posterior = self._process.posterior(points.part(slice(len(known), None)))
-        best = float(targets.min(initial=0.0))
+        forecasts = self._forecasts(candidates)
         picked: list[int] = []
-        for _ in range(count):
-            gain = expected_improvement(best, posterior.mean, posterior.deviation())
+        for number in range(count):
+            forecast = forecasts[number % len(forecasts)]
+            gain = expected_improvement(forecast.best, forecast.mean, forecast.deviation())
             gain[picked] = -np.inf
             picked.append(int(np.argmax(gain)))
-            posterior.measure(picked[-1])
+            for other in forecasts:
+                other.measure(picked[-1])
         return [candidates[number] for number in picked]
 
-    def _looked_at(self) -> list[int]:
-        count = len(self.experience.costs)
-        if count <= MOST_KNOWN:
-            return list(range(count))
-        best = np.argsort(self.experience.costs, kind="stable")[: MOST_KNOWN // 2]
-        latest = np.setdiff1d(np.arange(count), best)[-(MOST_KNOWN - best.size) :]
-        return sorted(int(number) for number in np.concatenate([best, latest]))
+    def _forecasts(self, candidates: Sequence[Walk]) -> Sequence[Forecast]:
+        known = self.experience.telling(MOST_KNOWN)
+        costs = np.array([self.experience.costs[number] for number in known])
+        by_walks = self._by_walks(known, costs, candidates)
+        by_kernels = self.kernels and self.kernels.forecast(known.tolist(), candidates, costs.min(initial=np.inf))
+        return (by_kernels, by_walks) if by_kernels else (by_walks,)
+
+    def _by_walks(self, known: NDArray[np.intp], costs: Array, candidates: Sequence[Walk]) -> WalkForecast:
+        attributes = self.experience.attributes
+        rows = [attributes.row(walk) for walk in candidates]  # may add columns
+        points = coordinates(attributes, np.vstack([self.experience.table()[known], attributes.table(rows)]))
+        targets = _standardised(costs)
+        self._process.fit(points.part(slice(0, len(known))), targets, len(attributes.columns))
+        posterior = self._process.posterior(points.part(slice(len(known), None)))
+        return WalkForecast(float(targets.min(initial=0.0)), posterior.mean, posterior)
 
 
 def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:

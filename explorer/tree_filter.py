@@ -57,10 +57,12 @@ class FilterTree:
         from sklearn.tree import DecisionTreeRegressor  # takes a second to import
 
         self._keys = [attribute.key for attribute in attributes.columns]
-        self._features = _features(attributes)
-        features = _feature_table(table, self._features)
+        self._features = features_of(attributes)
+        features = feature_table(table, self._features)
         tree = DecisionTreeRegressor(min_samples_split=3, random_state=0).fit(features, costs)
-        self._tree = tree.tree_
+        grown = tree.tree_
+        self._left, self._right = np.array(grown.children_left), np.array(grown.children_right)
+        self._feature, self._threshold = np.array(grown.feature), np.array(grown.threshold)
         visited = tree.decision_path(features)
         self._trails = 0.5 + deposit * np.asarray(visited.T @ np.exp(costs.min() - costs))
         way = visited[int(np.argmin(costs))].indices
@@ -71,19 +73,18 @@ class FilterTree:
         """The splits on a way down that is drawn by the trails."""
         splits: list[Split] = []
         node = 0
-        while (left := self._tree.children_left[node]) != -1:
-            right = self._tree.children_right[node]
+        while (left := int(self._left[node])) != -1:
+            right = int(self._right[node])
             share = self._trails[left] / (self._trails[left] + self._trails[right])
-            child = int(left if rng.random() < share else right)
+            child = left if rng.random() < share else right
             splits.append(self._split(node, child))
             node = child
         return splits
 
     def _split(self, node: int, child: int) -> Split:
-        feature = self._features[self._tree.feature[node]]
+        feature = self._features[self._feature[node]]
         category = feature.category[0] if feature.category is not None else None
-        low = bool(child == self._tree.children_left[node])
-        return Split(self._keys[feature.column], float(self._tree.threshold[node]), category, low)
+        return Split(self._keys[feature.column], float(self._threshold[node]), category, bool(child == self._left[node]))
 
 
 @dataclass(slots=True)
@@ -127,9 +128,12 @@ class SplitFilter:
         return self._numbers[node]
 
 
-def _features(attributes: Attributes) -> list[Feature]:
+def features_of(attributes: Attributes) -> list[Feature]:
+    """The columns of a tree's table: one per numeric attribute, one per category of the others."""
     features: list[Feature] = []
     for column, attribute in enumerate(attributes.columns):
+        if column not in attributes.chosen:
+            continue  # a split could block nothing
         categories: Mapping[Option, int] = attribute.categories or {}
         features += [Feature(column, entry) for entry in categories.items()]
         if attribute.categories is None:
@@ -137,8 +141,8 @@ def _features(attributes: Attributes) -> list[Feature]:
     return features
 
 
-def _feature_table(table: Array, features: Sequence[Feature]) -> Array:
-    """One-hot columns stay missing where the attribute is."""
+def feature_table(table: Array, features: Sequence[Feature]) -> Array:
+    """`table` (of the attributes, a line per walk) by features. One-hot columns stay missing where the attribute is."""
     columns = []
     for feature in features:
         values = table[:, feature.column]

@@ -106,29 +106,46 @@ class Scales:
         place = int(np.flatnonzero(order == index)[0])
         return tuple(int(order[p]) for p in (place - distance, place + distance) if 0 <= p < order.size)
 
-    def outward(self, node: Node, index: int, rng: np.random.Generator) -> Iterator[Sequence[int]]:
-        """All other options in rings, nearest first; those that are no numbers in random order, two per ring."""
-        if self.order(node) is not None:
-            yield from (self.steps(node, index, distance) for distance in range(1, len(node.options)))
-            return
-        others = [int(other) for other in rng.permutation(len(node.options)) if other != index]
-        yield from (others[start : start + 2] for start in range(0, len(others), 2))
 
-
-def neighbours(path: Path, scales: Scales, rng: np.random.Generator) -> Iterator[Genes]:
+@dataclass(slots=True)
+class Neighbours:
     """The genes of a walk with one decision changed, nearest options first, random among the equally near.
 
-    Made one by one as they are asked for: a decision may have thousands of options.
+    Made one by one as they are asked for: a decision may have thousands of options. Options come in rings around those of
+    the walk; of a decision whose options are no numbers, two in random order belong to each ring.
     """
-    base = {key(node): node.options[index] for node, index in path}
-    rings = [(node, scales.outward(node, index, rng)) for node, index in path]
-    while True:
-        ring = [(node, other) for node, outward in rings for other in next(outward, ())]
-        if not ring:
-            return
-        for place in rng.permutation(len(ring)):
-            node, other = ring[place]
-            yield {**base, key(node): node.options[other]}
+
+    path: Path
+    scales: Scales
+    rng: np.random.Generator
+    _distance: int = 0
+    _others: dict[int, list[int]] = field(default_factory=dict)
+    _ring: list[tuple[Node, int]] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Genes]:
+        """Those that are left."""
+        return self
+
+    def __next__(self) -> Genes:
+        """The next one."""
+        if not self._ring:
+            self._distance += 1
+            ring = [(node, other) for place, (node, _) in enumerate(self.path) for other in self._at(place)]
+            if not ring:
+                raise StopIteration
+            self._ring = [ring[place] for place in self.rng.permutation(len(ring))][::-1]
+        node, other = self._ring.pop()
+        return {**{key(node): node.options[index] for node, index in self.path}, key(node): node.options[other]}
+
+    def _at(self, place: int) -> Sequence[int]:
+        """The options of this ring at one place of the path."""
+        node, index = self.path[place]
+        if self.scales.order(node) is not None:
+            return self.scales.steps(node, index, self._distance)
+        if place not in self._others:
+            drawn = self.rng.permutation(len(node.options))
+            self._others[place] = [int(other) for other in drawn if other != index]
+        return self._others[place][2 * self._distance - 2 : 2 * self._distance]
 
 
 def redrawn(path: Path, count: int, rng: np.random.Generator) -> Genes:

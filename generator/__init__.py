@@ -1,11 +1,11 @@
 """From a program to code: the polyhedral model, the Plan, and what they determine: kernels and host program.
 
 Read in this order: `program.py` (what is optimized), `plan.py` (every decision, as a value), `variant.py` (what
-comes out), then the rooms: `frontend_c/` (C to Program), `capture/` (real inputs and reference),
-`polyhedral/` (the only room that knows isl), `lowering/` (Program + Plan to Variant), `emit/` (text). `expr.py`,
-`linear.py` and `nest.py` are the expressions and loops that pass between them.
+comes out), then the rooms: `frontend_c/` (C to Program), `capture/` (real inputs and reference), `frontend_py/` (image
+pipelines to Program), `polyhedral/` (the only room that knows isl), `lowering/` (Program + Plan to Variant), `emit/`
+(text). `expr.py`, `linear.py` and `nest.py` are the expressions and loops that pass between them.
 `facts.py` holds what a static performance model needs to know of kernels, `operations.py` counts what an assignment
-computes. `reading.py` is the door for C files,
+computes. `reading.py` is the door for files,
 `explain.py` shows every step.
 
 Imports nothing of the other top-level folders: a person can write a Plan by hand and get code without search.

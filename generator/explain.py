@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from generator.emit.cstyle import Printer
 from generator.errors import IllegalPlan
-from generator.expr import Expr
+from generator.expr import Expr, Name
+from generator.linear import combination
 from generator.lowering import lower
 from generator.lowering.placement import placeable
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
+from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, ScheduleChoice, Vector
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.model import maps, model
 from generator.polyhedral.partition import level
@@ -31,7 +32,7 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
     sections = (("Program", _program(program)), ("Statements", _statements(program)),
                 ("Dependences", _dependences(program)),
                 ("Strongly connected components", _components(program, plan)), ("Schedule", _schedule(program, plan)),
-                ("Memory", _memory(program, plan, target)), ("Kernels", _kernels(program, plan)), ("Host program", host_lines(variant.host)),
+                ("Memory", _memory(program, plan, target)), ("Kernels", _kernels(program, plan, target)), ("Host program", host_lines(variant.host)),
                 ("Device code", variant.source.splitlines()))
     return "\n".join(line for title, lines in sections for line in (f"== {title}", *lines, ""))
 
@@ -83,6 +84,10 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
                    f"{_yes(choice.maximize_band_depth)}; outer coincidence: {_yes(choice.outer_coincidence)}")
         case Partition(groups):
             yield "statements that share loops, in order: " + "; ".join(_group(group) for group in groups)
+        case Hyperplanes(nests):
+            yield "explicit rows, outermost first:"
+            for nest in nests:
+                yield from _nest(program, nest, "    ")
     if plan.schedule.reductions:
         yield f"updates in any order (parallel reductions): {', '.join(plan.schedule.reductions)}"
     yield schedule_kernels(program, plan.schedule).schedule
@@ -90,6 +95,25 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
 
 def _yes(flag: bool) -> str:
     return "yes" if flag else "no"
+
+
+def _nest(program: Program, nest: LoopNest, pad: str) -> Iterator[str]:
+    """The rows of a nest as sums of the statements' iterators, then what is inside."""
+    yield f"{pad}{{{', '.join(nest.statements)}}}"
+    for row in nest.rows:
+        runs = [f"{name} at {_sum(program.statement(name).iterators, vector)}"
+                for name, vector in zip(nest.statements, row, strict=True)]
+        yield f"{pad}    loop: {'; '.join(runs)}"
+    if nest.wavefront:
+        yield f"{pad}    the first {len(nest.wavefront)} loops in tiles of {nest.wavefront}, which run along wavefronts"
+    for part in nest.parts:
+        yield from _nest(program, part, pad + "    ")
+
+
+def _sum(iterators: tuple[str, ...], vector: Vector) -> str:
+    """`2 * t + i + 1`."""
+    terms: dict[Expr, int] = {Name(name): factor for name, factor in zip(iterators, vector, strict=False)}
+    return _text(combination(terms, vector[-1]))
 
 
 def _group(group: Group) -> str:
@@ -120,8 +144,8 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
         yield "all arrays in global memory: none that is only read may lie elsewhere on this device"
 
 
-def _kernels(program: Program, plan: Plan) -> Iterator[str]:
-    for shape in kernel_shapes(program, plan.schedule):
+def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
+    for shape in kernel_shapes(program, plan.schedule, target.dialect):
         yield from _kernel(shape, plan.kernel(shape.statements))
 
 
@@ -130,6 +154,8 @@ def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"
+    if plan.order:
+        yield f"    its parallel dimensions in the order {', '.join(str(d) for d in plan.order)} of the schedule; the last is x"
     for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
         yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
                f"{tile // block} point(s) per thread")

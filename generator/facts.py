@@ -58,6 +58,19 @@ class Access:
         return not any(stride is None or stride for stride in self.strides)
 
     @property
+    def neighbour_stride(self) -> int | None:
+        """Elements between what a thread and its neighbour along x touch at the same time; None if it is no constant.
+
+        0 where there is one thread only: nothing else is touched at that time.
+        """
+        return self.strides[0] if self.strides else 0
+
+    @property
+    def coalesced(self) -> bool:
+        """Whether neighbours along x touch the same element or neighbours in memory, so that they share transactions."""
+        return self.neighbour_stride in (-1, 0, 1)
+
+    @property
     def transfers(self) -> float:
         """Executions per thread that reach memory, where a compiler keeps the element in a register while it can.
 

@@ -10,7 +10,8 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from generator.errors import InputError
@@ -21,6 +22,9 @@ Placement: TypeAlias = Literal["texture", "constant"]
 Cache: TypeAlias = Literal["none", "shared", "l1"]
 Value: TypeAlias = str | int | float | bool
 Parameters: TypeAlias = tuple[tuple[str, Value], ...]
+
+MOST = 1_000_000
+"""The largest number in a schedule matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,39 @@ class Partition:
     reductions: tuple[str, ...] = ()
 
 
-Schedule: TypeAlias = ScheduleChoice | Partition
+Vector: TypeAlias = tuple[int, ...]
+"""When an instance of a statement runs, in one loop: coefficients of its iterators, then a constant."""
+
+Row: TypeAlias = tuple[Vector, ...]
+"""A loop that statements share: a Vector for each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """Statements that share loops, and what these loops are (one row of a schedule matrix each, outermost first).
+
+    `rows[k][s]` belongs to `statements[s]` (sorted names): `[2, 1, 0]` runs iteration (t, i) at 2t + i. `parts` are the
+    nests inside these loops, in order; none: what is left runs statement by statement in the order of the source.
+
+    `wavefront` cuts the first rows into tiles of these sizes (empty: it does not). Tiles with the same sum of their
+    numbers run in parallel, one sum after the other; inside a tile, the rows run in order.
+    """
+
+    statements: tuple[str, ...]
+    rows: tuple[Row, ...] = ()
+    parts: tuple[LoopNest, ...] = ()
+    wavefront: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperplanes:
+    """The schedule itself, in order of execution (the O3 decisions of Coding Ants); `reductions` as above."""
+
+    nests: tuple[LoopNest, ...]
+    reductions: tuple[str, ...] = ()
+
+
+Schedule: TypeAlias = ScheduleChoice | Partition | Hyperplanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +150,20 @@ class Plan:
 
     def to_json(self) -> str:
         """Canonical JSON text: equal Plans have equal text. It names `parameters` only where there are any."""
-        data = asdict(self)
+        data = _members(self)
         if not self.parameters:
             del data["parameters"]  # the digests of programs' Plans are older than templates
-        return json.dumps(data, sort_keys=True, separators=(",", ":"))
+        return json.dumps(data, default=_members, sort_keys=True, separators=(",", ":"))
 
     @property
     def digest(self) -> str:
         """A hash of the content (hex)."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+def _members(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def plan_from_json(text: str) -> Plan:
@@ -155,6 +196,10 @@ def _schedule(data: Any, where: str) -> Schedule:
         _check_fields(data, Partition, where)
         _require(data, where, ("reductions",), _names, "a list of statement names")
         return Partition(_groups(data, "groups", where), tuple(sorted(data.get("reductions", ()))))
+    if isinstance(data, dict) and "nests" in data:
+        _check_fields(data, Hyperplanes, where)
+        _require(data, where, ("reductions",), _names, "a list of statement names")
+        return Hyperplanes(_nests(data, "nests", where), tuple(sorted(data.get("reductions", ()))))
     _check_fields(data, ScheduleChoice, where)
     _require(data, where, ("algorithm",), get_args(Algorithm).__contains__, f"one of {', '.join(get_args(Algorithm))}")
     _require(data, where, ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag, "true or false")
@@ -171,6 +216,25 @@ def _groups(data: dict[str, Any], name: str, where: str) -> tuple[Group, ...]:
         _require(group, place, ("statements",), _names, "a list of statement names")
         groups.append(Group(tuple(sorted(group["statements"])), _groups(group, "parts", place)))
     return tuple(groups)
+
+
+def _nests(data: dict[str, Any], name: str, where: str) -> tuple[LoopNest, ...]:
+    _require(data, where, (name,), lambda value: isinstance(value, list), "a list of loop nests")
+    nests = []
+    for number, nest in enumerate(data.get(name, ())):
+        place = f"{where}.{name}[{number}]"
+        _check_fields(nest, LoopNest, place)
+        _require(nest, place, ("statements",), _names, "a list of statement names")
+        _require(nest, place, ("wavefront",), _sizes, "a list of positive integers, one per tiled row")
+        statements = nest["statements"]
+        _require(nest, place, ("rows",), partial(_matrix, len(statements)),
+                 "a list of rows; a row is a list with one list of integers per statement: the coefficients of its "
+                 "iterators, then a constant")
+        order = sorted(range(len(statements)), key=statements.__getitem__)
+        rows = tuple(tuple(tuple(row[k]) for k in order) for row in nest.get("rows", ()))
+        nests.append(LoopNest(tuple(statements[k] for k in order), rows, _nests(nest, "parts", place),
+                              tuple(nest.get("wavefront", ()))))
+    return tuple(nests)
 
 
 def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
@@ -209,6 +273,16 @@ def _flag(value: object) -> bool:
 
 def _sizes(value: object) -> bool:
     return isinstance(value, list) and all(_positive(v) for v in value)
+
+
+def _matrix(statements: int, value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and len(row) == statements and all(_vector(v) for v in row) for row in value)
+
+
+def _vector(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(v, int) and not isinstance(v, bool) and abs(v) <= MOST for v in value)
 
 
 def _names(value: object) -> bool:

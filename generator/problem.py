@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from generator.program import Program
 
-Origin: TypeAlias = Literal["capture", "harness"]
+Origin: TypeAlias = Literal["capture", "harness", "pipeline"]
 Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -25,7 +25,8 @@ class Reference:
 
     `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs`
     those that are written. `sequential_ms` are warm repeats of the SCoP alone, compiled with -O3.
-    `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data.
+    `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data; `pipeline`
+    is the interpreter of the pipeline language, whose sequential time is that of the same stages as C.
     `rounding` are, for outputs that rounding errors decide, the absolute differences that they explain
     (`generator.rounding`); the usual tolerance is enough for an output that is not there.
     """
@@ -63,7 +64,9 @@ def load_reference(path: Path) -> Reference:
         with np.load(path, allow_pickle=False) as data:
             meta = json.loads(str(data["meta"]))
             inputs, outputs, rounding = (_group(data, kind) for kind in ("in:", "out:", "rounding:"))
-    except (BadZipFile, EOFError, KeyError, zlib.error) as error:
+    except ValueError as error:
+        raise ValueError("it is no archive of arrays") from error  # NumPy would advise to load it unsafely
+    except (BadZipFile, EOFError, KeyError, MemoryError, NotImplementedError, RuntimeError, zlib.error) as error:
         raise ValueError(f"the file is damaged: {error}") from error
     return Reference(inputs, outputs, tuple(meta["sequential_ms"]), meta["origin"], meta["compiler"],
                      tuple(meta["warnings"]), rounding)

@@ -1,4 +1,4 @@
-"""The door for C files: from a path to a Problem with real data."""
+"""The door for files: from a path to a Problem with real data. C files and pipelines (`.py`) come out the same."""
 
 from __future__ import annotations
 
@@ -11,23 +11,31 @@ from generator.errors import InputError
 from generator.frontend_c.extract import extract, needed_extents
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
+from generator.frontend_py.problem import read_pipeline
 from generator.polyhedral.expansion import expand
 from generator.problem import Problem
 from generator.program import Program
 from generator.rounding import rounding_note
 
+PIPELINE = ".py"
 _INT_MAX = 2**31 - 1
 
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
                  overrides: Mapping[str, int], seed: int) -> Problem:
-    """Read the SCoP of `file`, run the original program once, and build the model with all sizes bound, expanded.
+    """Read a C file or a pipeline.
+
+    Of a C file: read the SCoP, run the original program once, and build the model with all sizes bound, expanded.
 
     `overrides` gives values to parameters when there is no `main` to take them from.
 
     Raises:
         InputError: anything wrong with the file or the way it is compiled.
     """
+    if file.suffix == PIPELINE:
+        problem = read_pipeline(file, function, overrides, seed)
+        _check_index_range(problem.program)
+        return problem
     source = read_scop(file, compilation, function, scop)
     captured = capture(source, overrides, lambda values: needed_extents(source, values), seed)
     program = expand(extract(source, captured.parameters, captured.extents))

@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 
 from generator.plan import Cache, Combine, KernelPlan
 from generator.target import Target
-from graph.ladders import Geometry, Ladders, Sizes, caps
+from graph.ladders import TILES, Geometry, Ladders, Sizes, caps
 from graph.policies import Preferences
 from graph.space import Chooser, Decision, Option
 
@@ -60,6 +60,14 @@ class Shape(Protocol):
         """The parallel dimensions that matter to each array that a thread can keep in registers."""
 
     @property
+    def coarse(self) -> bool:
+        """Whether a point of the parallel dimensions is a whole tile of the program's iterations."""
+
+    @property
+    def skewed(self) -> bool:
+        """Whether its loops have bounds that depend on each other: tiles inside would take long to generate."""
+
+    @property
     def reduces(self) -> bool:
         """Whether several threads may update the same element."""
 
@@ -91,7 +99,7 @@ class KernelSpace:
 
     target: Target
     ladders: Ladders
-    sizes: Callable[[Sizes], Geometry]
+    sizes: Callable[[Sizes, Ladders], Geometry]
     wide: bool
 
     def plan(self, chooser: Chooser, shape: Shape) -> KernelPlan:
@@ -123,17 +131,20 @@ class KernelSpace:
 
     def _sizes(self, chooser: Chooser, shape: Shape) -> tuple[Sizes, Sizes]:
         """Tile and block sizes, outermost first; asked x first, since x matters most (coalescing)."""
-        largest = caps(shape.extents[::-1], self.ladders)
-        offer = self.sizes(largest)
+        ladders = TILES if shape.coarse else self.ladders
+        largest = caps(shape.extents[::-1], ladders)
+        offer = self.sizes(largest, ladders)
+        skewed: tuple[tuple[str, Option], ...] = (("skewed", True),) if shape.skewed else ()
         tiles: list[int] = []
         blocks: list[int] = []
         points = threads = 1
         for dim in range(len(largest)):
-            depends = (("largest tiles", largest), ("points", points), ("threads", threads))
+            depends: tuple[tuple[str, Option], ...] = (("largest tiles", largest), ("points", points), ("threads", threads), *skewed)
             name = f"{_TILE} {_AXES[dim]}"
-            tile = number(chooser, Decision(name, shape.statements, depends), offer.tile_options(dim, points, threads))
+            whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
+            tile = number(chooser, Decision(name, shape.statements, depends), offer.tile_options(dim, points, threads, whole))
             name, depends_on_tile = f"{_BLOCK} {_AXES[dim]}", (*depends, ("tile", tile))
-            options = offer.block_options(dim, tile, points, threads)
+            options = (tile,) if whole else offer.block_options(dim, tile, points, threads)
             block = number(chooser, Decision(name, shape.statements, depends_on_tile), options)
             points, threads = points * tile, threads * block
             tiles.append(tile)
@@ -142,7 +153,8 @@ class KernelSpace:
 
     def _memory(self, chooser: Chooser, shape: Shape, tile: Sizes, unroll: int, registers: bool) -> _Memory:
         """Shared memory, inner tile and padding: the inner tile decides what fits."""
-        inner = tuple(t for t in INNER_TILES if t == 1 or t > unroll) if shape.sequential else (1,)
+        tilable = shape.sequential and not shape.skewed
+        inner = tuple(t for t in INNER_TILES if t == 1 or t > unroll) if tilable else (1,)
         def fits(inner_tile: int, padding: int) -> bool:
             return shape.shared_bytes(tile, inner_tile, padding, registers) <= self.target.local_bytes
 

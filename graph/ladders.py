@@ -36,6 +36,9 @@ PAPER = Ladders(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
 WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
 """Also small tiles, and tiles of which each thread computes many points."""
 
+TILES = Ladders(((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), (1, 2, 4)), 256, True)
+"""For kernels whose points are whole tiles of a wavefront, one per thread: few, and much work each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -51,9 +54,15 @@ class Geometry:
     min_threads: int
     max_threads: int
 
-    def tile_options(self, dim: int, points: int, threads: int) -> Sizes:
-        """Tile sizes of dimension `dim`, when those before it make `points` per tile and `threads` per block."""
-        return tuple(tile for tile in self.tiles[dim] if self.block_options(dim, tile, points, threads))
+    def tile_options(self, dim: int, points: int, threads: int, whole: bool = False) -> Sizes:
+        """Tile sizes of dimension `dim`, when those before it make `points` per tile and `threads` per block.
+
+        `whole`: only those that may be a block as well; 1 where none may.
+        """
+        options = {tile: self.block_options(dim, tile, points, threads) for tile in self.tiles[dim]}
+        if whole:
+            return tuple(tile for tile, blocks in options.items() if tile in blocks) or (1,)
+        return tuple(tile for tile, blocks in options.items() if blocks)
 
     def block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
         """Block sizes of dimension `dim` with tile size `tile`; `points` and `threads` as for `tile_options`."""

@@ -16,7 +16,7 @@ from generator.errors import IllegalPlan
 from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice
 from generator.target import Target
 from graph.kernels import KernelSpace, Shape, preferences_of_kernel, switch
-from graph.ladders import PAPER, WIDE, Geometry, Sizes, geometry
+from graph.ladders import PAPER, WIDE, Geometry, Ladders, Sizes, geometry
 from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
 from graph.policies import Preferences
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
@@ -42,13 +42,11 @@ def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions:
 
 def kernel_space(target: Target, wide: bool) -> KernelSpace:
     """The decisions of kernels on `target`."""
-    ladders = WIDE if wide else PAPER
-
     @lru_cache(maxsize=256)
-    def sizes(largest: Sizes) -> Geometry:
+    def sizes(largest: Sizes, ladders: Ladders) -> Geometry:
         return geometry(largest, target, ladders)
 
-    return KernelSpace(target, ladders, sizes, wide)
+    return KernelSpace(target, WIDE if wide else PAPER, sizes, wide)
 
 
 def preferences_of(plan: Plan) -> Preferences:

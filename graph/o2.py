@@ -78,12 +78,12 @@ class _O2Space:
         level = self._level(reduced, path)
         here: tuple[tuple[str, Option], ...] = (("depth", len(path)), *(("reduced", name) for name in reduced))
         subject = path[-1] if path else ()
-        order = _order(chooser, level, subject, here)
+        order = choose_order(chooser, len(level.components), level.before, subject, here)
         components = [level.components[number_] for number_ in order]
         here = (*here, ("order", order))
         groups = []
         runs = [self._run(reduced, path, components[first:]) for first in range(len(components))]
-        for size in _sizes(chooser, runs, subject, here):
+        for size in choose_sizes(chooser, runs, subject, here):
             chosen, components = components[:size], components[size:]
             statements = _statements(chosen)
             groups.append(Group(statements, self._parts(chooser, reduced, (*path, statements))))
@@ -117,14 +117,13 @@ class _O2Space:
             raise DeadEnd(str(error)) from error
 
 
-def _order(chooser: Chooser, level: Level, subject: tuple[str, ...],
-           here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
-    """A topological order of the components, one after the other."""
+def choose_order(chooser: Chooser, count: int, before: frozenset[tuple[int, int]], subject: tuple[str, ...],
+                 here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
+    """A topological order of `count` components, one after the other; `before` as in Level."""
     order: tuple[int, ...] = ()
-    count = len(level.components)
     while len(order) < count:
         ready = [c for c in range(count) if c not in order
-                 and all(a in order for a, b in level.before if b == c)]
+                 and all(a in order for a, b in before if b == c)]
         depends = (*here, ("placed", tuple(sorted(order))))
         order = (*order, number(chooser, Decision(f"{_NEXT} {len(order) + 1}", subject, depends), ready))
     return order
@@ -134,8 +133,8 @@ def _statements(components: Sequence[Component]) -> tuple[str, ...]:
     return tuple(sorted(name for component in components for name in component.statements))
 
 
-def _sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...],
-           here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
+def choose_sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...],
+                 here: tuple[tuple[str, Option], ...]) -> tuple[int, ...]:
     """How many components each partition takes, in order; at most `runs[k]` from component k on."""
     count = len(runs)
     least = [0] * (count + 1)  # partitions that the components from here on need

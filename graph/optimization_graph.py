@@ -109,7 +109,8 @@ class OptimizationGraph:
                 tree.close(attempt.path)
                 start = tree.open_part(attempt.path)
                 continue
-            return Walk(tuple(Choice(node.decision, node.options[index]) for node, index in attempt.path), plan)
+            choices = tuple(Choice(node.decision, node.options[index]) for node, index in attempt.path)
+            return Walk(choices, plan, tuple(attempt.settled))
         return None
 
     def path(self, walk: Walk) -> list[tuple[Node, int]]:
@@ -158,6 +159,7 @@ class _Attempt:
 
     def __init__(self, graph: OptimizationGraph, tree: PrefixTree, policy: Policy, start: Path) -> None:
         self.path: list[tuple[Node, int]] = []
+        self.settled: list[Choice] = []
         self._met: set[Node] = set()
         self._graph = graph
         self._policy = policy
@@ -169,6 +171,8 @@ class _Attempt:
         if not options:
             raise ValueError(f"decision {decision.name!r} of {decision.subject} has no options; raise DeadEnd instead")
         if len(options) == 1:
+            if decision.sampled:
+                self.settled.append(Choice(decision, options[0]))
             return options[0]
         node = self._graph.node(decision, options)
         index = self._index(node)

@@ -1,6 +1,7 @@
 """The space of what was recorded: its legal walks are exactly those given.
 
-The walks make a trie (a tree of their beginnings). What all walks behind a beginning have in common is no decision.
+The walks make a trie (a tree of their beginnings). What all walks behind a beginning have in common is no decision. If
+the walks are a sample of many more, then it was one, which models have to know: it is asked with its one option.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ class RecordedSpace:
     where all options that were ever recorded for it are on offer, else it names those that are.
     """
 
-    def __init__(self, walks: Iterable[tuple[Sequence[Answer], Plan]]) -> None:
+    def __init__(self, walks: Iterable[tuple[Sequence[Answer], Plan]], sample: bool = False) -> None:
         """Build the trie; of walks with equal choices the last one counts.
+
+        `sample`: the walks are some of many, so that most decisions had more options than are known.
 
         Raises:
             InputError: there are no walks, or two with the same choices go on with different decisions, which no
@@ -38,41 +41,49 @@ class RecordedSpace:
         rows = [(_counted(choices), plan) for choices, plan in walks]
         if not rows:
             raise InputError("a space of recorded walks needs at least one walk")
-        self._root = _Builder(rows).tree(rows, 0)
+        self._root = _Builder(rows, sample).tree(rows, 0)
 
     def __call__(self, chooser: Chooser) -> Plan:
         """See graph.space.Space."""
         at = self._root
-        while isinstance(at, _Branch):
-            at = at.children[chooser.choose(at.decision, at.options)]
-        return at
+        while True:
+            for decision, option in at.settled:
+                chooser.choose(decision, (option,))
+            if not isinstance(at.then, _Fork):
+                return at.then
+            at = at.then.children[chooser.choose(at.then.decision, at.then.options)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Branch:
-    """A beginning of walks after which they part."""
+class _Stretch:
+    """What walks have in common up to where they part, or up to their end; `settled` is empty unless they are a sample."""
+
+    settled: tuple[tuple[Decision, Option], ...]
+    then: _Fork | Plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """Where walks part."""
 
     decision: Decision
     options: tuple[Option, ...]
-    children: dict[Option, _Branch | Plan]
+    children: dict[Option, _Stretch]
 
 
 class _Builder:
     """Builds the trie; equal decisions with equal option lists get equal Decisions."""
 
-    def __init__(self, rows: _Rows) -> None:
+    def __init__(self, rows: _Rows, sample: bool) -> None:
+        self._sample = sample
         self._ranks = _ranks(rows)
         self._decisions: dict[_Question, dict[tuple[Option, ...], Decision]] = {}
+        self._sampled: dict[_Question, Decision] = {}
 
-    def tree(self, rows: _Rows, depth: int) -> _Branch | Plan:
+    def tree(self, rows: _Rows, depth: int) -> _Stretch:
         """What follows the first `depth` choices, which all `rows` have in common. Raises InputError."""
-        while len(rows) > 1:
-            questions = {choices[depth][0] if depth < len(choices) else None for choices, _ in rows}
-            if len(questions) > 1:
-                raise InputError(_disagreement(questions, depth))
-            (question,) = questions
-            if question is None:
-                break
+        settled: list[tuple[Decision, Option]] = []
+        while (question := _next_question(rows, depth)) is not None:
             behind: dict[Option, _Rows] = {}
             for row in rows:
                 behind.setdefault(row[0][depth][1], []).append(row)
@@ -80,8 +91,11 @@ class _Builder:
             if len(behind) > 1:
                 options = tuple(sorted(behind, key=self._ranks[question].__getitem__))
                 children = {option: self.tree(behind[option], depth) for option in options}
-                return _Branch(self._decision(question, options), options, children)
-        return rows[-1][1]
+                return _Stretch(tuple(settled), _Fork(self._decision(question, options), options, children))
+            if self._sample:
+                decision = self._sampled.setdefault(question, Decision(*question[:2], sampled=True))
+                settled.append((decision, next(iter(behind))))
+        return _Stretch(tuple(settled), rows[-1][1])
 
     def _decision(self, question: _Question, options: tuple[Option, ...]) -> Decision:
         made = self._decisions.setdefault(question, {})
@@ -92,6 +106,14 @@ class _Builder:
                 asked = (("options", _described(options, len(made))), *asked)
             made[options] = Decision(name, subject, asked)
         return made[options]
+
+
+def _next_question(rows: _Rows, depth: int) -> _Question | None:
+    """What all `rows` are asked after `depth` choices; None where they end. Raises InputError."""
+    questions = {choices[depth][0] if depth < len(choices) else None for choices, _ in rows}
+    if len(questions) > 1:
+        raise InputError(_disagreement(questions, depth))
+    return next(iter(questions))
 
 
 def _counted(choices: Sequence[Answer]) -> tuple[tuple[_Question, Option], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,10 +22,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Choices in the order they were made, and the Plan at their end."""
+    """Choices in the order they were made, and the Plan at their end.
+
+    `settled` are answers that the walk had no choice in because only a sample of all walks is known: models want to know
+    them, as they would have been choices. They follow from the choices, so that they are not stored.
+    """
 
     choices: tuple[Choice, ...]
     plan: Plan
+    settled: tuple[Choice, ...] = field(default=(), repr=False, compare=False)
     _identity: str = field(default="", init=False, repr=False, compare=False)
 
     @property
@@ -50,6 +56,34 @@ def choices_from_json(text: str) -> tuple[Choice, ...]:
         return tuple(_choice_from_data(entry) for entry in json.loads(text))
     except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"the walk is not a JSON list of choices: {error!r}; write it with walk_to_json") from None
+
+
+def walks_from_json(texts: Iterable[str]) -> list[tuple[Choice, ...]]:
+    """The choices of many walks, as `choices_from_json` gives them; equal choices are one object.
+
+    Many times quicker: the text of a choice is read once, however many walks have it.
+
+    Raises:
+        InputError: as there.
+    """
+    known: dict[str, Choice] = {}
+    return [_shared(text, known) for text in texts]
+
+
+def _shared(text: str, known: dict[str, Choice]) -> tuple[Choice, ...]:
+    """The choices of one walk by the texts of `known` ones, which become more."""
+    if not text.startswith("[{") or not text.endswith("}]"):
+        return choices_from_json(text)
+    found = []
+    for part in text[2:-2].split("},{"):  # inside a string of JSON a part would have an unpaired quote, and be refused
+        choice = known.get(part)
+        if choice is None:
+            try:
+                choice = known[part] = _choice_from_data(json.loads("{" + part + "}"))
+            except (json.JSONDecodeError, KeyError, TypeError, ValueError):
+                return choices_from_json(text)
+        found.append(choice)
+    return tuple(found)
 
 
 def _choice_to_data(choice: Choice) -> dict[str, Any]:

@@ -129,3 +129,26 @@ def _interval(sittings: Sequence[float], rounds: Sequence[float]) -> Interval:
 def _log(ms: float) -> float:
     """Times below a picosecond count as one: a device's clock may show 0."""
     return math.log(max(ms, 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A ratio of two times with its 95 % interval; with fewer than `ENOUGH_SITTINGS` sittings it covers what was seen."""
+
+    middle: float
+    low: float
+    high: float
+
+
+def ratio_of(sittings: Sequence[SittingTimes], one: int, two: int) -> Ratio | None:
+    """How many times as long variant `one` takes as variant `two`, by the rounds that both had; None without any.
+
+    A sitting counts as one observation: the median, over its rounds, of the ratio of the two times of a round.
+    """
+    rounds = [[_log(own) - _log(other) for own, other in zip(times[one], times[two], strict=False)]
+              for times in sittings if times.get(one) and times.get(two)]
+    if not rounds:
+        return None
+    levels = [median(apart) for apart in rounds]
+    interval = _interval(levels, [apart for apart_in in rounds for apart in apart_in])
+    return Ratio(math.exp(median(levels)), math.exp(interval.low), math.exp(interval.high))

@@ -39,6 +39,27 @@ def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int
     return Traffic(access.element_bytes * int(np.prod(block)), sectors * sector_bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one warp asks for in one execution of an access to global memory: sectors, and the least that could hold it."""
+
+    sectors: float
+    least: float
+
+
+def request(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int) -> Request:
+    """The sectors of a warp's request, the mean over the warps of a block; arguments as of `traffic`.
+
+    `least` is one sector where the whole block touches one element, else what as many neighbours as there are threads in a
+    warp fill.
+    """
+    threads = int(np.prod(block))
+    warps = -(-threads // warp)
+    touched = traffic(access, block, warp, sector_bytes).touched / sector_bytes / warps
+    lanes = 1 if access.uniform else min(threads, warp)
+    return Request(touched, min(touched, float(-(-lanes * access.element_bytes // sector_bytes))))
+
+
 @lru_cache(maxsize=4096)
 def _sectors(strides: tuple[int, ...], block: tuple[int, ...], warp: int, per_sector: int, origin: int,
              spacing: int) -> float:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice
 from generator.problem import Problem
 from generator.target import Target
 from metrics.outcome import (
@@ -171,7 +171,7 @@ def _decided(value: object) -> str:
     """`value` without the fields that have their defaults: a new kind of decision leaves the fate of old plans alone."""
     if isinstance(value, tuple):
         return f"({', '.join(_decided(part) for part in value)})"
-    if not isinstance(value, Plan | KernelPlan | ScheduleChoice | Partition | Group):
+    if not isinstance(value, Plan | KernelPlan | ScheduleChoice | Partition | Group | Hyperplanes | LoopNest):
         return repr(value)
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
     return f"{type(value).__name__}({', '.join(f'{name}={_decided(part)}' for name, part in given)})"

@@ -12,11 +12,10 @@ import pytest
 
 from antune.cli import app
 from antune.progress import Tally
-from experiments.effects import decision_effects
 from experiments.options import Budget
-from experiments.plots import best_so_far
 from experiments.records import Evaluation, Result
-from experiments.report import write_report
+from experiments.report.effects import decision_effects
+from experiments.report.page import write_report
 from experiments.run import tune
 from experiments.store import read_store
 from experiments.summary import reproduce_command, results_csv, shares_of
@@ -24,7 +23,7 @@ from experiments.words import describe_ms, describe_plan, describe_ratio, descri
 from generator.frontend_c.source import Compilation
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from graph.space import Decision, Option
-from graph.walk import Choice, Walk, walk_to_json
+from graph.walk import Choice, Walk, choices_from_json, walk_to_json
 from metrics.outcome import CompileFailed, Durations, Outcome, Timed
 from tests.support_runs import DEFAULT, Log, ToyRunner, toy_info, toy_options, toy_outcome, toy_parts
 
@@ -61,10 +60,11 @@ def test_effects_group_times_by_option_and_put_the_strongest_first() -> None:
     results = [result(1, timed(1.0), {"tile": 64, "unroll": 1}), result(2, timed(4.0), {"tile": 8, "unroll": 1}),
                result(3, timed(2.0), {"tile": 64, "unroll": 2}),
                result(4, CompileFailed("x", Durations()), {"tile": 8, "unroll": 2})]
-    tile, unroll = decision_effects(results)
-    assert (tile.title, tile.strength) == ("tile of S0", 4.0 / 1.5)
+    tile, unroll = decision_effects(results, [choices_from_json(r.evaluation.walk) for r in results])
+    assert (tile.title, tile.ratio, tile.met) == ("tile of S0", 4.0 / 1.5, 3)
     assert [(o.option, o.times_ms, o.failures) for o in tile.options] == [(8, (4.0,), 1), (64, (1.0, 2.0), 0)]
-    assert (unroll.decision, unroll.strength) == ("unroll", 1.25)
+    assert (unroll.decision, unroll.ratio) == ("unroll", 1.25)
+    assert tile.strength > unroll.strength == 0.0
 
 
 def test_the_page_is_whole_safe_and_needs_no_network(tmp_path: Path) -> None:
@@ -79,7 +79,8 @@ def test_the_page_is_whole_safe_and_needs_no_network(tmp_path: Path) -> None:
         page = write_report(store, tmp_path / "run").read_text()
     balance = Balance()
     balance.feed(page)
-    assert balance.open == [] and balance.loaded == []
+    assert balance.open == []
+    assert [address for address in balance.loaded if not address.startswith(("#", "data:"))] == []
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
     for text in ("tile of S0", "Toy device", "cc 1.0", "antune tune"):
         assert text in page
@@ -125,7 +126,6 @@ def test_plans_and_numbers_in_words() -> None:
     assert [describe_ms(ms) for ms in (None, 0.01234, 12.34, 4321.0)] == ["-", "0.0123 ms", "12.3 ms", "4321 ms"]
     assert [describe_ratio(x) for x in (None, 0.5, 12.34, 4321.0)] == ["-", "0.5x", "12.3x", "4321x"]
     assert [describe_seconds(s) for s in (0.4, 61, 3700)] == ["0 s", "1 min 1 s", "1 h 1 min"]
-    assert best_so_far([3.0, 4.0, 1.0, 2.0]) == [3.0, 3.0, 1.0, 1.0]
 
 
 def test_progress_counts_failures_and_guesses_the_time_left() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.files import write_atomically
 from experiments.options import Budget
-from experiments.report import write_report
+from experiments.report.page import write_report
 from experiments.run import resume, tune
 from experiments.run_dirs import list_run
 from experiments.store import abandon, open_store, read_store, reserve

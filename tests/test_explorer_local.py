@@ -10,7 +10,7 @@ import pytest
 from explorer.exhaustive import Exhaustive
 from explorer.local import Local, LocalOptions
 from explorer.random_walk import RandomWalk
-from explorer.variation import Scales, differences, genes, neighbours
+from explorer.variation import Neighbours, Scales, differences, genes
 from graph.optimization_graph import Node, OptimizationGraph
 from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision
@@ -41,7 +41,7 @@ def test_the_size_of_iterations_matters_little() -> None:
 
 def test_neighbours_differ_in_one_decision_and_the_nearest_come_first() -> None:
     graph, walk = at(FlatSpace((9, 5, 2)), 4, 0, 1)
-    found = list(neighbours(graph.path(walk), Scales(), np.random.default_rng(1)))
+    found = list(Neighbours(graph.path(walk), Scales(), np.random.default_rng(1)))
     assert len(found) == len({tuple(one.values()) for one in found}) == 8 + 4 + 1
     assert all(differences(one, genes(walk)) == 1 for one in found)
     steps = [sum(abs(int(str(one[gene])) - int(str(option))) for gene, option in genes(walk).items()) for one in found]
@@ -50,14 +50,14 @@ def test_neighbours_differ_in_one_decision_and_the_nearest_come_first() -> None:
 
 def test_neighbours_of_a_decision_with_many_options_are_made_as_they_are_asked_for() -> None:
     graph, walk = at(FlatSpace((10_000, 2)), 5000, 0)
-    found = list(islice(neighbours(graph.path(walk), Scales(), np.random.default_rng(1)), 5))
+    found = list(islice(Neighbours(graph.path(walk), Scales(), np.random.default_rng(1)), 5))
     assert {one["d0", ()] for one in found} == {4998, 4999, 5000, 5001, 5002}
 
 
 def test_words_are_all_equally_near_and_all_offered() -> None:
     node = Node(Decision("word"), tuple("abcde"))
-    rings = list(Scales().outward(node, 2, np.random.default_rng(1)))
-    assert sorted(index for ring in rings for index in ring) == [0, 1, 3, 4]
+    found = Neighbours([(node, 2)], Scales(), np.random.default_rng(1))
+    assert sorted(str(one["word", ()]) for one in found) == ["a", "b", "d", "e"]
 
 
 def test_numbers_are_near_by_size_whatever_the_order_of_the_options() -> None:

@@ -144,7 +144,7 @@ def grown(costs: dict[Walk, float]) -> FilterTree:
     experience = Experience()
     for w, cost in costs.items():
         experience.learn(w, cost)
-    return FilterTree(experience.attributes, *experience.successes(), 0.15)
+    return FilterTree(experience.attributes, *experience.successes(1000), 0.15)
 
 
 def test_the_best_leaf_blocks_what_contradicts_it() -> None:

@@ -36,6 +36,8 @@ class FakeShape:
     sequential: bool = True
     kept: tuple[tuple[int, ...], ...] = ()
     reduces: bool = False
+    coarse: bool = False
+    skewed: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self

@@ -8,7 +8,7 @@ import islpy as isl
 import pytest
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Int, Name
+from generator.expr import Binary, Int, Load, Name
 from generator.lowering.barriers import check_barriers
 from generator.nest import Barrier, For, If, Instance
 from generator.plan import KernelPlan, ScheduleChoice
@@ -134,7 +134,7 @@ def gemm_part() -> KernelPart:
 def test_a_shared_copy_of_an_array_written_in_the_launch() -> None:
     part, points = gemm_part(), stage_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=4)
-    copied = StagedArray("A", (Extent((1, 0), (0,), 0, 0), Extent((0, 1), (0,), 0, 0)))
+    copied = StagedArray("A", (Extent((1, 0), (0,), 0, 0), Extent((0, 1), (0,), 0, 0)), ())
     with pytest.raises(IllegalPlan, match=r"`A` has a shared copy but S\d writes it in the same launch"):
         check_stage(GEMM, part, plan, points[-1], copied, (4, 4))
 
@@ -153,7 +153,7 @@ def test_a_shared_copy_that_is_too_small(inner_tile: int) -> None:
                 with pytest.raises(IllegalPlan, match=rf"reads `{staged.array}` outside its shared copy: local "
                                                       rf"subscript {dim} goes from 0 to {less[dim]}"):
                     check_stage(GEMM, part, plan, point, staged, less)
-            moved = StagedArray(staged.array, tuple(replace(e, low=e.low + 1) for e in staged.extents))
+            moved = replace(staged, extents=tuple(replace(e, low=e.low + 1) for e in staged.extents))
             with pytest.raises(IllegalPlan, match="outside its shared copy: local subscript 0 goes from -1"):
                 check_stage(GEMM, part, plan, point, moved, sizes)
 
@@ -172,6 +172,17 @@ def test_barriers() -> None:
         check_barriers((If(Name("b0"), (), (loop("c", Int(3), Barrier()),)),), threads)
     with pytest.raises(IllegalPlan, match="in a loop whose bounds differ between threads"):
         check_barriers((loop("c", Binary("-", Int(9), Name("t0")), Barrier()),), threads)
+    for condition, uniform_one in ((Binary(">=", Name("b0"), Name("c")), True), (Binary("<", Name("t0"), Int(3)), False),
+                                   (Binary("<", Load("A", (Name("b0"),)), Int(3)), False)):
+        body = (loop("c", Int(3), If(condition, (Barrier(),))),)
+        if uniform_one:
+            check_barriers(body, threads, branches=True)
+        else:
+            with pytest.raises(IllegalPlan, match="a barrier would stand under a condition"):
+                check_barriers(body, threads, branches=True)
+    inside = If(Name("b0"), (loop("c", Name("t0"), Barrier()),))
+    with pytest.raises(IllegalPlan, match="in a loop whose bounds differ between threads"):
+        check_barriers((inside,), threads, branches=True)
     derived = loop("c", Name("t0"), loop("d", Name("c"), Barrier()))
     with pytest.raises(IllegalPlan, match="in a loop whose bounds differ between threads"):
         check_barriers((derived,), threads)

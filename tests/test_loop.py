@@ -208,7 +208,8 @@ def test_the_files_agree_with_the_store(tmp_path: Path, source: Path) -> None:
     assert best.digest == summary["best_plan"]
     assert finish.best is not None and finish.best.evaluation.plan == best
     assert (directory / "convergence.png").read_bytes().startswith(b"\x89PNG")
-    assert list(rows[0]) == ["evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan"]
+    assert list(rows[0]) == ["evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan",
+                             "reused_from"]
     assert not (directory / "work").exists()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from experiments.options import Budget
-from experiments.run import resume, tune
+from experiments.run import More, resume, tune
 from experiments.store import read_store, reserve
 from generator.errors import InputError
 from metrics.outcome import Durations, Outcome
@@ -121,23 +121,29 @@ def test_the_tuned_file_is_not_needed_and_a_change_is_told(source: Path, tmp_pat
     source.unlink()
     log = Log()
     resume(tmp_path / "run", Budget(evaluations=20), log, toy_parts(ToyRunner()))
-    assert not any("changed" in note for note in log.notes)
+    assert not any("changed since this run began" in note for note in log.notes)
 
 
-def test_another_device_is_refused_and_another_driver_is_told(source: Path, tmp_path: Path) -> None:
+def test_another_device_is_refused_and_another_driver_needs_a_word(source: Path, tmp_path: Path) -> None:
     stopped_at(8, source, tmp_path / "run", "signal")
     other = ToyRunner(device=replace(DEVICE, target=replace(DEVICE.target, local_bytes=1)))
     with pytest.raises(InputError, match="the run was made on Toy device"):
         resume(tmp_path / "run", None, Log(), toy_parts(other))
-    log = Log()
-    resume(tmp_path / "run", None, log, toy_parts(ToyRunner(device=replace(DEVICE, driver="2.0"))))
+    newer, log = toy_parts(ToyRunner(device=replace(DEVICE, driver="2.0"))), Log()
+    with pytest.raises(InputError, match=r"the driver changed from 1.0 to 2.0.*--anyway"):
+        resume(tmp_path / "run", None, log, newer)
+    resume(tmp_path / "run", None, log, newer, more=More(anyway=True))
     assert any("the driver changed from 1.0 to 2.0" in note for note in log.notes)
+    log = Log()
+    resume(tmp_path / "run", Budget(evaluations=30), log, newer)  # said and accepted once
+    assert not any("driver" in note for note in log.notes)
 
 
 def test_a_history_that_these_parts_would_not_make_is_refused(source: Path, tmp_path: Path) -> None:
     stopped_at(8, source, tmp_path / "run", "signal")
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
-        db.execute("UPDATE evaluation SET plan = (SELECT plan FROM evaluation WHERE number = 1) WHERE number = 3")
+        db.execute("UPDATE evaluation SET (plan, plan_digest) = (SELECT plan, plan_digest FROM evaluation WHERE number = 1) "
+                   "WHERE number = 3")
     with pytest.raises(InputError, match="evaluation 3 would now be another plan"):
         resume(tmp_path / "run", None, Log(), toy_parts(ToyRunner()))
 

@@ -17,7 +17,7 @@ import pytest
 import experiments
 from experiments.finals import finalists
 from experiments.options import Budget, Timing
-from experiments.report import write_report
+from experiments.report.page import write_report
 from experiments.run import resume, tune
 from experiments.store import SCHEMA_VERSION, open_store, read_store
 from experiments.summary import describe_final, reproduce_command, summarize
@@ -274,7 +274,7 @@ def make_old(directory: Path) -> None:
     """As version 1 left it: only its tables and columns, and options without those that came later."""
     path, new = directory / "run.sqlite", directory / "new.sqlite"
     path.rename(new)
-    schema = (Path(experiments.__file__).parent / "schema.sql").read_text()
+    schema = (Path(experiments.__file__).parent / "store" / "schema.sql").read_text()
     with closing(sqlite3.connect(path)) as db:
         db.executescript(schema)
         db.execute("ATTACH ? AS new", (str(new),))

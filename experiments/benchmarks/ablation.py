@@ -27,6 +27,7 @@ VARIANTS: Mapping[str, ColonyOptions] = MappingProxyType(
     {
         "full": FULL,
         "without screening": replace(FULL, screening=None),
+        "without model of kernels": replace(FULL, kernels_apart=False),
         "without tree": replace(FULL, tree=False),
         "without metrics": replace(FULL, metrics=False),
         "without rewards per kernel": replace(FULL, kernel_share=0.0),

@@ -33,6 +33,8 @@ class TwoDimensional:
     sequential: bool = True
     kept: tuple[tuple[int, ...], ...] = ()
     reduces: bool = False
+    coarse: bool = False
+    skewed: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
         """As it is, but for the extents."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import assert_never
 
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, Value
+from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice, Value
 
 ABSENT = "-"
 
@@ -39,8 +39,17 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
         case Partition(groups, reductions):
             listed = "".join(_group(group) for group in groups)
             return {"schedule_groups": listed, "schedule_reductions": _value(reductions)}
+        case Hyperplanes(nests, reductions):
+            return {"schedule_nests": "".join(_nest(nest) for nest in nests), "schedule_reductions": _value(reductions)}
         case _:
             assert_never(schedule)
+
+
+def _nest(nest: LoopNest) -> str:
+    """`[S0 S1 <1 0 0|1 0 1> ~8x32 [S0][S1]]`: rows, sizes of tiles along wavefronts, parts."""
+    rows = "".join(f" <{'|'.join(' '.join(map(str, vector)) for vector in row)}>" for row in nest.rows)
+    tiles = f" ~{_value(nest.wavefront)}" if nest.wavefront else ""
+    return f"[{' '.join(nest.statements)}{rows}{tiles}{''.join(_nest(part) for part in nest.parts)}]"
 
 
 def _group(group: Group) -> str:

@@ -20,6 +20,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import ScopSource, Variable
 from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
 from generator.program import Array, Program
+from generator.reading import PIPELINE
 
 Role: TypeAlias = Literal["size", "scalar", "array", "unused"]
 _PLAIN = re.compile(r"(?:(?:const|volatile|register|signed|unsigned|char|short|int|long|float|double|_Bool)\s+)+\w+")
@@ -73,6 +74,10 @@ def signature_of(chosen: Chosen) -> Signature:
     """How the exported function is called."""
     info = chosen.info
     options, program = info.options, info.program
+    if Path(options.file).suffix == PIPELINE:
+        note = ("The parameters are the arrays of the pipeline's inputs and outputs, the last coordinate first; the self-check "
+                "compares with the results that the run stored.")
+        return Signature(tuple(_of_program(program)), (note,), None)
     try:
         source = read_stored(info.source_text, Path(options.file), options.compilation, options.function, options.scop)
         _check_same(source, program)

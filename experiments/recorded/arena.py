@@ -55,7 +55,8 @@ def open_arena(source: Source) -> Arena:
     recording = read_recording(source.file)
     runner = ReplayRunner(recording)
     if source.t1 is None:
-        space: Space = RecordedSpace((row.choices, plan) for row, plan in zip(recording.rows, recording.plans, strict=True))
+        walks = ((row.choices, plan) for row, plan in zip(recording.rows, recording.plans, strict=True))
+        space: Space = RecordedSpace(walks, sample=not recording.fixed)
         return Arena(source.name, recording, space, runner, None)
     description = read_t1(source.t1)
     return Arena(source.name, recording, TemplateSpace(description.parameters, description.restrictions), runner,

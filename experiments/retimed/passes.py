@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +13,16 @@ from experiments.finals import FinalLimits, Ranking, finalists, ranking, sit, ti
 from experiments.parts import PARTS, Parts
 from experiments.records import Evaluation, Result, best_of
 from experiments.retimed.plans import Material, generated_plans
+from experiments.sittings import hold_sittings
 from generator.errors import InputError
 from generator.plan import Plan
 from metrics.finals import SittingTimes
 from metrics.outcome import Timed
-from runners.base import NOTHING_KNOWN, DeviceInfo, Job, Runner, Sitting
+from runners.base import NOTHING_KNOWN, DeviceInfo, Job, Runner
 from runners.limits import learned
 
 BATCH = 10
-LONG_SITTINGS, LONG_SITTING_S = 12, 1.0
+LONG_SITTINGS = 12
 SLOW = 3.0
 """A plan slower than so many times the best is not measured for long: nobody wants to know it so exactly."""
 
@@ -129,7 +130,4 @@ def _not_slow(one: Pass) -> set[int]:
 def _sittings(runner: Runner, plans: Sequence[Plan], chosen: Sequence[int], seed: int,
               count: int) -> tuple[SittingTimes, ...]:
     jobs = [Job(number, plans[number]) for number in chosen]
-    found: list[Mapping[int, Sequence[float]]] = []
-    for number in range(count):
-        found.append(times_of(dict(runner.remeasure(jobs, Sitting(seed, number, LONG_SITTING_S)))))
-    return tuple(found)
+    return tuple(times_of(outcomes) for outcomes in hold_sittings(runner, jobs, seed, count))

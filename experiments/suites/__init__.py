@@ -1,4 +1,5 @@
-"""Suites: sets of programs that are tuned and compared as a whole; `polybench` holds C programs.
+"""Suites: sets of programs that are tuned and compared as a whole; `polybench` holds C programs,
+`pipelines` image pipelines.
 
 May import what `experiments` may.
 """

@@ -1,38 +1,52 @@
 """The rules of barriers, enforced on the final loops of a kernel.
 
-All threads of a block must reach a barrier together. So it may stand in no branch (PoCL 3 miscompiles even a uniform
-one), and every loop around it must have the same bounds in all threads.
+All threads of a block must reach a barrier together. So every loop around it must have the same bounds in all threads. In
+OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in CUDA in one that all threads take together.
 """
 
 from __future__ import annotations
 
 from generator.errors import IllegalPlan
-from generator.expr import Expr, Name, children
+from generator.expr import Expr, Load, Name, children
 from generator.nest import Barrier, For, If, Node, walk
 
 
-def check_barriers(nodes: tuple[Node, ...], threads: tuple[str, ...]) -> None:
-    """Raise IllegalPlan when a barrier stands under a branch or in a loop whose bounds depend on the thread."""
-    _check(nodes, frozenset(threads))
+def check_barriers(nodes: tuple[Node, ...], threads: tuple[str, ...], branches: bool = False) -> None:
+    """Raise IllegalPlan when a barrier stands under a branch or in a loop whose bounds depend on the thread.
+
+    `branches`: conditions that are the same in all threads of a block, on block indices and loops, are no obstacle.
+    """
+    _check(nodes, frozenset(threads), branches)
 
 
-def _check(nodes: tuple[Node, ...], varying: frozenset[str]) -> None:
+def _check(nodes: tuple[Node, ...], varying: frozenset[str], branches: bool) -> None:
     for node in nodes:
         match node:
-            case If(_, then, otherwise):
-                if _has_barrier((*then, *otherwise)):
+            case If(condition, then, otherwise):
+                inside = (*then, *otherwise)
+                if _has_barrier(inside) and not (branches and _is_uniform(condition, varying)):
                     raise IllegalPlan("a barrier would stand under a condition")
+                _check(inside, varying, branches)
             case For(iterator, start, condition, _, body):
                 differs = bool((_names(start) | _names(condition)) & varying)
                 if differs and _has_barrier(body):
                     raise IllegalPlan("a barrier would stand in a loop whose bounds differ between threads")
-                _check(body, varying | {iterator} if differs else varying)
+                _check(body, varying | {iterator} if differs else varying, branches)
             case _:
                 pass
 
 
 def _has_barrier(nodes: tuple[Node, ...]) -> bool:
     return any(isinstance(node, Barrier) for node in walk(nodes))
+
+
+def _is_uniform(condition: Expr, varying: frozenset[str]) -> bool:
+    """Whether all threads of a block find the same; what they load may differ."""
+    return not _names(condition) & varying and not _loads(condition)
+
+
+def _loads(expr: Expr) -> bool:
+    return isinstance(expr, Load) or any(_loads(child) for child in children(expr))
 
 
 def _names(expr: Expr) -> frozenset[str]:

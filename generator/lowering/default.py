@@ -2,33 +2,44 @@
 
 Pluto-like schedule with outer coincidence and maximal band depth, tiles of 32, blocks of 512 / 32x16 / 32x4x4 threads
 cut to the tile, shared memory wherever the copies fit, no unrolling.
+
+On GPUs it differs in two points, so that neighbouring threads touch neighbours in memory wherever a mapping allows that:
+another parallel dimension may be x (`neighbours`), and blocks of three dimensions have their 32 threads along x (4x4x32).
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from generator.lowering.neighbours import neighbours_along_x
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
 from generator.target import Target
 
 TILE = 32
-INNER_TILE = 32
 _BLOCKS: dict[int, tuple[int, ...]] = {0: (), 1: (32,), 2: (32, 16), 3: (32, 4, 4)}
+_GPU_BLOCKS: dict[int, tuple[int, ...]] = {**_BLOCKS, 3: (4, 4, 32)}
 
 
-def default_plan(program: Program, target: Target) -> Plan:
-    """The plan every run starts from, within the target's limits. Raises IllegalPlan if isl gives up."""
+def default_plan(program: Program, target: Target, size: int = TILE) -> Plan:
+    """The plan every run starts from, within the target's limits; with another tile `size`, it is PPCG's --tile-size.
+
+    Raises:
+        IllegalPlan: isl gives up.
+    """
     choice = ScheduleChoice()
-    return Plan(choice, tuple(_kernel(shape, target) for shape in kernel_shapes(program, choice)))
+    shapes = kernel_shapes(program, choice, target.dialect)
+    plan = Plan(choice, tuple(_kernel(shape, target, size) for shape in shapes))
+    return plan if target.shares_host_cores else neighbours_along_x(program, plan, target)
 
 
-def _kernel(shape: KernelShape, target: Target) -> KernelPlan:
-    tile = (TILE,) * len(shape.extents)
-    shared = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE) <= target.local_bytes
-    block = _fit(_BLOCKS[len(tile)], target)
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1)
+def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:
+    tile = (size,) * len(shape.extents)
+    shared = bool(shape.shareable) and shape.shared_bytes(tile, size) <= target.local_bytes
+    blocks = _BLOCKS if target.shares_host_cores else _GPU_BLOCKS
+    block = _fit(tuple(min(size, threads) for threads in blocks[len(tile)]), target)
+    return KernelPlan(shape.statements, tile, block, shared, size if shared and shape.sequential else 1)
 
 
 def _fit(block: tuple[int, ...], target: Target) -> tuple[int, ...]:

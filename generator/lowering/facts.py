@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
@@ -191,10 +191,13 @@ class _Study:
     program: Program
     types: Mapping[str, str]
     layouts: Mapping[str, _Layout]
+    costs: dict[int, tuple[Node, float]] = field(default_factory=dict)
 
     def cost(self, node: Node) -> float:
-        """Memory accesses and operations of one execution."""
-        return len(self._touched(node)) + self.operations(node).total
+        """Memory accesses and operations of one execution; found once for each node."""
+        if id(node) not in self.costs:
+            self.costs[id(node)] = (node, len(self._touched(node)) + self.operations(node).total)
+        return self.costs[id(node)][1]
 
     def operations(self, node: Node) -> Operations:
         """The operations of one execution."""

@@ -130,28 +130,28 @@ class Filler:
             return Assign(target, op, value)
         return Atomic(target, "=", Binary(op, target, value) if op else value, kind)
 
-    def _corners(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[str, tuple[LocalArray, tuple[Expr, ...]]]:
-        """The shared copies that statement `name` reads, with the origins of their boxes."""
+    def _corners(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[int, tuple[LocalArray, tuple[Expr, ...]]]:
+        """The shared copies that statement `name` reads, by access, with the origins of their boxes."""
         filling = self.filling
-        corners: dict[str, tuple[LocalArray, tuple[Expr, ...]]] = {}
+        corners: dict[int, tuple[LocalArray, tuple[Expr, ...]]] = {}
         for local in filling.arrays:
             point = filling.points[local.stage]
             if name in point.statements:
                 if local.stage not in tiles:  # isl put the copies under a condition of their own
                     raise IllegalPlan("a barrier would stand under a condition")
                 at = self._tiles(point, tiles[local.stage])
-                corners[local.array] = (local, tuple(origin(e, filling.part, filling.plan, point, at)
-                                                     for e in local.footprint.extents))
+                corner = tuple(origin(e, filling.part, filling.plan, point, at) for e in local.footprint.extents)
+                corners |= {number: (local, corner) for reader, number in local.footprint.accesses if reader == name}
         return corners
 
-    def _redirect(self, name: str, expr: Expr, corners: Mapping[str, tuple[LocalArray, tuple[Expr, ...]]]) -> Expr:
+    def _redirect(self, name: str, expr: Expr, corners: Mapping[int, tuple[LocalArray, tuple[Expr, ...]]]) -> Expr:
         """`expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
         if isinstance(expr, Load):
             if expr.array in self.filling.registers:
                 return self.filling.registers[expr.array].at(name)
             load = Load(expr.array, tuple(self._redirect(name, i, corners) for i in expr.index), expr.access)
-            if expr.array in corners:
-                return into_local(load, *corners[expr.array])
+            if expr.access in corners:
+                return into_local(load, *corners[expr.access])
             index = tuple(simplify(i) if _is_plain(i) else i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
         return map_children(expr, lambda child: self._redirect(name, child, corners))

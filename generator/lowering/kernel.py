@@ -13,6 +13,7 @@ from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
 from generator.lowering.keep import Threads, keep, unseen_outside
 from generator.lowering.naming import fresh_name, loop_names, point_loops
+from generator.lowering.points import over_all_points
 from generator.lowering.registers import Scratch, closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
@@ -101,6 +102,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
     staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan, taken)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
+    nest = over_all_points(nest, loops, plan) if kept.registers else nest
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
@@ -109,7 +111,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     body = (*(node for r in kept.registers for node in opening(r)),
             *(_unrolled(node, plan, loops) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
-    check_barriers(body, thread_names(len(part.parallel)))
+    check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
     return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *scratch), body, dialect)
 
 

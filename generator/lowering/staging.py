@@ -54,10 +54,12 @@ def local_arrays(program: Program, part: KernelPart, plan: KernelPlan,
     if not plan.shared:
         return ()
     staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays]
-    result = []
+    result: list[LocalArray] = []
     for number, point, footprint in staged:
-        twice = sum(a.array == footprint.array for _, _, a in staged) > 1
-        name = fresh_name(f"{footprint.array}_shared{number if twice else ''}", taken)
+        copies_of = [stage for stage, _, a in staged if a.array == footprint.array]
+        here = sum(local.array == footprint.array for local in result)
+        which = number if len(set(copies_of)) == len(copies_of) else here  # one per stage, or several
+        name = fresh_name(f"{footprint.array}_shared{which if len(copies_of) > 1 else ''}", taken)
         sizes = footprint.sizes(tile_sizes(part, plan), inner_sizes(point, plan.inner_tile))
         kind = program.array(footprint.array).type
         declared = (*sizes[:-1], sizes[-1] + plan.padding)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from generator.lowering.default import default_plan
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
@@ -41,12 +42,15 @@ _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8
 def start_plans(program: Program, target: Target) -> tuple[Plan, ...]:
     """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
     choice = ScheduleChoice()
-    shapes = kernel_shapes(program, choice)
+    shapes = kernel_shapes(program, choice, target.dialect)
     styles = (_ROWS, _POINTS, _BLOCKED) if target.shares_host_cores else (_POINTS, _BLOCKED)
-    return tuple(Plan(choice, tuple(_kernel(shape, style, target) for shape in shapes)) for style in styles)
+    default = default_plan(program, target)  # x as there
+    return tuple(Plan(choice, tuple(_kernel(shape, style, target, default.kernel(shape.statements).order)
+                                    for shape in shapes)) for style in styles)
 
 
-def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
+def _kernel(shape: KernelShape, style: _Style, target: Target, order: Sizes) -> KernelPlan:
+    shape = shape.ordered(order)
     count = len(shape.extents)
     tile = tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True))
     block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
@@ -54,7 +58,7 @@ def _kernel(shape: KernelShape, style: _Style, target: Target) -> KernelPlan:
     shared = style.blocked and fits
     inside = style.inside and shape.sequential and tile != block
     registers = style.blocked and shape.sequential and bool(shape.kept)
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, 1, inside,
+    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, 1, inside, order,
                       registers=registers)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import islpy as isl
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flow:
@@ -26,10 +28,35 @@ def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
     fails on some subscripts with divisions.
     """
     times = schedule.get_map().intersect_domain(schedule.get_domain())
-    earlier = times.lex_gt_union_map(times)  # x -> what runs before x
+    earlier = _earlier(times, _meetings(sinks, may) | _meetings(must, may))  # x -> what runs before x
     candidates = sinks.domain_map().apply_range(earlier)  # [x -> e] -> what runs before x
     sources = sinks.range_map().apply_range(may.reverse()).intersect(candidates)
     certain = sinks.range_map().apply_range(must.reverse()).intersect(candidates)
     reaching = sources.subtract(certain.apply_range(earlier))
     dependences = reaching.curry().range_factor_range().reverse()
     return Flow(dependences.coalesce(), sinks.wrap().subtract(certain.domain()).unwrap())
+
+
+def _meetings(one: Any, other: Any) -> set[tuple[str, str]]:
+    """The pairs of statements (names) in which `one` and `other` have an access to the same array."""
+    return {(a, b) for array, a in _named(one) for other_array, b in _named(other) if array == other_array}
+
+
+def _named(accesses: Any) -> set[tuple[str, str]]:
+    """(array, statement) of all accesses."""
+    return {(m.get_tuple_name(isl.dim_type.out), m.get_tuple_name(isl.dim_type.in_)) for m in _maps(accesses)}
+
+
+def _earlier(times: Any, wanted: set[tuple[str, str]]) -> Any:
+    """Which instances run before which, for the pairs of statements in `wanted` alone: there are many more."""
+    clocks = {m.get_tuple_name(isl.dim_type.in_): m for m in _maps(times)}
+    found = isl.UnionMap.empty(times.get_space())
+    for late, early in sorted(wanted):
+        if late in clocks and early in clocks:
+            found = found.add_map(clocks[late].lex_gt_map(clocks[early]))
+    return found
+
+
+def _maps(union: Any) -> list[Any]:
+    listed = union.get_map_list()
+    return [listed.get_at(k) for k in range(listed.n_map())]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -37,10 +37,15 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class StagedArray:
-    """An array that can be copied to shared memory at a stage point; one Extent per array dimension."""
+    """A part of an array that can be copied to shared memory at a stage point; one Extent per array dimension.
+
+    `accesses` (statement, number) are those that read the copy: all accesses to the array that move alike with block and
+    tile. A product of a matrix with itself reads two parts, one that moves with its rows and one with its columns.
+    """
 
     array: str
     extents: tuple[Extent, ...]
+    accesses: tuple[tuple[str, int], ...]
 
     def sizes(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
         """The box that holds everything one tile touches."""
@@ -88,11 +93,12 @@ def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
     for name in names:
         if not program.array(name).extents:
             continue
-        rows = [_rows(s, access.relation, part, tree, domain, tiled)
-                for s in statements for access in s.accesses if access.array == name]
-        merged = _merge(rows)
-        if merged and _pays(merged, len({r for r in rows if r}), part, tiled):
-            yield StagedArray(name, merged)
+        rows = {(s.name, number): _rows(s, access.relation, part, tree, domain, tiled)
+                for s in statements for number, access in enumerate(s.accesses) if access.array == name}
+        for alike in _alike(rows):
+            merged = _merge(list(alike.values()))
+            if _pays(merged, len(set(alike.values())), part, tiled):
+                yield StagedArray(name, merged, tuple(alike))
 
 
 def _rows(statement: Statement, access: str, part: KernelPart, tree: Tree, domain: Any,
@@ -145,20 +151,25 @@ def _extent(row: Any, loops: Any, parallel: int, tiled: int) -> Extent | None:
     return Extent(tuple(coefficients[:parallel]), tuple(coefficients[parallel:]), *value_range(rest))
 
 
-def _merge(rows: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:
-    """One footprint for several accesses: only when they move alike with block and tile."""
-    first = rows[0]
-    if first is None:
-        return None
-    merged = list(first)
-    for row in rows[1:]:
+Rows: TypeAlias = tuple[Extent, ...]
+Reads: TypeAlias = dict[tuple[str, int], Rows]
+"""The Extents of accesses, by statement and number."""
+
+
+def _alike(rows: dict[tuple[str, int], Rows | None]) -> list[Reads]:
+    """Accesses that move alike with block and tile, together; none at all where one of them is not affine."""
+    found: dict[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], Reads] = {}
+    for access, row in rows.items():
         if row is None:
-            return None
-        for dim, (have, more) in enumerate(zip(merged, row, strict=True)):
-            if (have.parallel, have.tiled) != (more.parallel, more.tiled):
-                return None
-            merged[dim] = Extent(have.parallel, have.tiled, min(have.low, more.low), max(have.high, more.high))
-    return tuple(merged)
+            return []
+        found.setdefault(tuple((e.parallel, e.tiled) for e in row), {})[access] = row
+    return list(found.values())
+
+
+def _merge(rows: list[Rows]) -> Rows:
+    """One footprint for several accesses that move alike."""
+    return tuple(Extent(same[0].parallel, same[0].tiled, min(e.low for e in same), max(e.high for e in same))
+                 for same in zip(*rows, strict=True))
 
 
 def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...]) -> bool:

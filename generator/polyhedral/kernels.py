@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
-from generator.plan import Partition, Schedule, ScheduleChoice
+from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice
 from generator.polyhedral.ast import to_schedule
+from generator.polyhedral.explicit import hyperplane_tree
 from generator.polyhedral.legality import check_host
 from generator.polyhedral.members import value_range
 from generator.polyhedral.model import model
@@ -48,6 +49,7 @@ class KernelPart:
 
     `prefix` are the members of the host loops around it; `parallel` the coincident members to map to blocks and
     threads, outermost first; `tree` what runs sequentially inside them; `dependences` those within one launch.
+    `coarse`: the parallel members count tiles of a wavefront, not iterations.
     """
 
     statements: tuple[str, ...]
@@ -56,6 +58,7 @@ class KernelPart:
     parallel: tuple[Dimension, ...]
     tree: Tree
     dependences: Any
+    coarse: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +91,7 @@ def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
 def _shared(program: Program, part: KernelPart) -> KernelPart:
     """The first KernelPart with the same content: what was derived from it (and cached) serves all schedules."""
     loops = [str(m) for m in (*part.prefix, *(d.member for d in part.parallel))]
-    text = "\n".join([str(part.domain), *loops, str(to_schedule(part.tree, part.domain)), str(part.dependences)])
+    text = "\n".join([str(part.coarse), str(part.domain), *loops, str(to_schedule(part.tree, part.domain)), str(part.dependences)])
     known = _parts_with(program, text)
     known.append(part)
     return known[0]
@@ -108,6 +111,8 @@ def schedule_tree(program: Program, schedule: Schedule) -> Tree:
             return from_isl(compute_schedule(program, schedule))
         case Partition():
             return partition_tree(program, schedule)
+        case Hyperplanes():
+            return hyperplane_tree(program, schedule)
         case _:
             assert_never(schedule)
 
@@ -163,11 +168,13 @@ class _Finder:
         below: Tree = band.child
         if count < len(rest):
             below = Band(rest[count:], flags[count:], band.permutable, band.child)
-        return self._kernel(domain, prefix, rest[:count], below)
+        return self._kernel(domain, prefix, rest[:count], below, band.notes[:1] == ("tile",))
 
-    def _kernel(self, domain: Any, prefix: tuple[Any, ...], parallel: tuple[Any, ...], below: Tree) -> Tree:
+    def _kernel(self, domain: Any, prefix: tuple[Any, ...], parallel: tuple[Any, ...], below: Tree,
+                coarse: bool = False) -> Tree:
         dimensions = tuple(dimension(m, domain) for m in parallel)
-        self.found.append(KernelPart(statements_of(domain), domain, prefix, dimensions, restrict(below, domain), None))
+        inside = restrict(below, domain)
+        self.found.append(KernelPart(statements_of(domain), domain, prefix, dimensions, inside, None, coarse))
         return Launch(len(self.found) - 1)
 
 

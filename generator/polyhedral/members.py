@@ -24,6 +24,17 @@ def iterator_of(member: Any, program: Program) -> str | None:
     return min(names) if names else None
 
 
+def mixes(member: Any) -> bool:
+    """Whether `member` is a function of several iterators, for some statement."""
+    parts = member.get_pw_aff_list()
+    for index in range(parts.n_pw_aff()):
+        part = parts.get_at(index)
+        part = part.gist(part.domain())
+        if sum(part.involves_dims(isl.dim_type.in_, d, 1) for d in range(part.dim(isl.dim_type.in_))) > 1:
+            return True
+    return False
+
+
 def value_range(values: Any) -> tuple[int, int]:
     """The least and the greatest value of an isl PwAff or UnionPwAff with a bounded, non-empty domain.
 

@@ -132,7 +132,7 @@ def _side_by_side(program: Program, reductions: tuple[str, ...], path: Path, pla
     Raises:
         IllegalPlan: there are none.
     """
-    groups = _components(path[-1], {(a, b) for a, b in _links([place.dependences]) if a != b})
+    groups = strongly_connected(path[-1], {(a, b) for a, b in links([place.dependences]) if a != b})
     trees = [group_tree(program, reductions, (*path[:-1], group)) for group in groups] if len(groups) > 1 else []
     bands = [coincident_first(tree) for tree in trees if isinstance(tree, Band)]
     common = min((split_band(b, path[-1])[1] for b in bands if b.coincident[0]), default=0)
@@ -197,7 +197,7 @@ def _neighbours(program: Program, place: _Place) -> Any:
         if relation.get_tuple_name(isl.dim_type.in_) != relation.get_tuple_name(isl.dim_type.out):
             result = result.union(isl.UnionMap.from_map(relation))
     names = statements_of(place.domain)
-    linked = _links([place.dependences, place.flow, result])
+    linked = links([place.dependences, place.flow, result])
     for first, second in pairwise(names):
         if not _connected(first, second, linked):
             linked.append((first, second))
@@ -205,7 +205,8 @@ def _neighbours(program: Program, place: _Place) -> Any:
     return result
 
 
-def _links(relations: Iterable[Any]) -> list[tuple[str, str]]:
+def links(relations: Iterable[Any]) -> list[tuple[str, str]]:
+    """(source, sink) of every isl Map in some UnionMaps."""
     return [(r.get_tuple_name(isl.dim_type.in_), r.get_tuple_name(isl.dim_type.out))
             for relation in relations for r in maps(relation)]
 
@@ -266,8 +267,8 @@ def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     else:
         names = tuple(s.name for s in program.statements)
         dependences = order_of(program, reductions).dependences
-    edges = {(a, b) for a, b in _links([dependences]) if a != b}
-    groups = _components(names, edges)
+    edges = {(a, b) for a, b in links([dependences]) if a != b}
+    groups = strongly_connected(names, edges)
     number = {name: k for k, group in enumerate(groups) for name in group}
     before = frozenset((number[a], number[b]) for a, b in edges if number[a] != number[b])
     return Level(tuple(Component(group, 0 if path else _parallel(program, reductions, path, group)) for group in groups),
@@ -285,7 +286,7 @@ def _parallel(program: Program, reductions: tuple[str, ...], path: Path, stateme
     return next((i for i, c in enumerate(band.coincident) if not c), len(band.members))
 
 
-def _components(names: SequenceOf[str], edges: set[tuple[str, str]]) -> list[tuple[str, ...]]:
+def strongly_connected(names: SequenceOf[str], edges: set[tuple[str, str]]) -> list[tuple[str, ...]]:
     """Strongly connected components in a topological order, by the order of `names` where that leaves a choice."""
     reach = {name: {name} for name in names}
     changed = True

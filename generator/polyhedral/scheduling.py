@@ -93,11 +93,11 @@ def _without_bounds(dependences: Any, domain: Any) -> Any:
     without them heat-3d takes milliseconds instead of minutes. Bounds by other iterators (`j < i`) stay: without
     them a triangular loop nest (ludcmp, nussinov) seems to contradict itself.
     """
-    boxes = union_of([_bounding_box(part) for part in sets(domain)])
+    boxes = union_of([bounding_box(part) for part in sets(domain)])
     return dependences.gist_domain(boxes).gist_range(boxes)
 
 
-def _bounding_box(points: Any) -> Any:
+def bounding_box(points: Any) -> Any:
     """The smallest isl Set with constant bounds around `points`."""
     box = isl.Set.universe(points.get_space())
     for dim in range(points.dim(isl.dim_type.set)):

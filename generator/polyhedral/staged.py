@@ -16,7 +16,7 @@ from generator.program import Program, Statement
 
 def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint, footprint: StagedArray,
                 sizes: tuple[int, ...]) -> None:
-    """Compare subscripts with the box, exactly, over all instances below the stage.
+    """Compare the subscripts of all accesses that read the copy with its box, exactly, over all instances below the stage.
 
     Independent of how the box was found: the tile indices are recomputed from the members.
 
@@ -29,8 +29,8 @@ def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: Sta
     for name in point.statements:
         statement = program.statement(name)
         instances = point.domain.extract_set(isl.Set(statement.domain).get_space())
-        for access in statement.accesses:
-            if access.array == footprint.array:
+        for number, access in enumerate(statement.accesses):
+            if (name, number) in footprint.accesses:
                 _check_access(access.relation, statement, instances, part, plan, point, footprint, sizes)
 
 

@@ -15,7 +15,8 @@ from typing import Any, Literal, Protocol
 from generator.errors import InputError
 from generator.target import Target
 from generator.variant import Variant
-from metrics.resources import parse_ptxas
+from metrics.device_model import device_model
+from runners.cuda.bounds import translate
 from runners.driver import MESSAGE_CHARS, BuildError, check_limits
 
 Capability = tuple[int, int]
@@ -210,5 +211,6 @@ class CudaCompiler:
         """See `driver.Compiler`."""
         for kernel in variant.kernels:
             check_limits(kernel, self._target.max_threads, self._target.local_bytes)
-        cubin, log = self._translator.translate(variant.source, self._capability)
-        return Binary(cubin, {name: needs.spills or 0 for name, needs in parse_ptxas(log).items()}).packed()
+        found = translate(lambda text: self._translator.translate(text, self._capability), variant,
+                          device_model(self._target))
+        return Binary(found.cubin, {name: needs.spills or 0 for name, needs in found.needs.items()}).packed()

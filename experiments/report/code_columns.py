@@ -1,0 +1,52 @@
+"""The best plan's code beside the default plan's, with colours that need no script."""
+
+from __future__ import annotations
+
+from html import escape
+
+from experiments.code import code_of
+from experiments.records import Result
+from experiments.report.facts import Facts
+from experiments.report.html import Section, copied, nothing
+from experiments.words import describe_plan
+from generator.target import Dialect
+
+LONGEST = 200_000
+"""Characters of code up to which words are coloured."""
+OPENCL_WORDS = ("__kernel", "__global", "__local", "__constant", "__private", "__read_only", "__write_only")
+"""What OpenCL C adds to C."""
+
+
+def section(facts: Facts) -> Section:
+    """Two columns, one where the best plan is the default plan."""
+    title, same = "The default plan beside the best", facts.default is facts.best
+    columns = [] if facts.default is None or same else [_column(facts, "default plan", facts.default)]
+    if facts.best is not None:
+        columns.append(_column(facts, "default plan, which is the best" if same else "best plan", facts.best))
+    if not columns:
+        return Section("code", "Code", title, nothing("No plan is evaluated yet."))
+    missing = nothing("There is no best plan: nothing valid was found.") if facts.best is None else ""
+    return Section("code", "Code", title, f'{missing}<div class="columns wide">{"".join(columns)}</div>')
+
+
+def _column(facts: Facts, title: str, result: Result) -> str:
+    plan, dialect = result.evaluation.plan, facts.info.device.target.dialect
+    text = code_of(facts.info, plan)
+    words = "".join(f"<li>{escape(line)}</li>" for line in describe_plan(plan))
+    return (f'<div><h3>{escape(title)}</h3><ul class="plan">{words}</ul>'
+            f"{copied(text, f'code of the {title}', highlighted(text, dialect))}</div>")
+
+
+def highlighted(text: str, dialect: Dialect) -> str | None:
+    """The code as HTML with a class per kind of word; None where it is too long for that to be quick."""
+    if len(text) > LONGEST:
+        return None
+    from pygments import highlight
+    from pygments.filters import NameHighlightFilter
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import CLexer, CudaLexer
+    from pygments.token import Keyword
+
+    lexer = CudaLexer() if dialect == "cuda" else CLexer()
+    lexer.add_filter(NameHighlightFilter(names=OPENCL_WORDS, tokentype=Keyword))
+    return str(highlight(text, lexer, HtmlFormatter(nowrap=True)))

@@ -1,0 +1,229 @@
+"""Which decisions mattered: the times of all walks, grouped by the option they took."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import log, log10
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.graph_words import BEST, option_words
+from experiments.records import Result
+from experiments.report.facts import Facts
+from experiments.report.html import Section, note, nothing
+from experiments.report.palette import LIGHT
+from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
+from experiments.report.stills import Still, log_scale, plain
+from graph.space import Option
+from graph.walk import Choice
+from metrics.outcome import cost_ms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_EFFECTS, FEW_EFFECTS, WORTH = 12, 4, 0.01
+"""At most so many decisions are shown, and beyond the first few only those that explain at least so much."""
+MOST_OPTIONS = 16
+MOST_DOTS = 150
+"""Dots that a figure shows beside its boxes; where there are more walks, the boxes speak for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionTimes:
+    """The times in milliseconds of all timed walks that took `option`, and how many walks failed."""
+
+    option: Option
+    times_ms: tuple[float, ...]
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A decision with the times by option.
+
+    `strength` is the share of the variance of the logarithm of the time that the option explains, in [0, 1], adjusted for
+    the number of options (epsilon squared of a one-way analysis of variance, T. L. Kelley, An unbiased correlation ratio
+    measure, PNAS 21(9), 1935): options taken by chance explain 0 on average. `ratio`: the largest median of an option over
+    the smallest. Walks choose all decisions at once and good options are taken more often together, so this shows what
+    went along with what, not what caused it.
+    """
+
+    decision: str
+    subject: tuple[str, ...]
+    options: tuple[OptionTimes, ...]
+    strength: float
+    ratio: float
+
+    @property
+    def met(self) -> int:
+        """The timed walks that met the decision."""
+        return sum(len(option.times_ms) for option in self.options)
+
+    @property
+    def title(self) -> str:
+        """`outer tile size of S0 S1`."""
+        return f"{self.decision} of {' '.join(self.subject)}" if self.subject else self.decision
+
+
+def decision_effects(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) -> tuple[Effect, ...]:
+    """The effect of every decision that some walk made (`walks`: of each result), the strongest first.
+
+    In that order a decision counts as much as it was met: one that 7 of 60 walks met cannot explain the other 53.
+    """
+    times: defaultdict[tuple[str, tuple[str, ...]], defaultdict[Option, list[float | None]]] = defaultdict(
+        lambda: defaultdict(list))
+    for result, walk in zip(results, walks, strict=True):
+        ms = cost_ms(result.outcome)
+        for choice in walk:
+            times[choice.decision.name, choice.decision.subject][choice.option].append(ms)
+    effects = (_effect(name, subject, by_option) for (name, subject), by_option in times.items())
+    return tuple(sorted(effects, key=lambda effect: (-effect.strength * effect.met, -effect.ratio, effect.title)))
+
+
+def _effect(name: str, subject: tuple[str, ...], by_option: dict[Option, list[float | None]]) -> Effect:
+    options = tuple(
+        OptionTimes(option, tuple(ms for ms in costs if ms is not None), sum(ms is None for ms in costs))
+        for option, costs in sorted(by_option.items(), key=lambda item: _order(item[0])))
+    medians = [median(option.times_ms) for option in options if option.times_ms]
+    ratio = max(medians) / min(medians) if medians and min(medians) > 0 else 1.0
+    return Effect(name, subject, options, explained([option.times_ms for option in options]), ratio)
+
+
+def explained(groups: Iterable[Sequence[float]]) -> float:
+    """Epsilon squared of the logarithms, at least 0; 0 where there is nothing to compare."""
+    logs = [[log(ms) for ms in group if ms > 0] for group in groups]
+    logs = [group for group in logs if group]
+    count, values = sum(map(len, logs)), [value for group in logs for value in group]
+    if len(logs) < 2 or count <= len(logs):
+        return 0.0
+    mean = fmean(values)
+    total = sum((value - mean) ** 2 for value in values)
+    between = sum(len(group) * (fmean(group) - mean) ** 2 for group in logs)
+    noise = (total - between) / (count - len(logs))
+    return min(1.0, max(0.0, (between - (len(logs) - 1) * noise) / total)) if total else 0.0
+
+
+def _order(option: Option) -> tuple[int, tuple[float, ...], str]:
+    """Numbers by value, then everything else by text."""
+    if isinstance(option, tuple):
+        return 0, tuple(float(part) for part in option), ""
+    return (1, (), option) if isinstance(option, str) else (0, (float(option),), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An effect as it is drawn: `rows` are (label, times, dots to show); the best walk's option is marked."""
+
+    effect: Effect
+    rows: tuple[tuple[str, OptionTimes, bool], ...]
+    left_out: int
+
+
+def shown_effects(facts: Facts) -> tuple[Shown, ...]:
+    """The strongest effects among those with times for at least two options."""
+    best = next((walk for result, walk in zip(facts.results, facts.walks, strict=True) if result is facts.best), ())
+    chosen = {(choice.decision.name, choice.decision.subject): choice.option for choice in best}
+    worth = [effect for effect in decision_effects(facts.results, facts.walks)
+             if sum(bool(option.times_ms) for option in effect.options) > 1]
+    count = max(FEW_EFFECTS, sum(effect.strength >= WORTH for effect in worth[:MAX_EFFECTS]))
+    return tuple(_shown(effect, chosen.get((effect.decision, effect.subject))) for effect in worth[:count])
+
+
+def _shown(effect: Effect, best: Option | None) -> Shown:
+    most = sorted(effect.options, key=lambda o: (o.option != best, -len(o.times_ms)))[:MOST_OPTIONS]
+    kept = [option for option in effect.options if option in most]
+    dots = sum(len(option.times_ms) for option in kept) <= MOST_DOTS
+    labels = [f"{f'{BEST} ' if option.option == best else ''}{option_words(option.option)}" for option in kept]
+    return Shown(effect, tuple(zip(labels, kept, [dots] * len(kept), strict=True)), len(effect.options) - len(kept))
+
+
+def section(facts: Facts) -> Section:
+    """A figure per decision, in columns where there is room."""
+    title, shown = "What each decision did", shown_effects(facts)
+    if not shown:
+        return Section("effects", "Decisions", title, nothing(
+            "There is nothing to compare yet: no decision has timed evaluations for two of its options."))
+    times = [ms for one in shown for _, option, _ in one.rows for ms in option.times_ms if ms > 0]
+    span = min(times), max(times)
+    figures = "".join(f"<div><h3>{_caption(one)}</h3>{_figure(number, one, span)}</div>" for number, one in enumerate(shown, 1))
+    every = len({(choice.decision.name, choice.decision.subject) for walk in facts.walks for choice in walk})
+    text = (f"The {len(shown)} of {every} decisions that explain most of the spread of the times; all have the same time axis. "
+            "A box spans the middle half of an option's times, its line is the median, the whiskers reach from the 2nd to the 98th percentile; "
+            f"{BEST}: the best plan's option; in brackets: timed, failed. Walks take good options together more and more "
+            "often, so a decision may only go along with another that matters.")
+    return Section("effects", "Decisions", title, note(text) + f'<div class="columns">{figures}</div>')
+
+
+def _caption(shown: Shown) -> str:
+    effect = shown.effect
+    more = f", {shown.left_out} seldom taken options left out" if shown.left_out else ""
+    return (f'{escape(effect.title)} <span class="soft">explains {effect.strength:.0%} in {effect.met:,} walks; medians differ '
+            f"{effect.ratio:.3g}x{more}</span>")
+
+
+def _figure(number: int, shown: Shown, span: tuple[float, float]) -> str:
+    traces: list[Json] = []
+    for place, (label, option, dots) in enumerate(shown.rows):
+        if option.times_ms:
+            traces += _box(place, label, option, dots)
+    places = list(range(len(shown.rows)))
+    labels = [f"{label}  ({len(o.times_ms)}{f', {o.failures}' if o.failures else ''})" for label, o, _ in shown.rows]
+    layout = {"xaxis": log_axis("time [ms]", *span, range=[log10(0.93 * span[0]), log10(1.07 * span[1])]),
+              "yaxis": {"tickvals": places, "ticktext": labels, "range": [len(places) - 0.4, -0.6], "automargin": True,
+                        "showgrid": False, "zeroline": False, "fixedrange": True},
+              "margin": LAYOUT["margin"] | {"t": 0}}
+    return Figure(f"effect-{number}", f"times by option of {shown.effect.title}", (View("", tuple(traces), layout),),
+                  70 + 26 * len(places)).html()
+
+
+def _box(place: int, label: str, option: OptionTimes, dots: bool) -> Iterable[Json]:
+    low, first, middle, third, high = quantiles(option.times_ms)
+    color = "@best" if label.startswith(BEST) else "@timed"
+    yield {"type": "box", "orientation": "h", "y": [place], "q1": [first], "median": [middle], "q3": [third],
+           "lowerfence": [low], "upperfence": [high], "width": 0.62, "line": {"color": color, "width": 1.5},
+           "fillcolor": f"{color}_faint", "hoverinfo": "x", "boxpoints": False}
+    if dots:
+        yield {"type": "scatter", "mode": "markers", "x": list(option.times_ms), "y": jittered(place, len(option.times_ms)),
+               "marker": {"color": color, "size": 5, "opacity": 0.6}, "hovertemplate": "%{x:.4g} ms<extra></extra>"}
+
+
+def quantiles(times_ms: Sequence[float]) -> tuple[float, float, float, float, float]:
+    """The 2nd, 25th, 50th, 75th and 98th percentile."""
+    low, first, middle, third, high = (float(value) for value in np.percentile(times_ms, (2, 25, 50, 75, 98)))
+    return low, first, middle, third, high
+
+
+def jittered(place: float, count: int) -> list[float]:
+    """Places around `place` that keep dots apart, always the same: multiples of the golden ratio, wrapped."""
+    return [round(place + 0.36 * (2 * ((0.5 + n * 0.6180339887) % 1) - 1), 3) for n in range(count)]
+
+
+def stills(facts: Facts) -> list[Still]:
+    """A picture per figure."""
+    return [Still(f"effect-{number}", lambda axes, one=one: _draw(axes, one),  # type: ignore[misc]  # binds `one` now
+                  (8, 1.4 + 0.3 * len(one.rows))) for number, one in enumerate(shown_effects(facts), 1)]
+
+
+def _draw(axes: Axes, shown: Shown) -> None:
+    effect = shown.effect
+    plain(axes, "time [ms]", title=f"{effect.title} (explains {effect.strength:.0%})")
+    for place, (label, option, dots) in enumerate(shown.rows):
+        if not option.times_ms:
+            continue
+        low, first, middle, third, high = quantiles(option.times_ms)
+        color = LIGHT.best if label.startswith(BEST) else LIGHT.timed
+        axes.bxp([{"whislo": low, "q1": first, "med": middle, "q3": third, "whishi": high}], positions=[place], widths=0.6,
+                 orientation="horizontal", showfliers=False, boxprops={"color": color}, medianprops={"color": color},
+                 whiskerprops={"color": color}, capprops={"color": color})
+        if dots:
+            axes.plot(option.times_ms, jittered(place, len(option.times_ms)), "o", color=color, markersize=3, alpha=0.6,
+                      markeredgewidth=0)
+    axes.set_yticks(range(len(shown.rows)), [f"{label.replace(BEST, '*')} ({len(option.times_ms)})"
+                                             for label, option, _ in shown.rows])
+    axes.set_ylim(len(shown.rows) - 0.4, -0.6)
+    log_scale(axes, "x")

@@ -1,0 +1,55 @@
+"""What a report is made from: everything that is in the store, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.ceilings.files import kept_ceilings
+from experiments.environment import Environment
+from experiments.records import Result, RunInfo
+from experiments.store import Store
+from experiments.store.profiles_table import Counted
+from experiments.summary import Summary, best_result, summarize
+from graph.walk import Choice, walks_from_json
+from metrics.outcome import KernelTime, Timed
+from metrics.roofline import Ceilings
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A run as of now. `walks` are the choices of each result; `default` and `best` are None where nothing is known.
+
+    `ceilings` are those of the device, if they were measured on this machine.
+    """
+
+    info: RunInfo
+    results: tuple[Result, ...]
+    summary: Summary
+    environment: Environment
+    walks: tuple[tuple[Choice, ...], ...]
+    default: Result | None
+    best: Result | None
+    counted: Mapping[int, Counted]
+    ceilings: Ceilings | None
+    directory: Path
+
+    @property
+    def heading(self) -> str:
+        """`kernel_gemm on NVIDIA H200`."""
+        return f"{self.summary.name} on {self.summary.device}"
+
+
+def gather(store: Store) -> Facts:
+    """Read what a report needs. Raises InputError for a damaged store."""
+    info, results, summary = store.info(), store.results(), summarize(store)
+    return Facts(info, results, summary, store.environment(),
+                 tuple(walks_from_json(result.evaluation.walk for result in results)),
+                 next((result for result in results if result.evaluation.number == 0), None),
+                 best_result(results, summary), store.profiles.all(), kept_ceilings(info.device), store.directory)
+
+
+def kernels_of(result: Result | None) -> tuple[KernelTime, ...]:
+    """The timed kernels of a result; none for a failure."""
+    return result.outcome.kernels if result is not None and isinstance(result.outcome, Timed) else ()

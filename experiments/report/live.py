@@ -1,0 +1,208 @@
+"""The process behind `antune tune --live`: serves the page of a run on 127.0.0.1 while the run goes on.
+
+What is measured may be the very processor that this process runs on, so it stays out of the way: it is a process of its
+own, runs when no other process wants a core (SCHED_IDLE, one thread for numbers), reads the store by a connection of its
+own that cannot write, and makes the page only when a browser asked for it, something changed, and the last time was
+`PAUSE_S` seconds ago, or `PAUSE_RATIO` times as long as making it kept a core busy. A request never waits for that: the answer is what
+was made last. It ends with the run, or with the process that started it; a browser that is looking gets the end first.
+
+    python -m experiments.report.live SOCKET DIRECTORY PARENT
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from experiments.report.page import about, asset, contents, library, main_part, sections, whole_page
+from experiments.words import describe_count
+from generator.errors import InputError
+
+PAUSE_S, PAUSE_RATIO = 4.0, 10.0
+GRAPH_S = 1.0
+LINGER_S, LOOKING_S = 20.0, 12.0
+"""After the end a browser that asked within the last `LOOKING_S` seconds has `LINGER_S` seconds to get the last page."""
+STATUS = '<p class="live" data-state="waiting" role="status">connecting</p>'
+_HOSTS = ("127.0.0.1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The page as of `version`, in parts that the page's script puts in their places; `message` says what it is."""
+
+    version: str
+    message: str
+    heading: str = ""
+    about: str = ""
+    contents: str = ""
+    main: str = ""
+
+
+class LiveReport:
+    """The page of the run in `directory`, made anew when it is wanted and due."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.made = Made("", "waiting for the run to begin: the program is compiled and run once")
+        self.ended = threading.Event()
+        self.done = threading.Event()
+        self.asked_s = -LOOKING_S
+        self.told_end = False
+        self._wanted = threading.Event()
+
+    def want(self) -> None:
+        """A browser is looking."""
+        self.asked_s = time.monotonic()
+        self._wanted.set()
+
+    @property
+    def watched(self) -> bool:
+        """Whether a browser is looking."""
+        return time.monotonic() - self.asked_s < LOOKING_S
+
+    def work(self) -> None:
+        """Make pages until the run ends, and the last one if somebody is looking."""
+        try:
+            while not self.ended.is_set():
+                if self._wanted.wait(0.5):
+                    self._wanted.clear()
+                    took_s = self._make()
+                    self.ended.wait(max(PAUSE_S, PAUSE_RATIO * took_s) if took_s else 0.0)
+            if self.watched:
+                self._make()
+        finally:
+            self.done.set()
+
+    def _make(self) -> float:
+        """Make the page if the store has changed; the seconds of a core that it took, 0 when there was nothing to do."""
+        version, begin_s = _version(self.directory), time.thread_time()
+        if not version or version == self.made.version:
+            return 0.0
+        try:
+            self.made = _page(self.directory, version)
+        except (InputError, OSError, ValueError) as error:  # the next attempt may find it mended
+            self.made = Made(version, f"the page cannot be made: {error}")
+        return time.thread_time() - begin_s
+
+
+def _version(directory: Path) -> str:
+    """Changes with every commit to the store; costs no more than a look at its files. Empty: there is no store."""
+    found = []
+    for name in ("run.sqlite", "run.sqlite-wal"):
+        try:
+            stat = (directory / name).stat()
+        except OSError:
+            continue
+        found.append(f"{stat.st_mtime_ns:x}-{stat.st_size:x}")
+    return "-".join(found) if (directory / "run.sqlite").exists() else ""
+
+
+def _page(directory: Path, version: str) -> Made:
+    from experiments.parts import PARTS
+    from experiments.report.facts import gather
+    from experiments.store import read_store
+
+    with read_store(directory) as store:
+        facts = gather(store)
+        shown = sections(store, facts, PARTS, GRAPH_S)
+    message = f"live: {describe_count(len(facts.results), 'result')} as of {time.strftime('%H:%M:%S')}"
+    return Made(version, message, facts.heading, about(facts), contents(shown), main_part(shown))
+
+
+class _Server(ThreadingHTTPServer):
+    """Answers on a socket that listens already."""
+
+    daemon_threads = True
+
+    def __init__(self, listening: socket.socket, report: LiveReport) -> None:
+        super().__init__(listening.getsockname(), _Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.report = report
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """GET only: the page, its state as JSON, plotly.js."""
+
+    server: _Server
+    timeout = 10
+
+    def do_GET(self) -> None:
+        """Answer a browser of this machine; a name that only resolves to 127.0.0.1 is turned away."""
+        report, address = self.server.report, urlsplit(self.path)
+        if (self.headers.get("Host") or "").rsplit(":", 1)[0] not in _HOSTS:
+            self._send(403, "text/plain", "only for 127.0.0.1")
+            return
+        match address.path:
+            case "/":
+                report.want()
+                script = asset("live.js")
+                page = whole_page("antune", str(report.directory), (), '<script src="plotly.js"></script>', STATUS, script)
+                self._send(200, "text/html", page)
+            case "/state":
+                report.want()
+                self._send(200, "application/json", self._state(parse_qs(address.query).get("have", [""])[0]))
+            case "/plotly.js":
+                self._send(200, "text/javascript", library(), "max-age=86400")
+            case _:
+                self._send(404, "text/plain", "there is only /")
+
+    def _state(self, have: str) -> str:
+        report = self.server.report
+        made, done = report.made, report.done.is_set()
+        report.told_end |= done
+        state = "ended" if done else "running" if made.main else "waiting"
+        whole = asdict(made) if have != made.version else {"version": made.version, "message": made.message}
+        return json.dumps({"state": state, "directory": str(report.directory)} | whole)
+
+    def _send(self, status: int, kind: str, text: str, cache: str = "no-store") -> None:
+        content = text.encode("utf-8", "surrogateescape")
+        self.send_response(status)
+        for name, value in (("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(content))),
+                            ("Cache-Control", cache), ("X-Content-Type-Options", "nosniff")):
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            self.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.close_connection = True  # the browser went away
+
+    def log_message(self, format: str, *args: object) -> None:
+        """The terminal belongs to the run."""
+
+
+def stay_out_of_the_way() -> None:
+    """Run only while a core is idle."""
+    os.nice(19)
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def serve(listening: socket.socket, directory: Path, parent: int) -> None:
+    """Serve until SIGTERM or the end of process `parent`; a browser that is looking gets the last page first."""
+    report = LiveReport(directory)
+    signal.signal(signal.SIGTERM, lambda *_: report.ended.set())
+    server = _Server(listening, report)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=report.work, daemon=True).start()
+    while not report.ended.wait(1.0):
+        if os.getppid() != parent:
+            report.ended.set()
+    end_s = time.monotonic() + LINGER_S
+    while report.watched and not report.told_end and time.monotonic() < end_s:
+        time.sleep(0.1)
+    time.sleep(0.2)  # what is being sent arrives
+
+
+if __name__ == "__main__":
+    stay_out_of_the_way()
+    serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]))

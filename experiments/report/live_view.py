@@ -1,0 +1,59 @@
+"""`antune tune --live`: starts the process that serves the page of a run (live.py), and ends it with the run."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from generator.errors import InputError
+
+ADDRESS = "127.0.0.1"
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@contextmanager
+def live_view(directory: Path, port: int) -> Iterator[str]:
+    """Serve the page of the run in `directory` inside the context; yields its address. `port` 0: a free one.
+
+    Raises:
+        InputError: the port is taken or may not be used.
+    """
+    with _listening(port) as listening:
+        process = _start(listening, directory)
+        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/"
+    try:
+        yield address
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):  # it stays for a while for a browser that is looking
+            process.wait(0.5)
+
+
+def _listening(port: int) -> socket.socket:
+    server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        server.bind((ADDRESS, port))
+        server.listen()
+    except OSError as error:
+        server.close()
+        why = "is taken by another program" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
+        raise InputError(f"--live-port {port} {why}; choose another, or leave it out for a free one") from None
+    return server
+
+
+def _start(listening: socket.socket, directory: Path) -> subprocess.Popen[bytes]:
+    """The process, in a session of its own: Ctrl-C is for the run."""
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | dict.fromkeys(ONE_THREAD, "1") | {
+        "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    words = [sys.executable, "-m", "experiments.report.live", str(listening.fileno()), str(directory.absolute()),
+             str(os.getpid())]
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            pass_fds=(listening.fileno(),), start_new_session=True, env=environment)

@@ -1,0 +1,134 @@
+"""What a model and a profiler say of the best plan's kernels, beside those of the default plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from experiments.records import Result
+from experiments.report.facts import Facts, kernels_of
+from experiments.report.html import Section, note, nothing, table
+from experiments.report.palette import LIGHT
+from experiments.report.plotly import LEGEND, Figure, Json, View, axis
+from experiments.report.stills import Still, plain
+from experiments.words import command, describe_ms
+from metrics.outcome import NoProfile, Profile, program_metrics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Values = Mapping[str, float]
+
+
+def section(facts: Facts) -> Section:
+    """The program's metrics as a figure, each kernel's in a table, and what was counted, if anything was."""
+    title, (default, best) = "Metrics of the kernels", _programs(facts)
+    if not default and not best:
+        body = nothing("No metric is known: nothing valid was timed, or the device computes its times without a model.")
+    else:
+        body = _figure(default, best) + _kernels(facts)
+        body += note("Every metric is between 0 and 1, 1 being the device's peak or the ideal; they come from the text of the "
+                     "kernels, without running them. In the figure the mean over the kernels, weighted by their times.")
+    return Section("metrics", "Metrics", title, body + _counted(facts))
+
+
+def _programs(facts: Facts) -> tuple[Values, Values]:
+    return dict(program_metrics(kernels_of(facts.default))), dict(program_metrics(kernels_of(facts.best)))
+
+
+def _names(*given: Values) -> list[str]:
+    return list(dict.fromkeys(name for values in given for name in values))
+
+
+def _figure(default: Values, best: Values) -> str:
+    names = _names(default, best)
+    labels = [name.replace("_", " ") for name in names]
+    traces = list(_links(names, default, best))
+    for plan, values, color in (("default plan", default, "@base"), ("best plan", best, "@best")):
+        if not values:
+            continue
+        traces.append({"mode": "markers", "name": plan, "x": [values.get(name) for name in names], "y": labels,
+                       "marker": {"size": 12, "color": color}, "hovertemplate": f"{plan}: %{{x:.2f}}<extra></extra>"})
+    layout = {"xaxis": axis("", range=[-0.02, 1.04], fixedrange=True, zeroline=False),
+              "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True},
+              **LEGEND}
+    return Figure("metrics", "metrics of the default and the best plan", (View("", tuple(traces), layout),),
+                  90 + 32 * len(names)).html()
+
+
+def _links(names: Sequence[str], default: Values, best: Values) -> Iterator[Json]:
+    """Lines from the default's values to the best's, if there are any."""
+    xs: list[float | None] = []
+    ys: list[str | None] = []
+    for name in names:
+        if name in default and name in best:
+            xs += [default[name], best[name], None]
+            ys += [name.replace("_", " ")] * 2 + [None]
+    if xs:
+        yield {"mode": "lines", "x": xs, "y": ys, "line": {"color": "@line", "width": 4}, "hoverinfo": "skip", "showlegend": False}
+
+
+def _kernels(facts: Facts) -> str:
+    """A line per kernel of either plan."""
+    plans = [(plan, kernel) for plan, result in (("default", facts.default), ("best", facts.best))
+             if result is not None for kernel in kernels_of(result)]
+    if facts.default is facts.best:
+        plans = [(plan, kernel) for plan, kernel in plans if plan == "best"]
+    names = _names(*(dict(kernel.metrics) for _, kernel in plans))
+    rows = [(plan, " ".join(kernel.statements), describe_ms(kernel.median_ms), *(_value(dict(kernel.metrics), n) for n in names))
+            for plan, kernel in plans]
+    header = ("plan", "kernel", "time", *(name.replace("_", " ") for name in names))
+    return table(rows, header, range(2, len(header)))
+
+
+def _value(values: Values, name: str) -> str:
+    return f"{values[name]:.2f}" if name in values else "-"
+
+
+def _counted(facts: Facts) -> str:
+    """What a profiler counted of the two plans, or how to have it counted."""
+    pairs = [(plan, result) for plan, result in (("default", facts.default), ("best", facts.best)) if result is not None]
+    rows, names, source, trouble = _counted_rows(facts, pairs)
+    if rows:
+        return (f"<h3>Counted by {escape(source)}</h3>" + table(rows, ("plan", "kernel", *(name.replace("_", " ") for name in names)),
+                                                        range(2, 2 + len(names))))
+    directory = command("profile", facts.directory)
+    return note(f"Nothing was counted by a profiler{f' ({trouble})' if trouble else ''}; `{directory}` does that where the device "
+                "has counters.")
+
+
+def _counted_rows(facts: Facts, pairs: Sequence[tuple[str, Result]]) -> tuple[list[list[str]], list[str], str, str]:
+    found, source, trouble = [], "", ""
+    for plan, result in pairs:
+        match facts.counted.get(result.evaluation.number):
+            case Profile(who, kernels):
+                source = who
+                found += [(plan, statements, dict(values)) for statements, values in kernels]
+            case NoProfile(message):
+                trouble = message
+            case None:
+                pass
+    names = _names(*(values for _, _, values in found))
+    return [[plan, " ".join(statements), *(_value(values, name) for name in names)] for plan, statements, values in found], \
+        names, source, trouble
+
+
+def still(facts: Facts) -> Still | None:
+    """The figure as a picture; None without metrics."""
+    default, best = _programs(facts)
+    names = _names(default, best)
+    return Still("metrics", lambda axes: _draw(axes, names, default, best), (8, 1.5 + 0.35 * len(names)), True) if names else None
+
+
+def _draw(axes: Axes, names: Sequence[str], default: Values, best: Values) -> None:
+    plain(axes, title="Metrics (1: the device's peak, or the ideal)")
+    for place, name in enumerate(names):
+        if name in default and name in best:
+            axes.plot([default[name], best[name]], [place, place], color=LIGHT.line, linewidth=3, zorder=1)
+    for plan, values, color in (("default plan", default, LIGHT.base), ("best plan", best, LIGHT.best)):
+        places = [place for place, name in enumerate(names) if name in values]
+        axes.plot([values[names[place]] for place in places], places, "o", color=color, markersize=9, label=plan)
+    axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+    axes.set_xlim(-0.02, 1.04)
+    axes.invert_yaxis()

@@ -1,0 +1,66 @@
+"""What a run came to, at a glance: the times beside each other, and how the work was spent."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from experiments.records import speedup
+from experiments.report.facts import Facts
+from experiments.report.html import Section, paragraph, table
+from experiments.summary import Summary
+from experiments.words import describe_count, describe_ms, describe_ratio, describe_seconds
+
+
+def section(facts: Facts) -> Section:
+    """The figures that matter most, then the table with both baselines."""
+    summary = facts.summary
+    rows = []
+    for name, ms in (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms),
+                     ("best plan", summary.best_ms)):
+        over = [describe_ratio(speedup(base, ms)) for base in (summary.sequential_ms, summary.default_ms)]
+        rows.append((name, describe_ms(ms), *over))
+    body = _tiles(summary) + table(rows, ("", "time", "vs sequential", "vs default"), (1, 2, 3), strong=(2,))
+    return Section("overview", "Overview", "Overview", body + paragraph(spent(summary) + reused(facts)))
+
+
+def reused(facts: Facts) -> str:
+    """How many outcomes are those of other runs; empty if none is."""
+    sources = [result.reused_from for result in facts.results if result.reused_from]
+    if not sources:
+        return ""
+    names = ", ".join(sorted({Path(source).name for source in sources}))
+    return f" {len(sources):,} outcomes were not measured but taken from {names}."
+
+
+def _tiles(summary: Summary) -> str:
+    failed = sum(count for kind, count in summary.outcomes.items() if kind != "timed")
+    total = sum(summary.outcomes.values())
+    tiles = (("best time", describe_ms(summary.best_ms), _interval(summary)),
+             ("over the default plan", describe_ratio(summary.speedup_over_default), f"default {describe_ms(summary.default_ms)}"),
+             ("over sequential C", describe_ratio(summary.speedup_over_sequential),
+              f"sequential {describe_ms(summary.sequential_ms)}"),
+             ("evaluations", f"{summary.evaluations:,}", f"{failed:,} of {total:,} plans failed" if failed else "none failed"))
+    return '<div class="tiles">' + "".join(
+        f'<div class="tile"><div class="what">{escape(what)}</div><div class="value">{escape(value)}</div>'
+        f'<div class="what">{escape(more)}</div></div>' for what, value, more in tiles) + "</div>"
+
+
+def _interval(summary: Summary) -> str:
+    if summary.best_low_ms is None:
+        return "nothing valid was found"
+    return f"95 % interval {describe_ms(summary.best_low_ms)} to {describe_ms(summary.best_high_ms)}"
+
+
+def spent(summary: Summary) -> str:
+    """What was searched, how, and where the time went."""
+    shares = summary.shares
+    how = {None: "still at work, or killed", "finished": "finished", "exhausted": "finished: the space is used up",
+           "interrupted": "interrupted"}[summary.ending]
+    why = f": {summary.reason}" if summary.ending == "finished" and summary.reason else ""
+    counts = f"{describe_count(summary.evaluations, 'evaluation')} in {describe_count(summary.iterations, 'iteration')}"
+    what = (f"The run is {how}{why}. {counts} by the explorer {summary.explorer} (space {summary.space}, seed {summary.seed}) took {describe_seconds(summary.elapsed_s)}.")
+    if not any((shares.generate, shares.compile, shares.check, shares.time)):
+        return what
+    return what + (f" Work: generate {shares.generate:.0%}, compile {shares.compile:.0%}, check {shares.check:.0%}, "
+                   f"time {shares.time:.0%}.")

@@ -1,0 +1,99 @@
+"""report.html: one self-contained page that explains a run to somebody who was not there."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+
+from experiments.files import write_atomically
+from experiments.parts import PARTS, Parts
+from experiments.report import (
+    code_columns,
+    convergence,
+    effects,
+    environment,
+    failures,
+    finals,
+    kernels,
+    metrics,
+    overview,
+    pheromone,
+    roofline,
+    tree_picture,
+)
+from experiments.report.facts import Facts, gather
+from experiments.report.html import Section
+from experiments.report.palette import palette_css
+from experiments.store import Store
+
+REPORT_FILE = "report.html"
+GRAPH_S = 3.0
+"""How long remaking the walks for the picture of the graph may take."""
+
+
+def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
+    """Write the page from what is in the store now; returns its path. Works for a run that found nothing, too."""
+    facts = gather(store)
+    page = whole_page(facts.heading, about(facts), sections(store, facts, parts, GRAPH_S), packed_library())
+    path = directory / REPORT_FILE
+    write_atomically(path, page)
+    return path
+
+
+def sections(store: Store, facts: Facts, parts: Parts, graph_s: float) -> list[Section]:
+    """All sections in their order; each says so where the run has nothing for it."""
+    return [overview.section(facts), finals.section(facts), convergence.section(facts), failures.section(facts),
+            effects.section(facts), tree_picture.section(facts), pheromone.section(store, parts, graph_s),
+            kernels.section(facts), metrics.section(facts), roofline.section(facts), code_columns.section(facts),
+            environment.section(facts), environment.command_section(facts)]
+
+
+def whole_page(heading: str, about: str, shown: Sequence[Section], library: str, status: str = "", script: str = "") -> str:
+    """The HTML document; `library` brings plotly.js, `status` stands above all, `script` runs after the page's own."""
+    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<meta name="color-scheme" content="light dark"><title>{escape(heading)}</title>'
+            f'<link rel="icon" href="data:,"><style>{palette_css()}{asset("style.css")}</style></head><body>'
+            f'<a class="skip" href="#overview">to the results</a>'
+            f'<header><h1>{escape(heading)}</h1><p class="soft" id="about">{escape(about)}</p>{status}</header>'
+            f'<nav aria-label="contents"><ul>{contents(shown)}</ul></nav><main>{main_part(shown)}</main>'
+            f"{library}<script>{asset('page.js')}{script}</script></body></html>\n")
+
+
+def contents(shown: Sequence[Section]) -> str:
+    """The entries of the navigation."""
+    return "".join(f'<li><a href="#{section.anchor}">{escape(section.short)}</a></li>' for section in shown)
+
+
+def main_part(shown: Sequence[Section]) -> str:
+    """All sections."""
+    return "".join(section.html() for section in shown)
+
+
+def about(facts: Facts) -> str:
+    """What stands below the heading."""
+    return f"{facts.info.created_at[:10]}, {Path(facts.info.options.file).name}"
+
+
+def packed_library() -> str:
+    """plotly.js inside the page, compressed: a third of its size, which every browser of today unpacks on its own."""
+    return f'<script type="text/plain" id="plotly">{base64.b64encode(gzip.compress(library().encode(), 6, mtime=0)).decode()}</script>'
+
+
+def library() -> str:
+    """The text of plotly.js, as it comes with plotly."""
+    from plotly.offline import get_plotlyjs
+
+    text: str = get_plotlyjs()
+    return text
+
+
+def asset(name: str) -> str:
+    """A file of this room."""
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+

@@ -1,0 +1,46 @@
+"""The colours of the page and of its pictures, for light and dark paper: the only place that names them.
+
+Blue, orange and gray stay apart for eyes that see no red or no green. Figures name colours by token (`@best`); the page's
+script puts in what the reader's scheme has, pictures as files take the light ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours as CSS has them. `timed`: an evaluation; `best`: the best plan; `base`: what it is compared with."""
+
+    paper: str
+    panel: str
+    ink: str
+    soft: str
+    line: str
+    timed: str
+    timed_faint: str
+    best: str
+    best_faint: str
+    base: str
+    failed: str
+    link: str
+
+
+LIGHT = Palette(paper="#ffffff", panel="#f5f7f9", ink="#1b1f24", soft="#5b6570", line="#d5dae0", timed="#2f74b5",
+                timed_faint="rgba(47, 116, 181, 0.16)", best="#c2620a", best_faint="rgba(194, 98, 10, 0.18)",
+                base="#6b7480", failed="#b3243a", link="#1d5fa3")
+DARK = Palette(paper="#14171a", panel="#1d2126", ink="#e8eaed", soft="#a3acb6", line="#39414a", timed="#6fb1ea",
+               timed_faint="rgba(111, 177, 234, 0.2)", best="#f2a14e", best_faint="rgba(242, 161, 78, 0.22)",
+               base="#aab2bc", failed="#ff8391", link="#86bdf2")
+
+
+def palette_css() -> str:
+    """CSS variables of both: `--timed-faint` and so on; print is light, and so is what the script draws for it."""
+    return (f":root {{ {_variables(LIGHT)} }}\n"
+            f"@media (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}\n"
+            f"@media print {{ :root {{ {_variables(LIGHT)} }} }}\n:root.paper {{ {_variables(LIGHT)} }}\n")
+
+
+def _variables(palette: Palette) -> str:
+    return "; ".join(f"--{field.name.replace('_', '-')}: {getattr(palette, field.name)}" for field in fields(palette))

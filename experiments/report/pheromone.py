@@ -1,0 +1,32 @@
+"""The optimization graph with what the search knows: on the page, and as a picture."""
+
+from __future__ import annotations
+
+from experiments.graph_figure import graph_picture, graph_svg
+from experiments.parts import Parts
+from experiments.report.html import Section, nothing
+from experiments.report.stills import Still
+from experiments.report.tree_picture import picture_still
+from experiments.store import Store
+from generator.errors import InputError
+
+DRAWN_PX = 1240
+
+
+def section(store: Store, parts: Parts, limit_s: float) -> Section:
+    """The graph; a run whose walks take longer than `limit_s` seconds to make again gets a plainer one."""
+    title = "What the search knows"
+    try:
+        drawing = graph_svg(store, parts, tips=True, limit_s=limit_s)
+    except InputError as reason:
+        return Section("graph", "Pheromone", title, nothing(f"{str(reason)[:1].upper()}{str(reason)[1:]}."))
+    body = f'<div class="scroll drawn" style="--drawn:{DRAWN_PX}px">{drawing}</div>'
+    return Section("graph", "Pheromone", title, body)
+
+
+def still(store: Store, parts: Parts, limit_s: float) -> Still | None:
+    """The graph as a picture; None where there is nothing to draw."""
+    try:
+        return picture_still("graph", graph_picture(store, parts, limit_s=limit_s))
+    except InputError:
+        return None

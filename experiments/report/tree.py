@@ -1,0 +1,110 @@
+"""A regression tree over all results, as values: which questions split the fast walks from the slow ones.
+
+Fitted as the colony's filter does it (`explorer.tree_filter`: the same attributes, the logarithm of the time, failures left
+out), but to all results of the run, whatever explorer made them, and grown only as far as a person can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.graph_words import option_words
+from experiments.records import Result
+from explorer.attributes import Array, Attributes
+from explorer.tree_filter import Feature, feature_table, features_of
+from graph.walk import Choice, Walk
+from metrics.outcome import cost_ms
+
+MOST_LEAVES, DEEPEST = 12, 5
+FEWEST = 8
+"""Timed walks that a tree needs to say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """A part of the space with the timed walks in it. Times are the 25th, 50th and 75th percentile in milliseconds.
+
+    `best`: the best walk is in it. `question` is None for a leaf, else `yes` and `no` are its parts.
+    """
+
+    walks: int
+    low_ms: float
+    median_ms: float
+    high_ms: float
+    best: bool
+    question: str | None = None
+    yes: TreeNode | None = None
+    no: TreeNode | None = None
+
+    @property
+    def branches(self) -> tuple[tuple[str, TreeNode], ...]:
+        """The parts with the answers that lead there, the faster one first; none for a leaf."""
+        parts = [(answer, part) for answer, part in (("yes", self.yes), ("no", self.no)) if part is not None]
+        return tuple(sorted(parts, key=lambda entry: entry[1].median_ms))
+
+
+def fitted(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None = None) -> TreeNode | str:
+    """The tree, or why there is none. `walks` are the choices of each result; `best`: the best walk, if it is not the one
+    with the lowest time.
+    """
+    timed = [(result, walk, ms) for result, walk in zip(results, walks, strict=True)
+             if walk and (ms := cost_ms(result.outcome)) is not None and ms > 0]
+    if len(timed) < FEWEST:
+        return f"A tree needs {FEWEST} timed walks; there {'is' if len(timed) == 1 else 'are'} {len(timed)}."
+    attributes = Attributes()
+    rows = [attributes.row(Walk(tuple(walk), result.evaluation.plan)) for result, walk, _ in timed]
+    features = features_of(attributes)
+    table, times = feature_table(attributes.table(rows), features), np.array([ms for _, _, ms in timed])
+    from sklearn.tree import DecisionTreeRegressor  # takes a second to import
+
+    fewest = max(2, len(timed) // 100)
+    tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, max_depth=DEEPEST, min_samples_leaf=fewest, random_state=0)
+    found = tree.fit(table, np.log(times)).tree_
+    if found.node_count == 1:
+        return "No decision splits the fast walks from the slow ones."
+    fastest = next((row for row, (result, _, _) in enumerate(timed) if result is best), int(np.argmin(times)))
+    return _Reader(attributes, features, table, times, found, fastest).node(0, np.arange(len(times)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns scikit-learn's arrays (`tree`) into nodes. `times` in ms are those of the lines of `table`, `best` is a line."""
+
+    attributes: Attributes
+    features: Sequence[Feature]
+    table: Array
+    times: Array
+    tree: object
+    best: int
+
+    def node(self, number: int, members: NDArray[np.intp]) -> TreeNode:
+        """Node `number`, which holds the walks `members`."""
+        low, middle, high = (float(value) for value in np.percentile(self.times[members], (25, 50, 75)))
+        best = bool(self.best in members)
+        left = int(self._of("children_left", number))
+        if left == -1:
+            return TreeNode(len(members), low, middle, high, best)
+        feature = self.features[int(self._of("feature", number))]
+        values = self.table[members, int(self._of("feature", number))]
+        goes_left = bool(self._of("missing_go_to_left", number))
+        threshold, missing = float(self._of("threshold", number)), np.isnan(values)
+        on_left = np.where(missing, goes_left, values <= threshold)
+        below = self.node(left, members[on_left])
+        above = self.node(int(self._of("children_right", number)), members[~on_left])
+        is_category = feature.category is not None  # then above the threshold means yes
+        question = self._question(feature, values[values <= threshold], missing.any() and goes_left is not is_category)
+        yes, no = (above, below) if is_category else (below, above)
+        return TreeNode(len(members), low, middle, high, best, question, yes, no)
+
+    def _question(self, feature: Feature, below: Array, or_not_asked: bool) -> str:
+        name, subject = self.attributes.columns[feature.column].key
+        about = f"{name} of {' '.join(subject)}" if subject else name
+        answer = f"= {option_words(feature.category[0])}" if feature.category is not None else f"\u2264 {below.max():g}"
+        return f"{about} {answer}{' or not asked' if or_not_asked else ''}"
+
+    def _of(self, name: str, number: int) -> float:
+        return float(getattr(self.tree, name)[number])

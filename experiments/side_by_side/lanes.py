@@ -1,0 +1,83 @@
+"""The runs of an entry: one per way to search and seed, begun, resumed, or left as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.changes import source_hash
+from experiments.options import RunOptions
+from experiments.parts import Parts
+from experiments.records import RunInfo
+from experiments.run import Reporter, resume, tune
+from experiments.side_by_side.wanted import TILES, SuiteOptions
+from experiments.store import Store, is_run, read_store
+from generator.errors import InputError
+from graph.tiles import TILE_SIZES
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One search of an entry: `way` is an explorer or TILES, `planned` how many evaluations it will make at most."""
+
+    way: str
+    seed: int
+    directory: Path
+    options: RunOptions
+    planned: int
+
+
+def lanes_of(wanted: SuiteOptions, program: str, entry: Path) -> tuple[Lane, ...]:
+    """The lanes of a program: the tile sizes, then each explorer with each seed."""
+    ways = [(TILES, 0), *((name, seed) for seed in range(wanted.seeds) for name in wanted.explorers)]
+    return tuple(Lane(way, seed, entry / (way if way == TILES else f"{way}-{seed}"), wanted.run_options(program, way, seed),
+                      len(TILE_SIZES) if way == TILES else wanted.evaluations) for way, seed in ways)
+
+
+def is_complete(lane: Lane) -> bool:
+    """True when the lane has ended and has used a budget like the one that is wanted, or a greater one.
+
+    Raises:
+        InputError: the directory holds another run than the one that is wanted.
+    """
+    if not is_run(lane.directory):
+        return False
+    with read_store(lane.directory) as store:
+        info, ending, budget, done = store.info(), store.ending(), store.budget(), _made(store)
+    _compare(lane, info)
+    if ending == "exhausted":
+        return True
+    return ending == "finished" and (done >= lane.planned or budget == lane.options.budget)
+
+
+def advance(lane: Lane, reporter: Reporter, parts: Parts) -> bool:
+    """Search until the lane is complete; False when it was interrupted. Raises InputError like `tune` and `resume`."""
+    if is_complete(lane):
+        return True
+    if not is_run(lane.directory):
+        return tune(lane.options, lane.directory, reporter, parts).ending != "interrupted"
+    return resume(lane.directory, lane.options.budget, reporter, parts).ending != "interrupted"
+
+
+def done_in(lanes: Sequence[Lane]) -> int:
+    """How many evaluations the lanes have made already."""
+    done = 0
+    for lane in lanes:
+        if is_run(lane.directory):
+            with read_store(lane.directory) as store:
+                done += min(_made(store), lane.planned)
+    return done
+
+
+def _made(store: Store) -> int:
+    return sum(result.evaluation.number > 0 for result in store.results())
+
+
+def _compare(lane: Lane, info: RunInfo) -> None:
+    """Raise InputError when the stored run is not the wanted one, but for its budget."""
+    stored, file = info.options, Path(lane.options.file)
+    same = replace(lane.options, budget=stored.budget, device=stored.device, file=stored.file) == stored
+    if not same or source_hash(file.read_bytes()) != info.source_hash:
+        what = "with other options" if not same else f"of another {file.name}"
+        raise InputError(f"{lane.directory} holds a run {what}; choose another directory with --out, or remove it")

@@ -1,0 +1,241 @@
+"""The store of one run, open: what it holds, and what is added to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self, TextIO
+
+from experiments.environment import Environment, current_environment
+from experiments.options import Budget, RunOptions
+from experiments.outcome_rows import outcome_to_row, row_to_outcome
+from experiments.program_json import from_json, to_json
+from experiments.records import Ending, Evaluation, Result, RunInfo
+from experiments.store.errors import damaged, database_errors, entry_errors
+from experiments.store.finals_table import FinalsTable
+from experiments.store.profiles_table import ProfilesTable
+from experiments.store.reused_table import ReusedTable
+from generator.errors import InputError
+from generator.plan import plan_from_json
+from generator.problem import Reference, load_reference
+from generator.program import Program
+from metrics.outcome import Outcome
+from runners.base import DeviceInfo
+
+SCHEMA_VERSION = 3
+READABLE = (1, 2, SCHEMA_VERSION)
+"""Older versions lack what schema_2.sql and schema_3.sql add; they are brought up to date when they are written to."""
+STORE_FILE = "run.sqlite"
+REFERENCE_FILE = "reference.npz"
+INSERT_SESSION = "INSERT INTO session (started_at, budget, environment, driver) VALUES (?, ?, ?, ?)"
+
+
+_TOLD = """
+    SELECT number, iteration, ant, walk, plan_digest, kind, outcome.message, phase, limit_s, median_ms, low_ms, high_ms, host_ms,
+        samples_ms, outcome.kernels, code_hash, stopped_early, generate_s, compile_s, check_s, time_s, device,
+        profile.source, profile.kernels
+    FROM evaluation JOIN outcome ON outcome.evaluation = number LEFT JOIN profile ON profile.evaluation = number
+    WHERE number BETWEEN ? AND ? ORDER BY number"""
+
+
+def utc_now() -> str:
+    """The time as ISO 8601 text in UTC. For people only: a clock may jump, so nothing is computed from it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Store:
+    """The results of one run. Made by `create_store`, `open_store` or `read_store`; close it after use.
+
+    Results never change once they are stored, so that each is read once, however often `results` is called.
+    """
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection, lock: TextIO | None) -> None:
+        """Internal: use the functions of `experiments.store`. The one who writes has a `lock`."""
+        self.directory = directory
+        self._path = directory / STORE_FILE
+        self._db = connection
+        self._db.row_factory = sqlite3.Row
+        self._lock = lock
+        self.finals = FinalsTable(connection, self._path)
+        self.profiles = ProfilesTable(connection, self._path)
+        self.reused = ReusedTable(connection, self._path)
+        self._known: dict[int, Result] = {}
+        self._place = _identity(self._path) if lock is not None else None
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the file and the lock back; a writer leaves one file without a journal beside it."""
+        if self._lock is not None:
+            with suppress(sqlite3.OperationalError):  # somebody is reading: the journal stays, to no harm
+                self._db.execute("PRAGMA busy_timeout = 100")
+                self._db.execute("PRAGMA journal_mode = DELETE")
+        self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def info(self) -> RunInfo:
+        """The fixed facts of the run."""
+        row = self._row("SELECT * FROM run")
+        program = from_json(row["program"], Program)
+        if program.digest != row["program_digest"]:
+            raise damaged(self._path, "the program does not have its digest")
+        with entry_errors(self._path):
+            return RunInfo(row["created_at"], from_json(row["options"], RunOptions), row["source_hash"],
+                           row["source_text"], program, from_json(row["device"], DeviceInfo), row["compiler"],
+                           tuple(json.loads(row["sequential_ms"])))
+
+    def reference(self) -> Reference:
+        """The inputs, the expected outputs and the sequential baseline. Raises InputError when they are lost."""
+        path = self.directory / REFERENCE_FILE
+        try:
+            return load_reference(path)
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{path} cannot be read: {error}; start a new run") from None
+
+    def begin_session(self, budget: Budget, driver: str) -> None:
+        """Record that this process works on the run from now on, within `budget`."""
+        with self._writing():
+            self._db.execute(INSERT_SESSION, (utc_now(), to_json(budget), to_json(current_environment()), driver))
+
+    def end_session(self, ending: Ending) -> None:
+        """Record how the latest session ended."""
+        with self._writing():
+            self._db.execute("UPDATE session SET ending = ? WHERE number = (SELECT max(number) FROM session)",
+                             (ending,))
+
+    def budget(self) -> Budget:
+        """The budget of the latest session."""
+        row = self._row("SELECT budget FROM session ORDER BY number DESC")
+        return from_json(row["budget"], Budget)
+
+    def environment(self) -> Environment:
+        """The environment of the latest session."""
+        row = self._row("SELECT environment FROM session ORDER BY number DESC")
+        return from_json(row["environment"], Environment)
+
+    def driver(self) -> str:
+        """The device's driver in the latest session."""
+        return str(self._row("SELECT driver FROM session ORDER BY number DESC")["driver"])
+
+    def ending(self) -> Ending | None:
+        """How the latest session ended; None when it was killed or is still at work."""
+        row = self._row("SELECT ending FROM session ORDER BY number DESC")
+        ending: Ending | None = row["ending"]
+        return ending
+
+    def asked(self, iteration: int) -> int | None:
+        """How many walks the explorer was asked for in `iteration`, None when it has not begun."""
+        rows = self._rows("SELECT asked FROM iteration WHERE number = ?", iteration)
+        return int(rows[0]["asked"]) if rows else None
+
+    def iterations(self) -> int:
+        """The number of iterations that were begun, without that of the default plan."""
+        return int(self._row("SELECT count(*) FROM iteration WHERE number > 0")[0])
+
+    def add_batch(self, iteration: int, asked: int, batch: Sequence[Evaluation]) -> None:
+        """Record what an iteration will evaluate, before it does."""
+        rows = [(e.number, e.iteration, e.ant, e.walk, e.plan.to_json(), e.plan.digest) for e in batch]
+        with self._writing():
+            self._db.execute("INSERT INTO iteration VALUES (?, ?)", (iteration, asked))
+            self._db.executemany("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def batch(self, iteration: int) -> tuple[Evaluation, ...]:
+        """What `iteration` asked for, in ask order."""
+        rows = self._rows("SELECT * FROM evaluation WHERE iteration = ? ORDER BY number", iteration)
+        with entry_errors(self._path):
+            return tuple(_evaluation(row) for row in rows)
+
+    def add_result(self, number: int, outcome: Outcome, elapsed_s: float, reused_from: str | None = None) -> None:
+        """Record the outcome of evaluation `number`; it survives whatever happens next.
+
+        `reused_from` is the run that measured it, if this one did not.
+        """
+        row = outcome_to_row(outcome) | {"evaluation": number, "finished_at": utc_now(), "elapsed_s": elapsed_s,
+                                         "reused_from": reused_from}
+        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        with self._writing():
+            self._db.execute(f"INSERT INTO outcome ({names}) VALUES ({marks})", tuple(row.values()))
+
+    def results(self) -> tuple[Result, ...]:
+        """Every finished evaluation, by number."""
+        finished = [row[0] for row in self._rows("SELECT evaluation FROM outcome ORDER BY evaluation")]
+        missing = [number for number in finished if number not in self._known]
+        if missing:
+            rows = self._rows("SELECT * FROM evaluation JOIN outcome ON outcome.evaluation = evaluation.number "
+                              "WHERE number BETWEEN ? AND ?", missing[0], missing[-1])
+            with entry_errors(self._path):
+                self._known |= {row["number"]: _result(row) for row in rows if row["number"] not in self._known}
+        if any(number not in self._known for number in finished):
+            raise damaged(self._path, "there is an outcome without its evaluation")
+        return tuple(self._known[number] for number in finished)
+
+    def told(self, first: int, last: int) -> Iterator[tuple[object, ...]]:
+        """Per finished evaluation from `first` to `last`: all that an explorer is told of it, as it is stored."""
+        with database_errors(self._path):
+            for row in self._db.execute(_TOLD, (first, last)):
+                yield tuple(row)
+
+    def elapsed_s(self) -> float:
+        """Active seconds of the run so far, over all sessions."""
+        return float(self._row("SELECT coalesce(max(elapsed_s), 0) FROM outcome")[0])
+
+    def check(self) -> None:
+        """Raise InputError when the file was made by another version, or is no store at all."""
+        version = self._row("PRAGMA user_version")[0]
+        if version not in READABLE or not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
+            raise InputError(f"{self._path} was made by another version of antune (store version {version}, this one "
+                             f"reads {SCHEMA_VERSION}); use that version or start a new run")
+
+    def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        with database_errors(self._path):
+            return self._db.execute(query, values).fetchall()
+
+    def _row(self, query: str) -> sqlite3.Row:
+        """The first row; a sound store has one."""
+        rows = self._rows(query)
+        if not rows:
+            raise damaged(self._path, "an entry is missing")
+        return rows[0]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """All or nothing of what is written inside."""
+        with database_errors(self._path), self._db:
+            yield
+        if self._place is not None and _identity(self._path) != self._place:
+            raise InputError(f"{self.directory} was deleted, moved or replaced while antune worked in it, so nothing more can be "
+                             "saved there; put it back and resume it, or start a new run")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file that is; None for none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _result(row: sqlite3.Row) -> Result:
+    columns = dict(row)
+    return Result(_evaluation(row), row_to_outcome(columns), row["finished_at"], row["elapsed_s"], columns.get("reused_from"))
+
+
+def _evaluation(row: sqlite3.Row) -> Evaluation:
+    if hashlib.sha256(row["plan"].encode()).hexdigest()[:16] != row["plan_digest"]:
+        raise ValueError(f"the plan of evaluation {row['number']} does not have its digest")
+    return Evaluation(row["number"], row["iteration"], row["ant"], row["walk"], plan_from_json(row["plan"]))
+
+

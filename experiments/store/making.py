@@ -1,0 +1,212 @@
+"""New stores, and opening those that exist: for writing by one process, for reading by any."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, TextIO
+
+from experiments.environment import current_environment
+from experiments.program_json import to_json
+from experiments.records import RunInfo
+from experiments.store.base import (
+    INSERT_SESSION,
+    READABLE,
+    REFERENCE_FILE,
+    STORE_FILE,
+    Store,
+    utc_now,
+)
+from experiments.store.errors import database_errors
+from experiments.store.locks import LOCK_FILE, take_lock
+from experiments.store.reused_table import Known, insert_known
+from experiments.words import command
+from generator.errors import InputError
+from generator.problem import Reference, save_reference
+
+_UPDATES = {2: "schema_2.sql", 3: "schema_3.sql"}
+
+
+def is_run(directory: Path) -> bool:
+    """True when `directory` holds a run."""
+    return (directory / STORE_FILE).is_file()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A locked directory for a new run; `made` are the folders that did not exist before, outermost first."""
+
+    directory: Path
+    lock: TextIO
+    made: tuple[Path, ...]
+
+
+def reserve(directory: Path, source_hash: str) -> Reservation:
+    """Make `directory` where needed and lock it for a new run; `create_store` takes the lock over.
+
+    Raises:
+        InputError: the directory holds a run already, is in use, or cannot be written.
+    """
+    made = tuple(path for path in (*reversed(directory.parents), directory) if not path.exists())
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = take_lock(directory)
+    except OSError as error:
+        raise InputError(_unwritable(error)) from None
+    if is_run(directory):
+        lock.close()
+        raise InputError(_taken(directory, source_hash))
+    return Reservation(directory, lock, made)
+
+
+def abandon(reserved: Reservation) -> None:
+    """Undo `reserve` when no run came of it: what it made disappears unless it holds something else."""
+    reserved.lock.close()
+    if is_run(reserved.directory):
+        return
+    for name in (LOCK_FILE, REFERENCE_FILE, _unfinished(REFERENCE_FILE), _unfinished(STORE_FILE)):
+        (reserved.directory / name).unlink(missing_ok=True)
+    for path in reversed(reserved.made):
+        if not path.is_dir() or any(path.iterdir()):
+            return
+        path.rmdir()
+
+
+def create_store(reserved: Reservation, info: RunInfo, reference: Reference, driver: str,
+                 known: Sequence[Known] = ()) -> Store:
+    """A new run in the reserved directory, with what is known from other runs.
+
+    Raises InputError when it cannot be written.
+    """
+    directory = reserved.directory
+    try:
+        _save_reference(reference, directory / REFERENCE_FILE)
+        _write_store(directory, info, driver, known)
+    except OSError as error:
+        raise InputError(_unwritable(error)) from None
+    return Store(directory, _connect(directory), reserved.lock)
+
+
+def open_store(directory: Path) -> Store:
+    """The run in `directory`, for writing.
+
+    Raises:
+        InputError: there is no run, another version made it, another process works on it, or it cannot be written.
+    """
+    read_store(directory).close()  # nothing is written to what is no store of ours
+    try:
+        lock = take_lock(directory)
+    except OSError as error:
+        raise InputError(f"{directory} cannot be written: {error.strerror}; get access, or copy the directory to a place "
+                         "that you can write") from None
+    try:
+        connection = _connect(directory)
+        _update(connection, directory / STORE_FILE)
+    except InputError:
+        lock.close()
+        raise
+    return Store(directory, connection, lock)
+
+
+def read_store(directory: Path) -> Store:
+    """The run in `directory`, for reading only: possible at any time. Raises InputError like `open_store`."""
+    _check_run(directory)
+    try:
+        return _read(directory, "mode=ro")
+    except InputError:
+        if (directory / f"{STORE_FILE}-wal").exists():
+            raise
+        return _read(directory, "immutable=1")  # a place that cannot be written, where SQLite wants to put a journal
+
+
+def _read(directory: Path, how: str) -> Store:
+    with database_errors(directory / STORE_FILE):
+        connection = sqlite3.connect(f"file:{_quoted(directory)}?{how}", uri=True, timeout=10)
+    store = Store(directory, connection, None)
+    try:
+        store.check()
+    except InputError:
+        store.close()
+        raise
+    return store
+
+
+def _quoted(directory: Path) -> str:
+    return (directory / STORE_FILE).resolve().as_uri().removeprefix("file://")
+
+
+def _check_run(directory: Path) -> None:
+    if not is_run(directory):
+        raise InputError(f"{directory} is not a run directory: it has no {STORE_FILE}; "
+                         "`antune list` shows the runs, `antune tune FILE.c` makes one")
+
+
+def _connect(directory: Path) -> sqlite3.Connection:
+    path = directory / STORE_FILE
+    with database_errors(path):
+        connection = sqlite3.connect(path, timeout=10)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a result survives a power cut too: it cost a second to get
+        connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _update(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a store of an older version up to date, all or nothing."""
+    with database_errors(path):
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        scripts = [_script(name) for number, name in _UPDATES.items() if number > version]
+        if version in READABLE and scripts:
+            connection.executescript(f"BEGIN; {' '.join(scripts)} COMMIT;")
+
+
+def _script(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _write_store(directory: Path, info: RunInfo, driver: str, known: Sequence[Known]) -> None:
+    new = directory / _unfinished(STORE_FILE)
+    new.unlink(missing_ok=True)
+    row: dict[str, Any] = {
+        "id": 1, "created_at": info.created_at, "options": to_json(info.options), "seed": info.options.seed,
+        "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.program),
+        "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
+        "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms)}
+    with database_errors(new), closing(sqlite3.connect(new)) as connection:
+        connection.executescript("".join(_script(name) for name in ("schema.sql", *_UPDATES.values())))
+        connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                           tuple(row.values()))
+        insert_known(connection, known)
+        connection.execute(INSERT_SESSION, (utc_now(), to_json(info.options.budget), to_json(current_environment()), driver))
+        connection.commit()
+    new.replace(directory / STORE_FILE)
+
+
+def _save_reference(reference: Reference, path: Path) -> None:
+    new = path.with_name(_unfinished(path.name))
+    save_reference(reference, new)
+    new.replace(path)
+
+
+def _unfinished(name: str) -> str:
+    """The name of a file until it is complete; np.savez wants the suffix to stay."""
+    return f"new-{name}"
+
+
+def _unwritable(error: OSError) -> str:
+    return f"the run directory cannot be written: {error}; choose another with --out"
+
+
+def _taken(directory: Path, source_hash: str) -> str:
+    try:
+        with read_store(directory) as store:
+            stored = store.info().source_hash
+    except InputError:
+        return f"{directory} holds a run that cannot be read; choose another with --out"
+    what = "a run" if stored == source_hash else "a run made with another version of the file"
+    return f"{directory} already holds {what}: go on with `{command('resume', directory)}`, or choose another --out"

@@ -1,0 +1,50 @@
+"""Image pipelines, written as their users would write them: one file each, with a function `build`.
+
+Their sizes here are those that Halide's own programs and papers use, and small ones for tests. The files import the public
+door `antune.halide`, like a user's own. May import what `experiments` may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A program of the suite: `size` as for --size, `small` for tests; `parameters` of `build` for the small size."""
+
+    name: str
+    size: str
+    small: str
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """Its file."""
+        return Path(__file__).with_name(f"{self.name}.py")
+
+
+PIPELINES = (
+    Pipeline("blur", "1536x2560", "40x24"),
+    Pipeline("unsharp", "1536x2560", "36x20"),
+    Pipeline("harris", "1536x2560", "36x20"),
+    Pipeline("max_filter", "1536x2560", "32x20", (("radius", 3),)),
+    Pipeline("histogram_equalize", "1536x2560", "48x20"),
+    Pipeline("stencil_chain", "1536x2560", "32x20", (("stages", 4),)),
+    Pipeline("matmul", "1024x1024", "24x20", (("depth", 28),)),
+    Pipeline("conv_layer", "128x100x80x5", "8x12x10x2", (("inputs", 6),)),
+    Pipeline("iir_blur", "1536x2560", "32x20"),
+    Pipeline("bilateral_grid", "1536x2560", "48x32"),
+    Pipeline("local_laplacian", "1536x2560", "40x32", (("levels", 3), ("intensities", 4))),
+    Pipeline("interpolate", "1536x2560", "48x40", (("levels", 5),)),
+    Pipeline("pyramid_blend", "2048x2048", "40x32", (("levels", 3),)),
+    Pipeline("camera_pipe", "2560x1920", "32x24"),
+    Pipeline("nl_means", "512x512", "24x16", (("patch", 3), ("search", 3))),
+)
+"""In the order in which they need more of the language."""
+
+
+def pipeline(name: str) -> Pipeline:
+    """The program called `name`. Raises KeyError when there is none."""
+    return {p.name: p for p in PIPELINES}[name]

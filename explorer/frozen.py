@@ -1,0 +1,243 @@
+"""The state of an explorer as text, and back: so that a long search goes on without being walked again from its start.
+
+The state is a graph of plain values: numbers, texts, containers, arrays, random generators, and instances of the classes
+of this room, of `graph` and of `generator.plan`. `freeze` writes each of them once, parts before wholes; `thaw` makes them
+again, with what was one object as one object. It makes instances by filling in their fields: no constructor, no function
+and no method of theirs runs, no class of other rooms is ever made, and damaged or invented text can at worst give a wrong
+state or an InputError. A pickle would be shorter and can do anything; a run directory may come from somebody else.
+
+Nothing has to be declared: new fields and classes are part of the state by themselves. What cannot be frozen (a
+generator, a function, a cycle) is a TypeError, and a test freezes every explorer of the registry in the middle of a search.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from explorer.base import Explorer
+from generator.errors import InputError
+from generator.plan import Plan
+from graph.walk import Choice, Walk
+
+ATOMS = frozenset((bool, int, float, str, type(None)))
+_ROOMS = re.compile(r"(explorer|graph)\.\w+|generator\.plan")
+_DTYPES = re.compile(r"[<>|=]?[biuf][1-8]")
+_TYPES: Mapping[str, type] = {kind.__name__: kind for kind in (bool, int, float, str, tuple)}
+_CONTAINERS: Mapping[type, Callable[[Iterable[Any]], Any]] = {tuple: tuple, list: list, set: set, frozenset: frozenset}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Stands for a Plan that the store has, by its digest."""
+
+    digest: str
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Numbers objects, parts before wholes. `entries[i]` says what object i is made of."""
+
+    space: object
+    plans: Mapping[str, Plan]
+    entries: list[list[Any]] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
+    _classes: dict[tuple[type, tuple[str, ...]], int] = field(default_factory=dict)
+    _slots: dict[type, tuple[str, ...]] = field(default_factory=dict)
+    _choices: dict[tuple[int, type, Any], Choice] = field(default_factory=dict)
+    _stored: dict[str, _Stored] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> list[list[Any]]:
+        """The classes that occur: module, name, names of the fields."""
+        return [[kind.__module__, kind.__name__, list(names)] for kind, names in self._classes]
+
+    def write(self, root: object) -> None:
+        """Number everything that `root` consists of, and `root` last."""
+        stack, opened = [root], set[int]()
+        while stack:
+            value = stack[-1]
+            if id(value) in self._numbers:
+                stack.pop()
+                continue
+            kind, parts = self._taken_apart(value)
+            missing = [part for part in parts if type(part) not in ATOMS and id(part) not in self._numbers]
+            if not missing:
+                self.entries.append([kind, *(part if type(part) in ATOMS else [self._numbers[id(part)]] for part in parts)])
+                self._numbers[id(value)] = len(self.entries) - 1
+                stack.pop()
+                continue
+            if id(value) in opened:
+                raise TypeError(f"a {type(value).__name__} holds itself")
+            opened.add(id(value))
+            stack += missing
+
+    def _taken_apart(self, value: Any) -> tuple[str | int, Sequence[Any]]:
+        """What kind of object that is (a number: which class) and what it consists of."""
+        kind = type(value)
+        if kind is dict:
+            return "dict", [part for item in value.items() for part in item]
+        if kind in _CONTAINERS:
+            return kind.__name__, self._shared(value) if kind is tuple else list(value)
+        if kind is deque:
+            return "deque", [value.maxlen, *value]
+        if kind is np.ndarray or isinstance(value, np.generic):
+            return _array(value)
+        if kind is np.random.Generator:
+            return "random", [json.dumps(value.bit_generator.state)]
+        if kind is _Stored:
+            return "plan", [value.digest]
+        if value is self.space:
+            return "space", []
+        if isinstance(value, type) and _TYPES.get(value.__name__) is value:
+            return "type", [value.__name__]
+        return self._instance(value)
+
+    def _instance(self, value: Any) -> tuple[int, list[Any]]:
+        kind = type(value)
+        slots = self._slots.get(kind)
+        if slots is None:
+            slots = self._slots[kind] = _slots(kind)
+        names = (*slots, *vars(value)) if hasattr(value, "__dict__") else slots
+        number = self._classes.setdefault((kind, names), len(self._classes))
+        if isinstance(value, Walk) and value.identity in self.plans:
+            stored = self._stored.setdefault(value.identity, _Stored(value.identity))
+            return number, [stored if name == "plan" else getattr(value, name) for name in names]
+        return number, [getattr(value, name) for name in names]
+
+    def _shared(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same choices as one object each: every walk has its own of the same few."""
+        if not parts or type(parts[0]) is not Choice:
+            return parts
+        return tuple(self._choices.setdefault((id(part.decision), type(part.option), part.option), part)
+                     if type(part) is Choice else part for part in parts)
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    """The names of its slots; other fields are in each instance's own dictionary. Raises TypeError for a foreign class."""
+    if not _ROOMS.fullmatch(kind.__module__) or not hasattr(sys.modules[kind.__module__], kind.__name__):
+        raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be frozen")
+    return tuple(name for ancestor in kind.__mro__ for name in getattr(ancestor, "__slots__", ()))
+
+
+def _array(value: Any) -> tuple[str, list[Any]]:
+    """Arrays and numbers of numpy."""
+    if not _DTYPES.fullmatch(value.dtype.str):
+        raise TypeError(f"an array of {value.dtype} cannot be frozen")
+    order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"  # sums depend on it, in the last bit
+    data = base64.b64encode(value.tobytes(order)).decode()
+    if isinstance(value, np.generic):
+        return "number", [value.dtype.str, data]
+    return "array", [value.dtype.str, order, value.flags.writeable, data, *value.shape]
+
+
+def freeze(explorer: Explorer, space: object, plans: Mapping[str, Plan]) -> str:
+    """The state of `explorer` as JSON text.
+
+    The state holds neither `space` nor those of `plans` (by digest) that it refers to: `thaw` is given both again.
+
+    Raises:
+        TypeError: the state holds something that is no plain value.
+    """
+    writer = _Writer(space, plans)
+    writer.write(explorer)
+    return json.dumps({"classes": writer.classes, "entries": writer.entries}, separators=(",", ":"))
+
+
+def thaw(text: str, space: object, plans: Mapping[str, Plan]) -> Explorer:
+    """The explorer that `freeze` wrote.
+
+    Raises:
+        InputError: the text is damaged, or this version has other classes.
+    """
+    try:
+        data = json.loads(text)
+        reader = _Reader(space, plans, [_class(*entry) for entry in data["classes"]])
+        for kind, *parts in data["entries"]:
+            reader.add(kind, parts)
+        explorer: Explorer = reader.objects[-1]
+        return explorer
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"the state of an explorer cannot be read: {error!r}") from None
+
+
+def _class(module: str, name: str, names: list[str]) -> tuple[type, list[str]]:
+    if not _ROOMS.fullmatch(module):
+        raise ValueError(f"{module} is no room of explorers")
+    kind = getattr(import_module(module), name)
+    if not isinstance(kind, type) or kind.__module__ != module or not all(isinstance(field, str) for field in names):
+        raise ValueError(f"{module}.{name} is no class of explorers")
+    return kind, names
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Makes objects from entries; `objects[i]` is what entry i says."""
+
+    space: object
+    plans: Mapping[str, Plan]
+    classes: Sequence[tuple[type, list[str]]]
+    objects: list[Any] = field(default_factory=list)
+
+    def add(self, kind: str | int, parts: list[Any]) -> None:
+        """Make the next object."""
+        known = self.objects
+        known.append(self._made(kind, [known[part[0]] if type(part) is list else part for part in parts]))
+
+    def _made(self, kind: str | int, parts: list[Any]) -> Any:
+        if isinstance(kind, int):
+            return _filled(*self.classes[kind], parts)
+        match kind:
+            case "dict":
+                return dict(zip(parts[::2], parts[1::2], strict=True))
+            case "list":
+                return parts
+            case "tuple":
+                return tuple(parts)
+            case "set":
+                return set(parts)
+            case "frozenset":
+                return frozenset(parts)
+            case "deque":
+                return deque(parts[1:], parts[0])
+            case "plan":
+                return self.plans[parts[0]]
+            case "space":
+                return self.space
+            case "type":
+                return _TYPES[parts[0]]
+            case _:
+                return _of_numpy(kind, parts)
+
+
+def _filled(kind: type, names: list[str], values: list[Any]) -> object:
+    """An instance with these fields, made without any of its methods."""
+    made: object = object.__new__(kind)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _of_numpy(kind: str, parts: list[Any]) -> Any:
+    match kind, parts:
+        case "array", [str(dtype), "C" | "F" as order, bool(writeable), str(data), *shape] if _DTYPES.fullmatch(dtype):
+            array = np.frombuffer(base64.b64decode(data), dtype=dtype).reshape(shape, order=order).copy(order)
+            array.setflags(write=writeable)
+            return array
+        case "number", [str(dtype), str(data)] if _DTYPES.fullmatch(dtype):
+            return np.frombuffer(base64.b64decode(data), dtype=dtype)[0]
+        case "random", [str(state)]:
+            bits = np.random.PCG64()
+            bits.state = json.loads(state)
+            return np.random.Generator(bits)
+        case _:
+            raise ValueError(f"unknown kind of object: {kind!r}")

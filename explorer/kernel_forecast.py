@@ -1,0 +1,192 @@
+"""What candidate walks will cost, kernel by kernel: a program takes as long as its kernels do together.
+
+The time of a kernel hangs on its own decisions and on those made before it came to be (which statements share it, their
+reductions, the order of loops), not on how the other kernels are tiled. So a Gaussian process over *kernels* learns more
+from a measurement than one over walks: a walk with four kernels is four observations in a quarter of the dimensions, and
+what was never measured together is known from where it was measured apart. The forecast of a walk is that of a sum,
+
+    log T = log sum_k exp(m_k),    var(log T) = sum_kl w_k w_l cov(k, l),    w_k = exp(m_k) / sum_l exp(m_l)
+
+(the first order around the means m of the kernels' log times). Times of kernels with the same statements vary around
+their mean, shrunk by one observation towards that of all kernels, so that a group that was never met has a forecast, too.
+
+Failed walks do not enter: which of their kernels was to blame is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attributes import Array, Attributes, Key, answer
+from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
+from graph.space import Option
+from graph.walk import Walk
+
+Kernel: TypeAlias = tuple[str, ...]
+"""The statements of a kernel, which are the subject of its decisions."""
+
+Instance: TypeAlias = tuple[Kernel, tuple[tuple[int, float], ...]]
+"""A kernel with the values of all decisions that concern it, by column."""
+
+ITSELF: Kernel = ("this kernel",)
+"""The subject of a kernel's own decisions among the attributes: kernels of different statements share them."""
+
+MOST_INSTANCES = 500
+"""Kernels that the model looks at, the latest known: its cost grows with their third power."""
+
+FEWEST = 5
+"""Successes from which on there is a forecast."""
+
+LEAST_MS = 1e-6
+"""A clock may say 0."""
+
+
+@dataclass(slots=True)
+class KernelForecaster:
+    """Learns walks with the times of their kernels; which decisions are a kernel's is learned, too."""
+
+    attributes: Attributes = field(default_factory=Attributes)
+    _process: GaussianProcess = field(default_factory=GaussianProcess)
+    _walks: list[Walk] = field(default_factory=list)
+    _times: list[Mapping[Kernel, float]] = field(default_factory=list)  # log ms; empty for a failure
+    _instances: dict[int, tuple[Instance, ...]] = field(default_factory=dict)  # by walk, in the order of its times
+    _kernels_own: set[str] = field(default_factory=set)  # names of decisions about what was a kernel in the end
+    _shared: set[str] = field(default_factory=set)  # and about what was none
+    _apart: bool = True  # whether each kernel's decisions could be told, up to walk number `_looked_at`
+    _looked_at: int = 0
+    _successes: int = 0
+    _most: int = 0
+
+    def learn(self, walk: Walk, times: Mapping[Kernel, float]) -> None:
+        """Take in a walk and the ms of its kernels (none: it failed, or nothing is known of its kernels)."""
+        self._walks.append(walk)
+        self._times.append({kernel: float(np.log(max(ms, LEAST_MS))) for kernel, ms in times.items()})
+        before = len(self._shared), len(self._kernels_own)
+        if times:
+            for choice in (*walk.settled, *walk.choices):
+                (self._kernels_own if choice.decision.subject in times else self._shared).add(choice.decision.name)
+            self._successes += 1
+            self._most = max(self._most, len(times))
+        if before != (len(self._shared), len(self._kernels_own)):
+            self._instances.clear()  # kernels and columns of all that was learned have changed
+            self._looked_at = 0
+
+    def forecast(self, known: Sequence[int], candidates: Sequence[Walk], best: float) -> KernelForecast | None:
+        """What `candidates` may cost, given the walks with the numbers `known`; `best`: log ms of the best one.
+
+        None where kernels say no more than walks: there are too few successes, programs have one kernel only, or it
+        cannot be told which decisions are which kernel's, or which kernels a candidate will have.
+        """
+        if self._successes < FEWEST or self._most < 2 or not self._can_tell():
+            return None
+        instances, times = self._data(known)
+        asked: dict[Instance, int] = {}
+        groups = [[asked.setdefault(instance, len(asked)) for instance in self._instances_of(walk, self._kernels_of(walk))]
+                  for walk in candidates]
+        if not all(groups):
+            return None
+        table = self.attributes.table([dict(values) for _, values in (*instances, *asked)])
+        points = coordinates(self.attributes, table)
+        means = _means([kernel for kernel, _ in instances], times)
+        around = times - np.array([means[kernel] for kernel, _ in instances])
+        deviation = float(around.std()) or 1.0
+        self._process.fit(points.part(slice(0, len(instances))), around / deviation, len(self.attributes.columns))
+        posterior = self._process.posterior(points.part(slice(len(instances), None)))
+        overall = float(times.mean())
+        expected = np.array([means.get(kernel, overall) for kernel, _ in asked]) + deviation * posterior.mean
+        return _summed(posterior, expected, deviation, groups, best)
+
+    def _can_tell(self) -> bool:
+        """Whether every kernel that ran had decisions of its own; once that is not so, it never will be."""
+        for walk, times in zip(self._walks[self._looked_at :], self._times[self._looked_at :], strict=True):
+            self._apart &= set(times) <= set(self._kernels_of(walk))
+        self._looked_at = len(self._walks)
+        return self._apart
+
+    def _data(self, known: Sequence[int]) -> tuple[list[Instance], Array]:
+        """The latest instances among the walks `known`, and the mean log ms of each."""
+        before = self._instances
+        self._instances = {number: before.get(number) or self._instances_of(self._walks[number], list(self._times[number]))
+                           for number in known}
+        found: dict[Instance, list[float]] = {}
+        for number in known:
+            for instance, ms in zip(self._instances[number], self._times[number].values(), strict=True):
+                found.setdefault(instance, []).append(ms)
+        latest = list(found)[-MOST_INSTANCES:]
+        return latest, np.array([float(np.mean(found[instance])) for instance in latest])
+
+    def _kernels_of(self, walk: Walk) -> list[Kernel]:
+        own = self._kernels_own - self._shared
+        return list(dict.fromkeys(choice.decision.subject for choice in (*walk.settled, *walk.choices)
+                                  if choice.decision.name in own))
+
+    def _instances_of(self, walk: Walk, kernels: Sequence[Kernel]) -> tuple[Instance, ...]:
+        return tuple((kernel, tuple(sorted(self._row(walk, kernel).items()))) for kernel in kernels)
+
+    def _row(self, walk: Walk, kernel: Kernel) -> dict[int, float]:
+        """The kernel's decisions under a name that all kernels share, those about parts of it, and its statements."""
+        inside = set(kernel)
+        concerned: list[tuple[Key, Option]] = [(("statement", (statement,)), True) for statement in kernel]
+        for choice in (*walk.settled, *walk.choices):
+            (name, subject), option = answer(choice)
+            if subject == kernel and name not in self._shared:
+                concerned.append(((name, ITSELF), option))
+            elif inside.issuperset(subject):
+                concerned.append(((name, subject), option))
+        return self.attributes.values(concerned)
+
+
+@dataclass(slots=True)
+class KernelForecast:
+    """Means and deviations of walks from those of their kernels; see explorer.screening.Forecast.
+
+    Pair p says that kernels `first[p]` and `second[p]` (points of the posterior) are both in walk `walk[p]`, and how much
+    (`weight[p]`) their covariance adds to the walk's variance.
+    """
+
+    mean: Array
+    best: float
+    _posterior: Posterior
+    _unit: float
+    _groups: Sequence[Sequence[int]]
+    _walk: NDArray[np.intp]
+    _first: NDArray[np.intp]
+    _second: NDArray[np.intp]
+    _weight: Array
+
+    def deviation(self) -> Array:
+        """The standard deviation of each walk's log ms."""
+        covariances = self._posterior.covariance(self._first, self._second)
+        variances = np.bincount(self._walk, self._weight * covariances, minlength=self.mean.size)
+        return np.asarray(self._unit * np.sqrt(np.maximum(variances, 1e-9)))
+
+    def measure(self, candidate: int) -> None:
+        """The kernels of this walk will be measured."""
+        for point in self._groups[candidate]:
+            self._posterior.measure(point)
+
+
+def _summed(posterior: Posterior, expected: Array, unit: float, groups: Sequence[Sequence[int]],
+            best: float) -> KernelForecast:
+    """The forecast of sums of kernels with the log times `expected`."""
+    totals = np.array([np.exp(expected[group]).sum() for group in groups])
+    pairs = [(number, first, second, float(np.exp(expected[first] + expected[second]) / totals[number] ** 2))
+             for number, group in enumerate(groups) for first in group for second in group]
+    walk, first, second = (np.array([pair[place] for pair in pairs], dtype=np.intp) for place in range(3))
+    return KernelForecast(np.log(totals), best, posterior, unit, groups, walk, first, second, np.array([pair[3] for pair in pairs]))
+
+
+def _means(kernels: Sequence[Kernel], times: Array) -> dict[Kernel, float]:
+    """The mean of each kernel's times, and one more observation at the mean of all."""
+    overall = float(times.mean())
+    sums: dict[Kernel, float] = {}
+    counts: dict[Kernel, int] = {}
+    for kernel, time in zip(kernels, times, strict=True):
+        sums[kernel] = sums.get(kernel, overall) + float(time)
+        counts[kernel] = counts.get(kernel, 1) + 1
+    return {kernel: sums[kernel] / counts[kernel] for kernel in sums}

@@ -1,0 +1,91 @@
+"""What belongs to a pipeline: all Funcs below its outputs, producers first, its inputs, and a name for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from generator.emit.names import free_name
+from generator.errors import InputError
+from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.images import Image
+from generator.frontend_py.nodes import Call, Edge, Expr, Pixel, Var, parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """The Funcs in an order of execution, and the inputs; `names` are their names by `id`, fit for C and different."""
+
+    outputs: tuple[Func, ...]
+    funcs: tuple[Func, ...]
+    images: tuple[Image, ...]
+    names: Mapping[int, str]
+
+    def name(self, thing: Func | Image) -> str:
+        """The name of a Func or an input."""
+        return self.names[id(thing)]
+
+    def arrays(self, func: Func) -> tuple[str, ...]:
+        """The names of the arrays that hold the values of a Func: one, or one per value of its tuples."""
+        name, count = self.name(func), len(func.types())
+        return (name,) if count == 1 else tuple(f"{name}_{k}" for k in range(count))
+
+
+def collect(outputs: Sequence[Func]) -> Collected:
+    """Everything below `outputs`. Raises InputError for an output without a definition."""
+    funcs = _ordered(outputs)
+    images: dict[int, Image] = {}
+    for func in funcs:
+        for node in nodes_of(func):
+            if isinstance(node, Pixel | Edge):
+                images.setdefault(id(node.image), node.image)
+    return Collected(tuple(outputs), tuple(funcs), tuple(images.values()), _named([*images.values(), *funcs]))
+
+
+def roots(definition: Definition) -> tuple[Expr, ...]:
+    """All expressions of a definition, the bounds of its domain included."""
+    ranges = definition.domain.ranges if definition.domain is not None else ()
+    return (*definition.exprs, *(bound for pair in ranges for bound in pair))
+
+
+def nodes_of(func: Func) -> Iterable[Expr]:
+    """All nodes of all definitions."""
+    for definition in func.definitions:
+        yield from parts(*roots(definition))
+
+
+def _ordered(outputs: Sequence[Func]) -> list[Func]:
+    """All Funcs, those that others use before these."""
+    done: dict[int, Func] = {}
+    stack: list[tuple[Func, bool]] = [(func, False) for func in reversed(outputs)]
+    while stack:
+        func, ready = stack.pop()
+        if ready:
+            done.setdefault(id(func), func)
+        elif id(func) not in done:
+            if not func.definitions:
+                raise InputError(f"Func `{func.title}` has no definition", func.at)
+            stack.append((func, True))
+            used = {id(n.func): n.func for n in nodes_of(func) if isinstance(n, Call)}
+            used.pop(id(func), None)
+            stack += [(f, False) for f in reversed(used.values()) if id(f) not in done]
+    return list(done.values())
+
+
+def _named(things: Sequence[Func | Image]) -> dict[int, str]:
+    """Names by `id`: the user's where they are fit, with a number where several have the same."""
+    found: dict[int, str] = {}
+    taken = {arg.name for thing in things if isinstance(thing, Func) for d in thing.definitions
+             for arg in d.args if isinstance(arg, Var)} | {f"r{d}" for d in range(4)}
+    for thing in things:
+        base = re.sub(r"\W", "_", thing.name) or ("input" if isinstance(thing, Image) else "f")
+        base = f"f{base}" if base[0].isdigit() else base.lstrip("_") or "f"
+        wanted, number = base, 1
+        while wanted in taken:
+            number += 1
+            wanted = f"{base}_{number}"
+        name = free_name(wanted, taken)
+        taken |= {name, *([f"{name}_{k}" for k in range(len(thing.types()))] if isinstance(thing, Func) else ())}
+        found[id(thing)] = name
+    return found

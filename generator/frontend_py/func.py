@@ -1,0 +1,295 @@
+"""Funcs: the stages of a pipeline, each with a pure definition and updates after it.
+
+    f = Func("f")
+    f[x, y] = image[x, y] + 1            the pure definition: for all coordinates
+    f[x, 0] = f[x, 0] * 2                an update: for all x
+    f[r.x, r.y] += 1                     an update: for all points of the RDom r, in order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from generator.errors import InputError, Location
+from generator.frontend_py.domain import RDom, domains_of
+from generator.frontend_py.ignored import Scheduled
+from generator.frontend_py.nodes import Call, Expr, RVar, Var, arithmetic, as_expr, depth, parts
+from generator.frontend_py.types import Type
+from generator.frontend_py.where import here
+
+_DEEPEST = 150
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """`f[args] = values` (several values: a tuple), for all points of `domain` if it is an update over one."""
+
+    args: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+    at: Location
+    domain: RDom | None = None
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """Everything that is evaluated: values, coordinates, the condition of the domain."""
+        condition = self.domain.predicate if self.domain is not None else None
+        return (*self.values, *self.args, *(() if condition is None else (condition,)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accumulation:
+    """What `f[x] += e` passes to the definition: `ref` is the element that is updated."""
+
+    ref: FuncRef
+    op: str
+    values: tuple[Any, ...]
+
+
+class FuncRef(Expr):
+    """`f[x, y]`: an expression when read, a definition when assigned to; `f[x, y][1]` is one value of a tuple."""
+
+    def __init__(self, func: Func, args: tuple[Expr, ...]) -> None:
+        self.func, self.args, self.at = func, args, here()
+
+    @property
+    def type(self) -> Type:
+        """The type of the value. Raises InputError as `as_expr`."""
+        return self.as_expr().type
+
+    def as_expr(self) -> Call:
+        """The value. Raises InputError when the Func has no definition yet, or several values."""
+        values = self.func.types_at(self.at)
+        if len(values) != 1:
+            raise InputError(f"Func `{self.func.title}` has {len(values)} values; choose one: "
+                             f"{self.func.title}[...][0]", self.at)
+        return self[0]
+
+    def __getitem__(self, index: int) -> Call:
+        kinds = self.func.types_at(self.at)
+        if not 0 <= index < len(kinds):
+            raise InputError(f"Func `{self.func.title}` has {len(kinds)} value(s), number {index} is none of them", self.at)
+        self.func.check_arity(self.args, self.at)
+        return Call(self.func, self.args, index, kinds[index], self.at)
+
+    def __len__(self) -> int:
+        return len(self.func.types_at(self.at))
+
+    def __iter__(self) -> Iterator[Expr]:
+        return (self[k] for k in range(len(self)))
+
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]  # a definition takes it, no expression
+        return Accumulation(self, "+", _separate(other))
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+        return Accumulation(self, "-", _separate(other))
+
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
+        return Accumulation(self, "*", _separate(other))
+
+    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]
+        return Accumulation(self, "/", _separate(other))
+
+
+class Func(Scheduled):
+    """A stage: a function from integer coordinates to a number, or a tuple of numbers."""
+
+    def __init__(self, name: Any = "") -> None:
+        self.name, self.at = (name if isinstance(name, str) else ""), here()
+        self.definitions: list[Definition] = []
+        self.estimates: dict[str, tuple[int, int]] = {}
+        self.bounds_: dict[str, tuple[int, int]] = {}
+        self.user: tuple[str, Location] | None = None  # the first other Func that uses this one
+        if isinstance(name, Expr):  # Func(e): the value of e at its free Vars
+            free = list({v.key: v for v in parts(name) if isinstance(v, Var)}.values())
+            self[tuple(free)] = name
+
+    @property
+    def title(self) -> str:
+        """Its name, or where it was made."""
+        return self.name or f"(unnamed, line {self.at.line})"
+
+    def defined(self) -> bool:
+        """Whether it has a pure definition."""
+        return bool(self.definitions)
+
+    def args(self) -> tuple[Var, ...]:
+        """The Vars of the pure definition. Raises InputError when there is none."""
+        self.types_at(here())
+        return tuple(a for a in self.definitions[0].args if isinstance(a, Var))
+
+    def dimensions(self) -> int:
+        """The number of coordinates. Raises InputError when there is no definition."""
+        return len(self.args())
+
+    def type(self) -> Type:
+        """The type of its value. Raises InputError when there is no definition, or several values."""
+        return self[self.args()].type
+
+    def types(self) -> tuple[Type, ...]:
+        """The types of the values. Raises InputError when there is no definition."""
+        return self.types_at(here())
+
+    def types_at(self, at: Location) -> tuple[Type, ...]:
+        """The types of the values, for a use at `at`."""
+        if not self.definitions:
+            raise InputError(f"Func `{self.title}` is used before it has a definition: define it first (a pure definition "
+                             "cannot use its own Func; recursion is an update over an RDom)", at)
+        return tuple(v.type for v in self.definitions[0].values)
+
+    def check_arity(self, args: Sequence[Expr], at: Location) -> None:
+        """Raise InputError for a use with another number of coordinates than the definition has."""
+        wanted = len(self.definitions[0].args)
+        if len(args) != wanted:
+            raise InputError(f"Func `{self.title}` has {wanted} coordinate(s) but is used with {len(args)}", at)
+
+    def __getitem__(self, index: Any) -> FuncRef:
+        args = tuple(as_expr(i) for i in (index if isinstance(index, tuple) else (index,)))
+        for arg in args:
+            if arg.type.is_float():
+                raise InputError(f"Func `{self.title}` is used with a coordinate of type {arg.type}; cast it to int32", here())
+        return FuncRef(self, args)
+
+    def __call__(self, *index: Any) -> FuncRef:
+        """The same as `self[index]`."""
+        return self[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        at = here()
+        if self.user is not None:
+            raise InputError(f"Func `{self.title}` is used by Func `{self.user[0]}` (line {self.user[1].line}) already: all its "
+                             "updates must come before that", at)
+        args = self[index].args
+        if isinstance(value, Accumulation):
+            if value.ref.func is not self:
+                raise InputError(f"Func `{self.title}` is assigned the updated value of another Func", at)
+            args, value = value.ref.args, self._accumulated(value, at)
+        values = values_of(value, self.types_at(at) if self.definitions else ())
+        if self.definitions:
+            self._update(args, values, at)
+        else:
+            self._define(args, values, at)
+
+    def _accumulated(self, update: Accumulation, at: Location) -> tuple[Expr, ...]:
+        """The new values; a Func without definition begins with 0 (1 for a product)."""
+        if not self.definitions:
+            first = 1 if update.op in ("*", "/") else 0
+            free = [a if isinstance(a, Var) else Var() for a in update.ref.args]
+            self._define(tuple(free), tuple(as_expr(first, as_expr(v).type) for v in update.values), at)
+        kinds = self.types_at(at)
+        if len(kinds) != len(update.values):
+            raise InputError(f"Func `{self.title}` has {len(kinds)} value(s), its update has {len(update.values)}", at)
+        return tuple(arithmetic(update.op, update.ref[k], value) for k, value in enumerate(update.values))
+
+    def _define(self, args: tuple[Expr, ...], values: tuple[Expr, ...], at: Location) -> None:
+        seen: set[str] = set()
+        for arg in args:
+            if not isinstance(arg, Var) or arg.key in seen:
+                raise InputError(f"the first definition of Func `{self.title}` must be for all coordinates: use different Vars "
+                                 "on its left side; updates come after it", at)
+            seen.add(arg.key)
+        definition = Definition(args, values, at)
+        if any(isinstance(n, Call) and n.func is self for n in parts(*values)):
+            raise InputError(f"the pure definition of Func `{self.title}` is recursive; give it a start value and make the "
+                             "recursion an update over an RDom", at)
+        if domains := domains_of(definition.exprs):
+            raise InputError(f"the pure definition of Func `{self.title}` uses RDom `{domains[0].name}`; use sum(...), "
+                             "maximum(...) and the like, or an update", at)
+        self._check_free(definition, at)
+        self._add(definition)
+
+    def _update(self, args: tuple[Expr, ...], values: tuple[Expr, ...], at: Location) -> None:
+        self.check_arity(args, at)
+        kinds = self.types_at(at)
+        if [a.type for a in values] != list(kinds):
+            raise InputError(f"the update of Func `{self.title}` has the type {', '.join(str(v.type) for v in values)} but its "
+                             f"first definition {', '.join(map(str, kinds))}; cast the value", at)
+        domains = domains_of((*args, *values))
+        if len(domains) > 1:
+            raise InputError(f"the update of Func `{self.title}` uses {len(domains)} RDoms; use one with more dimensions", at)
+        definition = Definition(args, values, at, domains[0] if domains else None)
+        self._check_free(definition, at)
+        self._check_update(definition, at)
+        self._add(definition)
+
+    def _add(self, definition: Definition) -> None:
+        """Take a definition; what it uses must not change any more."""
+        self.definitions.append(definition)
+        if definition.domain is not None:
+            definition.domain.used = definition.at
+        for node in parts(*definition.exprs):
+            if isinstance(node, Call) and node.func is not self and node.func.user is None:
+                node.func.user = (self.title, definition.at)
+
+    def _check_update(self, update: Definition, at: Location) -> None:
+        """Refuse a Var that an update moves: it must stand alone at its own place wherever the Func uses itself."""
+        pure = self.definitions[0].args
+        own = [n.args for n in parts(*update.exprs) if isinstance(n, Call) and n.func is self]
+        free = {a.key for a in update.args if isinstance(a, Var)}
+        if not domains_of(update.exprs) and not own and all(
+                isinstance(a, Var) and isinstance(b, Var) and a.key == b.key for a, b in zip(update.args, pure, strict=True)):
+            raise InputError(f"Func `{self.title}` is defined twice for all coordinates (first in line "
+                             f"{self.definitions[0].at.line}); use another Func, or an update of a part", at)
+        for key in sorted(free):
+            place = next(d for d, a in enumerate(update.args) if isinstance(a, Var) and a.key == key)
+            home = pure[place]
+            if not isinstance(home, Var) or home.key != key or any(
+                    not isinstance(a := args[place], Var) or a.key != key for args in own):
+                raise InputError(f"the update of Func `{self.title}` moves Var `{key}`: in an update a Var must stand alone, at "
+                                 "the place where the first definition has it, wherever the Func is used; use an RDom", at)
+
+    def _check_free(self, definition: Definition, at: Location) -> None:
+        """Refuse Vars that the left side does not have, and expressions that are too deep for what comes after."""
+        if (levels := depth(*definition.exprs)) > _DEEPEST:
+            raise InputError(f"the definition of Func `{self.title}` has {levels} operations inside of one another, {_DEEPEST} are "
+                             "possible: give parts of it Funcs of their own, or use sum(...) over an RDom", at)
+        bound = {a.key for a in definition.args if isinstance(a, Var)}
+        for node in parts(*definition.exprs):
+            if isinstance(node, Var) and node.key not in bound:
+                raise InputError(f"Var `{node.name or '(unnamed)'}` is free in the definition of Func `{self.title}`: it does not "
+                                 "stand alone on the left side", at)
+            if isinstance(node, RVar) and definition.domain is None:
+                raise InputError(f"the coordinate `{node.name}` of an RDom is free in the definition of Func `{self.title}`", at)
+
+    def set_estimate(self, var: Var, low: int, extent: int) -> Func:
+        """Say which coordinates of an output are wanted. Raises InputError for a Var that it does not have."""
+        self._check_var(var)
+        self.estimates[var.key] = (int(low), int(extent))
+        return self
+
+    def set_estimates(self, bounds: Sequence[tuple[int, int]]) -> Func:
+        """Say which coordinates of an output are wanted, for all dimensions: (min, extent)."""
+        if len(bounds) != len(self.args()):
+            raise InputError(f"Func `{self.title}` has {len(self.args())} dimensions but {len(bounds)} estimates", here())
+        for var, (low, extent) in zip(self.args(), bounds, strict=True):
+            self.set_estimate(var, low, extent)
+        return self
+
+    def bound(self, var: Var, low: int, extent: int) -> Func:
+        """Promise that only these coordinates of an output are wanted."""
+        self._check_var(var)
+        self.bounds_[var.key] = (int(low), int(extent))
+        return self
+
+    def _check_var(self, var: Var) -> None:
+        if var.key not in {v.key for v in self.args()}:
+            raise InputError(f"Func `{self.title}` has no dimension `{var.name}`", here())
+
+    def realize(self, sizes: Sequence[int]) -> Any:
+        """Compute the coordinates from 0 with the interpreter: a Buffer, or a list of them for a tuple."""
+        from generator.frontend_py.realize import realize
+
+        return realize(self, sizes)
+
+
+def values_of(value: Any, kinds: Sequence[Type] = ()) -> tuple[Expr, ...]:
+    """The values of a definition, one or those of a tuple; Python numbers become those of `kinds`, where that is possible."""
+    values = _separate(value)
+    wanted = kinds if len(kinds) == len(values) else [None] * len(values)
+    return tuple(as_expr(v, kind) for v, kind in zip(values, wanted, strict=True))
+
+
+def _separate(value: Any) -> tuple[Any, ...]:
+    """The values of a tuple, or the only one."""
+    return tuple(value) if isinstance(value, tuple) or (isinstance(value, FuncRef) and len(value) > 1) else (value,)

@@ -1,0 +1,262 @@
+"""The interpreter: what a pipeline computes, by numpy, stage by stage over the regions that are needed.
+
+It defines the results: generated code is compared with it. The pure dimensions of a definition are computed as arrays, a
+slab at a time. An update over an RDom runs in the order of its points; coordinates of the RDom that stand alone on the left
+side and wherever the Func uses itself are like pure ones, and updates like `f[...] += e` are done by numpy's `ufunc.at`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.errors import InputError
+from generator.frontend_py.bounds import Bounds, Place
+from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.images import Image
+from generator.frontend_py.lower import same
+from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var, parts
+from generator.frontend_py.operators import Values, apply
+
+Key: TypeAlias = object
+_SLAB = 1 << 17  # points that are computed at once: their intermediate values stay in the caches
+_FEW = 4096
+_UFUNCS: Mapping[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def interpret(bounds: Bounds, inputs: Mapping[int, NDArray[Any]]) -> dict[int, tuple[NDArray[Any], ...]]:
+    """The values of all Funcs over their regions (by `id`; one array per value, last coordinate first).
+
+    `inputs` holds the data of the images by `id`, in the same order of dimensions.
+    """
+    machine = Machine(bounds, dict(inputs), {})
+    with np.errstate(all="ignore"):
+        for func in bounds.collected.funcs:
+            machine.compute(func)
+    return machine.values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Machine:
+    """What has been computed so far."""
+
+    bounds: Bounds
+    inputs: Mapping[int, NDArray[Any]]
+    values: dict[int, tuple[NDArray[Any], ...]]
+
+    def compute(self, func: Func) -> None:
+        """Run all definitions of `func`."""
+        shape = tuple(extent for _, extent in reversed(self.bounds.regions[id(func)]))
+        self.values[id(func)] = tuple(np.zeros(shape, kind.numpy) for kind in func.types())
+        for definition in func.definitions:
+            place = self.bounds.place(func, definition)
+            if place is not None:
+                _Run(self, func, definition, place).run()
+
+
+class _Run:
+    """One definition."""
+
+    def __init__(self, machine: Machine, func: Func, definition: Definition, place: Place) -> None:
+        self.machine, self.func, self.definition, self.place = machine, func, definition, place
+        self.own = [n for n in parts(*definition.exprs) if isinstance(n, Call) and n.func is func]
+        self.targets = machine.values[id(func)]
+        self.low = [low for low, _ in machine.bounds.regions[id(func)]]
+        self.condition = definition.domain.predicate if definition.domain is not None else None
+
+    def run(self) -> None:
+        """Compute and store everything."""
+        keys = list(self.place.names)
+        serial = [k for k in keys if isinstance(k, tuple) and not self.is_free(k)]
+        at_once = [k for k in keys if k not in serial]
+        points = int(np.prod([self.count(k) for k in at_once], dtype=np.int64))
+        operator = self.accumulation()
+        if serial and operator is not None and (points < _FEW or not self.is_plain()):
+            for slab in self.slabs(keys):
+                self.accumulate(slab, operator)
+            return
+        order = sorted(serial, key=keys.index)  # the outermost loop first, as in the place's own order
+        for slab in self.slabs(at_once):
+            for point in product(*(range(self.place.ranges[k][0], self.place.ranges[k][1] + 1) for k in order)):
+                self.store(slab | {k: np.asarray(v, np.int32) for k, v in zip(order, point, strict=True)})
+
+    def count(self, key: Key) -> int:
+        """How many values a Var or a coordinate takes."""
+        low, high = self.place.ranges[key]
+        return high - low + 1
+
+    def is_free(self, key: Key) -> bool:
+        """Whether a coordinate of the RDom stands alone, at one place, on the left side and in all uses of the Func itself."""
+        places = [{d for d, a in enumerate(args) if isinstance(a, RVar) and (id(a.domain), a.dim) == key}
+                  for args in (self.definition.args, *(n.args for n in self.own))]
+        mixed = any(isinstance(n, RVar) and (id(n.domain), n.dim) == key
+                    for args in (self.definition.args, *(n.args for n in self.own))
+                    for a in args if not isinstance(a, RVar) for n in parts(a))
+        return not mixed and bool(places[0]) and all(p == places[0] for p in places)
+
+    def is_plain(self) -> bool:
+        """Whether the left side is Vars and constants only."""
+        return all(isinstance(a, Var | Const) for a in self.definition.args)
+
+    def accumulation(self) -> Any:
+        """numpy's operator of an update `f[...] = f[...] op e` where `e` does not use `f`; else None."""
+        value = self.definition.values[0]
+        if len(self.definition.values) != 1 or not isinstance(value, Op) or value.name not in _UFUNCS:
+            return None
+        own = value.args[0]
+        if (not isinstance(own, Call) or own.func is not self.func or any(n is not own for n in self.own)
+                or not all(same(a, b) for a, b in zip(own.args, self.definition.args, strict=True))):
+            return None
+        return _UFUNCS[value.name]
+
+    def slabs(self, keys: Sequence[Key]) -> Iterator[dict[Key, Values]]:
+        """The values of `keys` as arrays that broadcast together, a part of all points at a time, in order."""
+        counts = [self.count(k) for k in keys]
+        steps, room = [1] * len(keys), _SLAB
+        for axis in reversed(range(len(keys))):
+            steps[axis] = max(1, min(counts[axis], room))
+            room //= max(counts[axis], 1)
+        for starts in product(*(range(0, n, step) for n, step in zip(counts, steps, strict=True))):
+            slab: dict[Key, Values] = {}
+            for axis, (key, start) in enumerate(zip(keys, starts, strict=True)):
+                low = self.place.ranges[key][0]
+                line = np.arange(low + start, low + min(start + steps[axis], counts[axis]), dtype=np.int32)
+                slab[key] = line.reshape([-1 if a == axis else 1 for a in range(len(keys))])
+            yield slab
+
+    def index(self, values: Evaluation) -> tuple[Values, ...]:
+        """Where the left side is in the arrays."""
+        found = [np.asarray(values.of(a), np.int64) - low for a, low in zip(self.definition.args, self.low, strict=True)]
+        return tuple(reversed(found))
+
+    def store(self, slab: Mapping[Key, Values]) -> None:
+        """Compute all values at these points, then store them."""
+        values = Evaluation(self.machine, slab)
+        results = [values.of(v) for v in self.definition.values]
+        if len(results) > 1:  # what is stored first must not change what is stored next
+            results = [np.array(result) for result in results]
+        where = self.index(values)
+        mask = None if self.condition is None else values.of(self.condition)
+        if not all(a.size == 1 or isinstance(e, Var | RVar) for a, e in zip(reversed(where), self.definition.args, strict=True)):
+            where = tuple(np.broadcast_arrays(*where))
+        for target, result in zip(self.targets, results, strict=True):
+            if mask is None:
+                _put(target, where, result)
+            else:
+                shape = np.broadcast_shapes(mask.shape, result.shape, *(a.shape for a in where))
+                chosen = np.broadcast_to(mask, shape)
+                target[tuple(np.broadcast_to(a, shape)[chosen] for a in where)] = np.broadcast_to(result, shape)[chosen]
+
+    def accumulate(self, slab: Mapping[Key, Values], operator: Any) -> None:
+        """Apply an update of all these points, in order."""
+        values = Evaluation(self.machine, slab)
+        value = self.definition.values[0]
+        assert isinstance(value, Op)
+        given, where = values.of(value.args[1]), self.index(values)
+        shape = np.broadcast_shapes(given.shape, *(a.shape for a in where), *(a.shape for a in slab.values()))
+        index = tuple(np.broadcast_to(a, shape).ravel() for a in where) or (np.zeros(int(np.prod(shape)), np.int64),)
+        given = np.broadcast_to(given, shape).ravel()
+        if self.condition is not None:
+            chosen = np.broadcast_to(values.of(self.condition), shape).ravel()
+            index, given = tuple(a[chosen] for a in index), given[chosen]
+        operator.at(self.targets[0] if self.targets[0].ndim else self.targets[0].reshape(1), index, given)
+
+
+class Evaluation:
+    """The values of expressions at some points: arrays that broadcast together, one axis per Var or coordinate."""
+
+    def __init__(self, machine: Machine, at: Mapping[Key, Values]) -> None:
+        self.machine, self.at = machine, at
+        self._found: dict[int, tuple[Expr, Values]] = {}
+
+    def of(self, expr: Expr) -> Values:
+        """The values of `expr`."""
+        if id(expr) not in self._found:
+            self._found[id(expr)] = (expr, self._value(expr))
+        return self._found[id(expr)][1]
+
+    def _value(self, expr: Expr) -> Values:
+        match expr:
+            case Const(kind, value):
+                return np.asarray(value, kind.numpy)
+            case Var():
+                return self.at[expr.key]
+            case RVar(domain, dim):
+                return self.at[id(domain), dim]
+            case Edge(image, dim, what):
+                return np.asarray(self.machine.bounds.sizes.edge(image, dim, what), np.int32)
+            case Given(param):
+                return np.asarray(param.number(), param.type.numpy)
+            case Call(func, args, index):
+                return self._element(expr, func, self.machine.values[id(func)][index], args)
+            case Pixel(image, args):
+                return self._element(expr, image, self.machine.inputs[id(image)], args)
+            case Op(name, kind, args):
+                return apply(name, kind, [self.of(a) for a in args])
+            case _:
+                raise AssertionError(f"no such expression: {expr}")
+
+    def _element(self, node: Call | Pixel, used: Func | Image, data: Values, args: tuple[Expr, ...]) -> Values:
+        region = self.machine.bounds.regions[id(used)]
+        index = [np.asarray(self.of(a), np.int64) - low for a, (low, _) in zip(args, region, strict=True)]
+        for dim, (i, (low, extent)) in enumerate(zip(index, region, strict=True)):
+            if i.size and (i.min() < 0 or i.max() >= extent):
+                outside = int(i.min() if i.min() < 0 else i.max()) + low
+                raise InputError(f"`{used.title}` is read at coordinate {outside} in dimension {dim}, outside of {low} to "
+                                 f"{low + extent - 1}: a value overflowed its type (a cast to int32, not a number, ...) before "
+                                 "it became a coordinate", node.at)
+        return _taken(data, tuple(reversed(index)))
+
+
+def _line(index: Values) -> tuple[int, slice] | None:
+    """The axis and the slice of an index that counts up by 1 along one axis; None for any other."""
+    if index.size == 1:
+        return None
+    axis = int(np.argmax(index.shape))
+    flat = index.ravel()
+    if flat.size != index.shape[axis] or flat[-1] - flat[0] != flat.size - 1 or not bool(np.all(np.diff(flat) == 1)):
+        return None
+    return axis, slice(int(flat[0]), int(flat[-1]) + 1)
+
+
+def _view(data: Values, index: tuple[Values, ...]) -> tuple[Values, int] | None:
+    """A view of the elements at `index` with all axes in their places, where slices are enough."""
+    lines = [_line(i) for i in index]
+    if any(line is None and i.size != 1 for line, i in zip(lines, index, strict=True)):
+        return None
+    axes = [line[0] for line in lines if line is not None]
+    if len(set(axes)) != len(axes):
+        return None
+    part = data[tuple(int(i.ravel()[0]) if line is None else line[1] for line, i in zip(lines, index, strict=True))]
+    rank = max((i.ndim for i in index), default=0)
+    order = sorted(range(len(axes)), key=lambda k: axes[k])
+    part = np.asarray(part).transpose(order)
+    shape = [1] * rank
+    for k in order:
+        shape[axes[k]] = part.shape[order.index(k)]
+    return part.reshape(shape), rank
+
+
+def _taken(data: Values, index: tuple[Values, ...]) -> Values:
+    """The elements of `data` at `index`."""
+    found = _view(data, index)
+    return data[index] if found is None else found[0]
+
+
+def _put(target: Values, where: tuple[Values, ...], result: Values) -> None:
+    """`target[where] = result`."""
+    lines = [_line(i) for i in where]
+    if all(line is not None or i.size == 1 for line, i in zip(lines, where, strict=True)):
+        axes = [line[0] for line in lines if line is not None]
+        if axes == sorted(set(axes)) and all(n == 1 for a, n in enumerate(result.shape) if a not in axes):
+            spot = tuple(int(i.ravel()[0]) if line is None else line[1] for line, i in zip(lines, where, strict=True))
+            rank = max((i.ndim for i in where), default=0)
+            full = result.reshape((1,) * (rank - result.ndim) + result.shape)
+            target[spot] = full.reshape([full.shape[a] for a in axes])
+            return
+    target[where] = result

@@ -1,0 +1,96 @@
+"""A user's pipeline file: run it, call the function that builds the pipeline, check what it returns.
+
+    def build(width, height): ...; return output      `antune tune pipeline.py:build --size 2048x2048`
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from generator.errors import AntuneError, InputError, Location
+from generator.frontend_py.func import Func
+
+SIZES = ("width", "height", "channels", "frames")
+"""The names of the extents that `--size` gives, by dimension."""
+
+BUILD = "build"
+
+
+def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int]) -> list[Func]:
+    """The output Funcs of the pipeline that `function` in `file` builds.
+
+    The function gets those of `parameters` that it has arguments for.
+
+    Raises:
+        InputError: the file cannot be run, there is no such function, it fails, or returns something else.
+    """
+    build = _function(file, function or BUILD)
+    place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
+    arguments = _arguments(build, parameters, place)
+    result = _guarded(file, lambda: build(**arguments))
+    outputs = list(result) if isinstance(result, list | tuple) else [result]
+    if not outputs or not all(isinstance(o, Func) for o in outputs):
+        raise InputError(f"`{build.__name__}` returns {type(result).__name__}; return the output Func, or a list of them", place)
+    if len({id(o) for o in outputs}) < len(outputs):
+        raise InputError(f"`{build.__name__}` returns one Func twice", place)
+    return outputs
+
+
+def unused(parameters: Sequence[str], file: Path, function: str | None) -> list[str]:
+    """Those of `parameters` that are neither sizes nor arguments of the function. Raises as `load_pipeline`."""
+    known = inspect.signature(_function(file, function or BUILD)).parameters
+    return [name for name in parameters if name not in known and name not in SIZES]
+
+
+def _function(file: Path, name: str) -> Any:
+    module = _guarded(file, lambda: _module(file))
+    found = getattr(module, name, None)
+    if not callable(found):
+        there = sorted(n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__)
+        raise InputError(f"{file} has no function `{name}`; name the one that returns the output Func: {file.name}:FUNCTION"
+                         + (f" (there are: {', '.join(there)})" if there else ""))
+    return found
+
+
+def _module(file: Path) -> Any:
+    name = "antune_pipeline_" + "".join(c if c.isalnum() else "_" for c in file.stem)
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))  # as for `python file.py`: its own helpers are found
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(file.parent))
+    return module
+
+
+def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: Location) -> dict[str, int]:
+    wanted = inspect.signature(build).parameters
+    for name, parameter in wanted.items():
+        plain = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if parameter.default is parameter.empty and plain and name not in parameters:
+            how = "--size WIDTHxHEIGHT" if name in SIZES else f"--param {name}=VALUE"
+            raise InputError(f"`{build.__name__}` needs a value for `{name}`: give {how}, or a default", place)
+    return {name: parameters[name] for name in wanted if name in parameters}
+
+
+def _guarded(file: Path, action: Callable[[], Any]) -> Any:
+    """The result of `action`, which runs the user's code. Raises InputError, with the place, for whatever it raises."""
+    try:
+        return action()
+    except AntuneError:
+        raise
+    except SyntaxError as error:
+        raise InputError(f"this is no Python: {error.msg}", Location(error.filename or str(file), error.lineno or 1)) from None
+    except Exception as error:
+        own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
+        where = Location(str(file), own[-1].lineno or 1) if own else Location(str(file), 1)
+        raise InputError(f"the pipeline's own code fails: {type(error).__name__}: {error}", where) from error

@@ -1,0 +1,240 @@
+"""A pipeline as a Program: every Func an array over its region, every definition a statement, in order of execution.
+
+    blur[x, y] = in[x, y] + in[x + 1, y]   ->   for (y) for (x) blur[y][x] = in[y][x] + in[y][x + 1];
+
+The last coordinate becomes the first subscript, so that x runs through neighbouring elements. The values of a tuple are
+arrays of their own, each with its statement. Intermediate Funcs are temporary arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from generator.expr import Binary, Expr, Int, Load, Select
+from generator.frontend_c.expressions import without_casts
+from generator.frontend_py import nodes
+from generator.frontend_py.bounds import Bounds, Place
+from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.images import Image
+from generator.frontend_py.intervals import Intervals
+from generator.frontend_py.show import describe
+from generator.frontend_py.values import Values
+from generator.linear import simplify
+from generator.polyhedral.affine import domain_text, relation
+from generator.polyhedral.original import Block, Loop, Once, Order, original_schedule
+from generator.program import Access, AccessKind, Array, Assignment, Box, Program, Statement
+
+
+def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, int]]) -> Program:
+    """The Program of a pipeline whose regions are known; `name` and `file` say where it comes from."""
+    builder = _Builder(bounds)
+    orders = [order for func in bounds.collected.funcs for d in func.definitions
+              if (order := builder.definition(func, d)) is not None]
+    order = orders[0] if len(orders) == 1 else Block(tuple(orders))
+    schedule = original_schedule(order, {s.name: s for s in builder.statements})
+    arrays = tuple(sorted(builder.arrays.values(), key=lambda a: a.name))
+    poison = tuple(Box(a.name, (0,) * len(a.extents), tuple(n - 1 for n in a.extents)) for a in arrays if a.role != "in")
+    used = {access.array for s in builder.statements for access in s.accesses}
+    return Program(name, file, tuple(a for a in arrays if a.name in used), tuple(builder.statements), schedule,
+                   tuple(parameters), poison)
+
+
+@dataclass
+class _Builder:
+    """Collects arrays and statements."""
+
+    bounds: Bounds
+    arrays: dict[str, Array] = field(default_factory=dict)
+    statements: list[Statement] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        collected = self.bounds.collected
+        results = {id(f) for f in collected.outputs}
+        for image in collected.images:
+            name = collected.name(image)
+            self.arrays[name] = Array(name, image.type.element, self.extents(image), "in")
+        for func in collected.funcs:
+            for name, kind in zip(collected.arrays(func), func.types(), strict=True):
+                self.arrays[name] = Array(name, kind.element, self.extents(func), "out" if id(func) in results else "temp")
+
+    def extents(self, thing: Func | Image) -> tuple[int, ...]:
+        """The extents of its array."""
+        return tuple(extent for _, extent in reversed(self.bounds.regions[id(thing)]))
+
+    def definition(self, func: Func, definition: Definition) -> Order | None:
+        """The statements of a definition, in its loops."""
+        place = self.bounds.place(func, definition)
+        if place is None:
+            return None
+        definition, place = _unguarded(func, definition, place)
+        pieces: list[Once] = []
+        for index, through in self.sequence(func, definition):
+            name = f"S{len(self.statements)}"
+            self.statements.append(_Writer(self, func, definition, place, name).statement(index, through))
+            pieces.append(Once(name))
+        order: Order = pieces[0] if len(pieces) == 1 else Block(tuple(pieces))
+        for depth in reversed(range(len(place.at.iterators))):
+            order = Loop(depth, 1, order)
+        return order
+
+    def sequence(self, func: Func, definition: Definition) -> list[tuple[int, str | None]]:
+        """The values of a definition in an order in which none is changed before another one reads it.
+
+        Where there is no such order, all new values go through scalars: (index, scalar) computes the scalar, (-1 - index,
+        scalar) stores it.
+        """
+        count = len(definition.values)
+        reads = [{n.index for n in nodes.parts(value, *definition.args) if isinstance(n, nodes.Call) and n.func is func}
+                 for value in definition.values]
+        order: list[int] = []
+        while len(order) < count:
+            free = [k for k in range(count) if k not in order
+                    and not any(k in reads[j] for j in range(count) if j != k and j not in order)]
+            if not free:
+                scalars = self.scalars(func)
+                return [*enumerate(scalars), *((-1 - k, scalar) for k, scalar in enumerate(scalars))]
+            order.append(free[0])
+        return [(k, None) for k in order]
+
+    def scalars(self, func: Func) -> list[str]:
+        """New temporary scalars, one per value of `func`."""
+        names = []
+        for array, kind in zip(self.bounds.collected.arrays(func), func.types(), strict=True):
+            name = f"{array}_new"
+            while name in self.arrays and self.arrays[name].extents:
+                name += "_"
+            self.arrays[name] = Array(name, kind.element, (), "temp")
+            names.append(name)
+        return names
+
+
+class _Writer:
+    """Makes the statements of one definition."""
+
+    def __init__(self, builder: _Builder, func: Func, definition: Definition, place: Place, name: str) -> None:
+        self.builder, self.func, self.definition, self.place, self.name = builder, func, definition, place, name
+        self.found: list[Access] = []
+        self.conditional = place.guard is not None
+        types = {a.name: a.type for a in builder.arrays.values()}
+        self.values = Values(Intervals(builder.bounds.sizes, place.ranges), place.names, self.load, types)
+
+    def load(self, node: nodes.Call | nodes.Pixel, args: tuple[Expr, ...]) -> Load:
+        """The load of an element, recorded as a read."""
+        collected = self.builder.bounds.collected
+        if isinstance(node, nodes.Pixel):
+            return self.access(collected.name(node.image), node.image, args, "read")
+        return self.access(collected.arrays(node.func)[node.index], node.func, args, "read")
+
+    def access(self, array: str, thing: Func | Image, args: Sequence[Expr], kind: AccessKind) -> Load:
+        """The element of `array` at the coordinates `args`, recorded as an access."""
+        region = self.builder.bounds.regions[id(thing)]
+        index = tuple(_minus(arg, low) for arg, (low, _) in zip(reversed(args), reversed(region), strict=True))
+        reached = relation(self.place.at, self.name, array, index, self.builder.arrays[array].extents)
+        if kind == "write" and (self.conditional or not all(reached.exact)):
+            kind = "may_write"
+        self.found.append(Access(array, reached.text, kind))
+        plain = tuple(simplify(without_casts(i)) if exact else i for i, exact in zip(index, reached.exact, strict=True))
+        return Load(array, plain, len(self.found) - 1)
+
+    def statement(self, index: int, through: str | None) -> Statement:
+        """The statement of value `index`, or of its scalar, as `_Builder.sequence` says."""
+        guard = self.values.of(self.place.guard) if self.place.guard is not None else None
+        if index < 0:
+            return self.stored(-1 - index, through, guard)
+        op, value = self.update(index)
+        given = self.values.of(value)
+        if through is None:
+            target = self.target(index, bool(op))
+        else:
+            op, given = "", self.values.of(self.definition.values[index])
+            target = self.scalar(through, "write")
+        return self.made(target, op, given, guard, index)
+
+    def stored(self, index: int, scalar: str | None, guard: Expr | None) -> Statement:
+        """The statement that stores a scalar as value `index`."""
+        assert scalar is not None
+        value = self.scalar(scalar, "read")
+        return self.made(self.target(index, False), "", value, guard, index)
+
+    def scalar(self, name: str, kind: AccessKind) -> Load:
+        """An access to a scalar."""
+        reached = relation(self.place.at, self.name, name, (), ())
+        self.found.append(Access(name, reached.text, "may_write" if kind == "write" and self.conditional else kind))
+        return Load(name, (), len(self.found) - 1)
+
+    def target(self, index: int, compound: bool) -> Load:
+        """The element that is written, recorded; for a compound assignment right after the read."""
+        name = self.builder.bounds.collected.arrays(self.func)[index]
+        args = [self.values.of(a) for a in self.definition.args]
+        if compound:
+            self.access(name, self.func, args, "read")
+        return self.access(name, self.func, args, "write")
+
+    def update(self, index: int) -> tuple[str, nodes.Expr]:
+        """`f[x] = f[x] + e` as the compound assignment (`+`, e) where C's means the same."""
+        value = self.definition.values[index]
+        if isinstance(value, nodes.Op) and value.name in ("+", "-", "*") and self.is_target(value.args[0], index):
+            return value.name, value.args[1]
+        return "", value
+
+    def is_target(self, expr: nodes.Expr, index: int) -> bool:
+        """Whether `expr` is the element that the definition writes."""
+        return (isinstance(expr, nodes.Call) and expr.func is self.func and expr.index == index
+                and all(same(a, b) for a, b in zip(expr.args, self.definition.args, strict=True)))
+
+    def made(self, target: Load, op: str, value: Expr, guard: Expr | None, index: int) -> Statement:
+        """The statement `target op= value`."""
+        name = self.builder.bounds.collected.name(self.func)
+        return Statement(self.name, self.place.at.iterators, domain_text(self.place.at, self.name),
+                         Assignment(target, op, _extreme(value), guard), tuple(self.found),
+                         describe(name, self.definition, index), self.definition.at.line)
+
+
+def _unguarded(func: Func, definition: Definition, place: Place) -> tuple[Definition, Place]:
+    """A tuple whose condition reads the Func itself as one without: its values are stored one by one, which changes it."""
+    guard = place.guard
+    if guard is None or len(definition.values) == 1 or not any(
+            isinstance(n, nodes.Call) and n.func is func for n in nodes.parts(guard)):
+        return definition, place
+    values = tuple(nodes.Op("select", v.type, (guard, v, nodes.Call(func, definition.args, k, v.type, definition.at)))
+                   for k, v in enumerate(definition.values))
+    return replace(definition, values=values), replace(place, guard=None)
+
+
+def same(one: nodes.Expr, other: nodes.Expr) -> bool:
+    """Whether two expressions are equal, node by node."""
+    if one is other:
+        return True
+    match one, other:
+        case nodes.Const(), nodes.Const():
+            return (one.kind, one.value) == (other.kind, other.value)
+        case nodes.Var(), nodes.Var():
+            return one.key == other.key
+        case nodes.RVar(), nodes.RVar():
+            return one.domain is other.domain and one.dim == other.dim
+        case nodes.Call(), nodes.Call():
+            equal = one.func is other.func and one.index == other.index
+        case nodes.Pixel(), nodes.Pixel():
+            equal = one.image is other.image
+        case nodes.Op(), nodes.Op():
+            equal = (one.name, one.kind, len(one.args)) == (other.name, other.kind, len(other.args))
+        case nodes.Edge(), nodes.Edge():
+            equal = one.image is other.image and (one.dim, one.what) == (other.dim, other.what)
+        case _:
+            return False
+    return equal and all(same(a, b) for a, b in zip(nodes.operands(one), nodes.operands(other), strict=True))
+
+
+def _minus(coordinate: Expr, low: int) -> Expr:
+    if low == 0:
+        return coordinate
+    return Binary("-", coordinate, Int(low)) if low > 0 else Binary("+", coordinate, Int(-low))
+
+
+def _extreme(value: Expr) -> Expr:
+    """`min(a, b)` of integers that is the whole value as `a < b ? a : b`: so reductions are known."""
+    if isinstance(value, Binary) and value.op in ("min", "max"):
+        return Select(Binary("<" if value.op == "min" else ">", value.left, value.right), value.left, value.right)
+    return value
+

@@ -1,0 +1,119 @@
+"""From a pipeline file to a Problem: regions, inputs, the interpreter's results, the sequential time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.errors import InputError
+from generator.frontend_py.bounds import Bounds
+from generator.frontend_py.func import Func
+from generator.frontend_py.images import Image
+from generator.frontend_py.interpret import interpret
+from generator.frontend_py.load import BUILD, SIZES, load_pipeline, unused
+from generator.frontend_py.lower import lower
+from generator.frontend_py.realize import bounds_of
+from generator.frontend_py.sequential import Sequential, run_sequential
+from generator.frontend_py.types import Type
+from generator.polyhedral.expansion import expand
+from generator.problem import Problem, Reference
+from generator.program import Program
+from generator.rounding import rounding_note
+
+_CLOSE = 1e-4
+_DARKEST = 1 / 64  # random images have no black pixels, by which pipelines like to divide
+
+
+def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int], seed: int) -> Problem:
+    """The pipeline that `function` in `file` builds, with data, results and its time as sequential C.
+
+    `parameters` named as in `load.SIZES` are extents of the output, others are arguments of the function. Inputs without
+    data are random, determined by `seed`.
+
+    Raises:
+        InputError: anything wrong with the file or with the pipeline.
+    """
+    if names := unused(list(parameters), file, function):
+        raise InputError(f"--param {names[0]}: `{function or BUILD}` has no argument of that name, and sizes are {', '.join(SIZES)}")
+    outputs = load_pipeline(file, function, parameters)
+    name = function if function and function != BUILD else file.stem
+    return problem_of(outputs, sizes_of(parameters), name, str(file), tuple(parameters.items()), seed)
+
+
+def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
+    """The extents by dimension. Raises InputError when one is left out, or is not positive."""
+    given = [parameters.get(name) for name in SIZES]
+    count = sum(1 for value in given if value is not None)
+    sizes = tuple(value for value in given[:count] if value is not None)
+    if len(sizes) != count:
+        raise InputError(f"--param {SIZES[given.index(None)]}=VALUE is missing: sizes are given from the first dimension on")
+    if bad := next((value for value in sizes if value < 1), None):
+        raise InputError(f"a size of {bad}; use numbers above 0")
+    return sizes
+
+
+def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: str = "",
+               parameters: tuple[tuple[str, int], ...] = (), seed: int = 0) -> Problem:
+    """The Problem of a pipeline whose `outputs` have the extents `sizes`. Raises InputError as `bounds_of`."""
+    bounds = bounds_of(outputs, sizes)
+    program = expand(lower(bounds, name, file, parameters))
+    images = _data(bounds, seed)
+    values = interpret(bounds, images)
+    results = {array: _stored(value) for func in outputs
+               for array, value in zip(bounds.collected.arrays(func), values[id(func)], strict=True)}
+    inputs = {bounds.collected.name(image): _stored(images[id(image)]) for image in bounds.collected.images}
+    inputs = {a.name: inputs[a.name] for a in program.arrays if a.role == "in"}
+    ran = run_sequential(program, inputs)
+    note = rounding_note(results, ran.rounding)
+    warnings = (*_doubts(results, ran), *([note] if note else []))
+    inputs |= {name: np.zeros_like(value) for name, value in results.items()}
+    return Problem(program, Reference(inputs, results, ran.times_ms, "pipeline", ran.compiler, warnings, ran.rounding))
+
+
+def program_of(outputs: Sequence[Func], sizes: Sequence[int], name: str = "pipeline", file: str = "") -> Program:
+    """The Program alone, expanded. Raises InputError as `bounds_of`."""
+    return expand(lower(bounds_of(outputs, sizes), name, file, ()))
+
+
+def _data(bounds: Bounds, seed: int) -> dict[int, NDArray[Any]]:
+    random = np.random.default_rng(seed)
+    return {id(image): image.data if image.data is not None else _random(image, bounds, random)
+            for image in bounds.collected.images}
+
+
+def _random(image: Image, bounds: Bounds, random: np.random.Generator) -> NDArray[Any]:
+    """Numbers from 1/64 to 1, or integers: all of a type of up to 16 bits, else -1000 to 1000 (0 to 1000 without sign)."""
+    shape = tuple(extent for _, extent in reversed(bounds.regions[id(image)]))
+    kind: Type = image.type
+    if kind.is_float():
+        return (_DARKEST + (1 - _DARKEST) * random.random(shape)).astype(kind.numpy)
+    low, high = (int(kind.least), int(kind.greatest)) if kind.bits <= 16 else (0 if kind.is_uint() else -1000, 1000)
+    return random.integers(low, high + 1, shape).astype(kind.numpy)
+
+
+def _stored(value: NDArray[Any]) -> NDArray[Any]:
+    """Truth values are kept in bytes."""
+    return np.ascontiguousarray(value.astype(np.uint8) if value.dtype == np.bool_ else value)
+
+
+def _doubts(results: Mapping[str, NDArray[Any]], ran: Sequential) -> list[str]:
+    """Warnings about results that can be used but say less than they should."""
+    doubts = []
+    for name, value in results.items():
+        if value.dtype.kind == "f" and not bool(np.isfinite(value).all()):
+            doubts.append(f"the result is not finite in {name}: comparing with it says little; check the pipeline's inputs")
+        elif count := _different(value, ran.outputs[name], ran.rounding.get(name)):
+            doubts.append(f"{count} element(s) of {name} are another number in sequential C than in the interpreter: rounding errors "
+                          "decide them, or a value is outside of its type (a real number cast to an integer, signed overflow)")
+    return doubts
+
+
+def _different(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
+    """How many elements differ by more than rounding errors do."""
+    one, two = value.astype(np.float64), other.astype(np.float64)
+    allowed = (_CLOSE * (np.abs(one) + np.abs(one).max(initial=0.0)) if value.dtype.kind == "f" else 0.0)
+    return int(np.count_nonzero(np.abs(one - two) > np.maximum(allowed, 0.0 if rounding is None else rounding)))

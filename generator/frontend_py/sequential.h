@@ -1,0 +1,76 @@
+/* What a pipeline as sequential C needs around it: files, times, rounding modes. */
+#define _GNU_SOURCE
+#include <fenv.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define min(a, b) ({ __typeof__((a) + (b)) antune_a = (a), antune_b = (b); antune_a < antune_b ? antune_a : antune_b; })
+#define max(a, b) ({ __typeof__((a) + (b)) antune_a = (a), antune_b = (b); antune_a > antune_b ? antune_a : antune_b; })
+
+#define ANTUNE_LEAST_MS 500.0  /* repeats go on for so long, */
+#define ANTUNE_MOST_MS 20000.0 /* but not when one takes a part of this */
+#define ANTUNE_REPEATS 30
+
+static double antune_slowest_ms;
+
+static double antune_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}
+
+static void antune_fail(const char *what) {
+  fprintf(stderr, "error: %s\n", what);
+  exit(1);
+}
+
+static void *antune_new(size_t count, size_t size) {
+  void *memory = calloc(count ? count : 1, size);
+  if (!memory) antune_fail("not enough memory");
+  return memory;
+}
+
+static void antune_read(const char *name, void *data, size_t count, size_t size) {
+  FILE *file = fopen(name, "rb");
+  if (!file || fread(data, size, count, file) != count) antune_fail(name);
+  fclose(file);
+}
+
+static void antune_write(const char *name, const void *data, size_t count, size_t size) {
+  FILE *file = fopen(name, "wb");
+  if (!file || fwrite(data, size, count, file) != count) antune_fail(name);
+  if (fclose(file)) antune_fail(name);
+}
+
+/* Changes inputs by one unit in the last place. */
+static void antune_nudge_float(float *data, size_t count) {
+  for (size_t i = 0; i < count; i++) data[i] = nextafterf(data[i], i * 2654435761u & 65536 ? 1e30f : -1e30f);
+}
+
+static void antune_nudge_double(double *data, size_t count) {
+  for (size_t i = 0; i < count; i++) data[i] = nextafter(data[i], i * 2654435761u & 65536 ? 1e300 : -1e300);
+}
+
+/* The first run warms up; its time counts only where it takes so long that there is no other. */
+#define ANTUNE_TIMED(call) do { \
+    FILE *antune_times = fopen("times", "w"); \
+    if (!antune_times) antune_fail("times"); \
+    double antune_all = 0; \
+    for (int antune_k = 0; antune_k <= ANTUNE_REPEATS && (antune_k < 2 || antune_all < ANTUNE_LEAST_MS); antune_k++) { \
+      const double antune_start = antune_now(); \
+      call; \
+      const double antune_ms = antune_now() - antune_start; \
+      antune_slowest_ms = fmax(antune_slowest_ms, antune_ms); \
+      if (antune_k || antune_ms > ANTUNE_MOST_MS) fprintf(antune_times, "%.6f\n", antune_ms); \
+      antune_all += antune_k ? antune_ms : 0; \
+      if (antune_ms > ANTUNE_MOST_MS) break; \
+    } \
+    fclose(antune_times); \
+  } while (0)
+
+/* Runs with another rounding; false when that would take too long. */
+#define ANTUNE_ROUNDED(call, down) (antune_slowest_ms < ANTUNE_MOST_MS / 4 && \
+    (fesetround((down) ? FE_DOWNWARD : FE_UPWARD), (call), fesetround(FE_TONEAREST), 1))

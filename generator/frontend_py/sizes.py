@@ -1,0 +1,30 @@
+"""What is known of inputs when a pipeline is compiled: their coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from generator.errors import InputError
+from generator.frontend_py.images import Image
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """(min, extent) by dimension of the inputs (by `id`); None where the reads are to decide.
+
+    `wanted` are the extents that the command asked for, by dimension.
+    """
+
+    known: Mapping[int, tuple[Range | None, ...]]
+    wanted: tuple[int, ...]
+
+    def edge(self, image: Image, dim: int, what: str) -> int:
+        """A coordinate of an input. Raises InputError when nothing says how large it is."""
+        found = self.known[id(image)][dim]
+        if found is None:
+            raise InputError(f"nothing says how large image `{image.title}` is in dimension {dim}: give its estimates "
+                             f"({image.name or 'image'}.set_estimates([(min, extent), ...])), data, or --size", image.at)
+        return found[0] if what == "min" else found[1]

@@ -1,0 +1,146 @@
+"""The scalar types of the pipeline language, and how they combine (Halide's rules).
+
+    u8 + i16 -> i16      u8 + u16 -> u16      u8 + i8 -> i8      i32 + f32 -> f32      f32 + f64 -> f64
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+
+from generator.errors import InputError
+from generator.program import NUMPY_TYPES, ElementType
+
+Code: TypeAlias = Literal["int", "uint", "float"]
+_WORDS = {8: "char", 16: "short", 32: "int", 64: "long"}
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A scalar type; one bit means a truth value, which is kept in a byte."""
+
+    code: Code
+    bits: int
+
+    def __str__(self) -> str:
+        return f"{self.code}{self.bits}"
+
+    def is_float(self) -> bool:
+        """Whether values are floating-point numbers."""
+        return self.code == "float"
+
+    def is_int(self) -> bool:
+        """Whether values are integers with a sign."""
+        return self.code == "int"
+
+    def is_uint(self) -> bool:
+        """Whether values are integers without a sign, truth values included."""
+        return self.code == "uint"
+
+    def is_bool(self) -> bool:
+        """Whether values are truth values."""
+        return self.code == "uint" and self.bits == 1
+
+    def with_bits(self, bits: int) -> Type:
+        """The same kind of number with so many bits."""
+        return Type(self.code, bits)
+
+    @property
+    def least(self) -> int | float:
+        """The least value: minus infinity for floating types."""
+        if self.is_float():
+            return -float("inf")
+        return 0 if self.is_uint() else -int(2 ** (self.bits - 1))
+
+    @property
+    def greatest(self) -> int | float:
+        """The greatest value: infinity for floating types."""
+        if self.is_float():
+            return float("inf")
+        return int(2**self.bits - 1 if self.is_uint() else 2 ** (self.bits - 1) - 1)
+
+    def min(self) -> Any:
+        """The least value, as an expression of the type."""
+        from generator.frontend_py.nodes import Const
+
+        return Const(self, self.least)
+
+    def max(self) -> Any:
+        """The greatest value, as an expression of the type."""
+        from generator.frontend_py.nodes import Const
+
+        return Const(self, self.greatest)
+
+    @property
+    def element(self) -> ElementType:
+        """The element type of arrays that hold such values."""
+        if self.is_float():
+            return "float" if self.bits == 32 else "double"
+        word = _WORDS[max(self.bits, 8)]
+        return cast(ElementType, f"unsigned {word}" if self.is_uint() else word)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The numpy type of such values."""
+        return np.dtype("bool") if self.is_bool() else np.dtype(NUMPY_TYPES[self.element])
+
+    def holds(self, value: float) -> bool:
+        """Whether the number `value` exists in this type (for floating types: up to rounding)."""
+        return self.is_float() or (float(value).is_integer() and self.least <= value <= self.greatest)
+
+
+def Int(bits: int) -> Type:
+    """Integers with a sign: 8, 16, 32 or 64 bits."""
+    return _type("int", bits, (8, 16, 32, 64))
+
+
+def UInt(bits: int) -> Type:
+    """Integers without a sign: 8, 16, 32 or 64 bits, or 1 (a truth value)."""
+    return _type("uint", bits, (1, 8, 16, 32, 64))
+
+
+def Float(bits: int) -> Type:
+    """Floating-point numbers: 32 or 64 bits."""
+    return _type("float", bits, (32, 64))
+
+
+def Bool() -> Type:
+    """Truth values."""
+    return Type("uint", 1)
+
+
+def _type(code: Code, bits: int, known: tuple[int, ...]) -> Type:
+    if bits not in known:
+        raise InputError(f"there is no type {code}{bits}; use {', '.join(map(str, known))} bits")
+    return Type(code, bits)
+
+
+INT32, FLOAT32, FLOAT64, BOOL = Type("int", 32), Type("float", 32), Type("float", 64), Type("uint", 1)
+
+
+def promoted(one: Type, other: Type) -> Type:
+    """The type in which operands of two types meet.
+
+    A floating type wins over an integer; of two floating types, or two without a sign, the wider one; else the result
+    has a sign and the greater number of bits (which is less than C would take: u32 and i32 meet as i32).
+    """
+    if one == other:
+        return one
+    if one.is_float() or other.is_float():
+        return max((t for t in (one, other) if t.is_float()), key=lambda t: t.bits)
+    if one.is_uint() and other.is_uint():
+        return max(one, other, key=lambda t: t.bits)
+    return Type("int", max(one.bits, other.bits))
+
+
+def type_of_numpy(kind: Any) -> Type:
+    """The type of the elements of a numpy array. Raises InputError for one that the language does not have."""
+    found = np.dtype(kind)
+    if found == np.dtype("bool"):
+        return BOOL
+    codes: dict[str, Code] = {"i": "int", "u": "uint", "f": "float"}
+    if found.kind not in codes or found.itemsize > 8 or (found.kind == "f" and found.itemsize < 4):
+        raise InputError(f"arrays of {found} cannot be used; convert them to an integer type, float32 or float64")
+    return Type(codes[found.kind], 8 * found.itemsize)

@@ -1,0 +1,20 @@
+// host: for (c = 0; c <= 10; c += 1)
+// host:   kernel0(c) on 5 x 5 blocks
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+
+// S0: A[i][j] = ((((((((A[i - 1][j - 1] + A[i - 1][j]) + A[i - 1][j + 1]) + A[i][j - 1]) + A[i][j]) + A[i][j + 1]) + A[i + 1][j - 1]) + A[i + 1][j]) + A[i + 1][j + 1]) / 9.0;
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void kernel0(__global double *restrict A, const int c)
+{
+  const int b0 = get_group_id(1);
+  const int b1 = get_group_id(0);
+  if (2 * b1 + 1 >= b0 && b0 + 5 >= 2 * b1) {
+    for (int t = max(0, 2 * c - 2 * b0 - 2 * b1); t <= min(4, 2 * c - 2 * b0 - 2 * b1 + 1); ++t) {
+      for (int c_ = max(max(8 * b0, 16 * b1 - t - 35), t + 1); c_ <= min(min(8 * b0 + 7, 16 * b1 - t + 14), t + 35); ++c_) {
+        for (int c__ = max(16 * b1, t + c_ + 1); c__ <= min(16 * b1 + 15, t + c_ + 35); ++c__) {
+          A[(c_ - t) * 37 + c__ - t - c_] = (A[(c_ - t - 1) * 37 + c__ - t - c_ - 1] + A[(c_ - t - 1) * 37 + c__ - t - c_] + A[(c_ - t - 1) * 37 + c__ - t - c_ + 1] + A[(c_ - t) * 37 + c__ - t - c_ - 1] + A[(c_ - t) * 37 + c__ - t - c_] + A[(c_ - t) * 37 + c__ - t - c_ + 1] + A[(c_ - t + 1) * 37 + c__ - t - c_ - 1] + A[(c_ - t + 1) * 37 + c__ - t - c_] + A[(c_ - t + 1) * 37 + c__ - t - c_ + 1]) / 9.0;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,330 @@
+"""Independent references of the pipeline suite: each written in numpy, after the definition, not after the program.
+
+Every function takes the inputs by name (last coordinate first, as the program's arrays) and the extents of the output, and
+returns the output in the same order of dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from math import exp, pi, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Inputs: TypeAlias = Mapping[str, Array]
+F = np.float32
+MARGIN = 3
+
+
+def total(terms: Iterable[Array]) -> Array:
+    """The sum of arrays."""
+    return reduce(np.add, terms)
+
+
+def at_edge(image: Array, y: Array, x: Array) -> Array:
+    """`image[y, x]` (first two axes) with coordinates limited to the image."""
+    picked: Array = image[np.clip(y, 0, image.shape[0] - 1)[:, None], np.clip(x, 0, image.shape[1] - 1)[None, :]]
+    return picked
+
+
+def planes(image: Array) -> Array:
+    """(c, y, x) -> (y, x, c)."""
+    return np.moveaxis(image, 0, -1)
+
+
+def gray(image: Array) -> Array:
+    """The brightness of (y, x, c)."""
+    result: Array = F(0.299) * image[..., 0] + F(0.587) * image[..., 1] + F(0.114) * image[..., 2]
+    return result
+
+
+def blur(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    image = inputs["image"]
+    rows = (image[:, :-2] + image[:, 1:-1] + image[:, 2:]) // np.uint16(3)
+    result: Array = (rows[:-2] + rows[1:-1] + rows[2:]) // np.uint16(3)
+    return result
+
+
+def unsharp(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    image = planes(inputs["image"])
+    h, w = image.shape[:2]
+    weights = [exp(-i * i / (2 * 1.5 * 1.5)) / (sqrt(2 * pi) * 1.5) for i in range(-3, 4)]
+    brightness = gray(at_edge(image, np.arange(-3, h + 3), np.arange(-3, w + 3))).astype(float)
+    down = total(k * brightness[i:i + h] for i, k in enumerate(weights))
+    both = total(k * down[:, i:i + w] for i, k in enumerate(weights))
+    centre = brightness[3:-3, 3:-3]
+    result: Array = np.moveaxis(((2 * centre - both) / centre)[..., None] * image, -1, 0)
+    return result
+
+
+def harris(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    g = gray(planes(inputs["image"])).astype(float)
+    sobel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 12
+
+    def filtered(image: Array, kernel: Array) -> Array:
+        h, w = image.shape[0] - 2, image.shape[1] - 2
+        return total(kernel[j, i] * image[j:j + h, i:i + w] for j in range(3) for i in range(3))
+
+    ix, iy = filtered(g, sobel), filtered(g, sobel.T)
+    sxx, syy, sxy = (filtered(p, np.ones((3, 3))) for p in (ix * ix, iy * iy, ix * iy))
+    result: Array = sxx * syy - sxy**2 - 0.04 * (sxx + syy) ** 2
+    return result
+
+
+def max_filter(inputs: Inputs, size: tuple[int, ...], /, radius: int = 26) -> Array:
+    image = planes(inputs["image"])
+    h, w = image.shape[:2]
+    disc = [(dx, dy) for dx in range(-radius, radius + 1) for dy in range(-radius, radius + 1)
+            if dx * dx + dy * dy < (radius + 0.25) ** 2]
+    moved = [at_edge(image, np.arange(h) + dy, np.arange(w) + dx) for dx, dy in disc]
+    return np.moveaxis(np.max(moved, axis=0), -1, 0)
+
+
+def histogram_equalize(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    image = planes(inputs["image"]).astype(F)
+    luma = gray(image)
+    cr, cb = (image[..., 0] - luma) * F(0.713) + F(128), (image[..., 2] - luma) * F(0.564) + F(128)
+    level = np.clip(luma, 0, 255).astype(int)
+    table = np.cumsum(np.bincount(level.ravel(), minlength=256))
+    even = np.clip(table[level].astype(F) * F(255.0 / luma.size), 0, 255)
+    r, b = cr - F(128), cb - F(128)
+    shades = [even + F(1.4) * r, even - F(0.343) * b - F(0.711) * r, even + F(1.765) * b]
+    return np.stack([np.clip(s, 0, 255).astype(np.uint8) for s in shades])
+
+
+def stencil_chain(inputs: Inputs, size: tuple[int, ...], /, stages: int = 32) -> Array:
+    image, margin = inputs["image"].astype(np.int64), 2 * stages
+    h, w = image.shape
+    wide = at_edge(image, np.arange(-margin, h + margin), np.arange(-margin, w + margin))
+    for _ in range(stages):
+        n, m = wide.shape[0] - 4, wide.shape[1] - 4
+        wide = total((i + 1) * (j + 1) * wide[j:j + n, i:i + m] for j in range(5) for i in range(5))
+        wide &= 0xFFFF
+    return wide.astype(np.uint16)
+
+
+def matmul(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    result: Array = inputs["a"].astype(float) @ inputs["b"].astype(float)
+    return result
+
+
+def conv_layer(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    image, weights = inputs["image"].astype(float), inputs["weights"].astype(float)  # n y x ci; ci ky kx co
+    w, h = size[1:3]
+    summed = total(image[:, j:j + h, i:i + w] @ weights[:, j, i] for j in range(3) for i in range(3))
+    result: Array = np.maximum(summed + inputs["bias"], 0)
+    return result
+
+
+def iir_blur(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    def columns(image: Array) -> Array:
+        rows = image.astype(float).copy()
+        for y in range(1, len(rows)):
+            rows[y] = 0.9 * rows[y - 1] + 0.1 * rows[y]
+        for y in reversed(range(len(rows) - 1)):
+            rows[y] = 0.9 * rows[y + 1] + 0.1 * rows[y]
+        return rows
+
+    image = planes(inputs["image"])
+    return np.moveaxis(columns(columns(image).swapaxes(0, 1)).swapaxes(0, 1), -1, 0)
+
+
+def bilateral_grid(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    image = inputs["image"]
+    h, w = image.shape
+    margin, bins = 4, 10
+    grid = np.zeros((h // 8 + 2 * margin + 2, w // 8 + 2 * margin + 2, bins + 8, 2))
+    for cell_y in range(-margin, h // 8 + margin + 2):
+        for cell_x in range(-margin, w // 8 + margin + 2):
+            values = at_edge(image, np.arange(8) + cell_y * 8 - 4, np.arange(8) + cell_x * 8 - 4).ravel()
+            for value in np.clip(values, F(0), F(1)):
+                cell = grid[cell_y + margin, cell_x + margin, int(value * F(10) + F(0.5)) + 3]
+                cell += (value, 1)
+    for axis in (2, 1, 0):
+        grid = total(k * np.roll(grid, i - 2, axis) for i, k in enumerate((1, 4, 6, 4, 1)))
+    level = np.clip(image, F(0), F(1)) * F(10)
+    z = level.astype(int)
+    y, x = np.mgrid[:h, :w]
+    summed = np.zeros((h, w, 2))
+    for dy in (0, 1):
+        for dx in (0, 1):
+            for dz in (0, 1):
+                share = [f if d else 1 - f for f, d in ((y % 8 / 8, dy), (x % 8 / 8, dx), (level - z, dz))]
+                summed += (share[0] * share[1] * share[2])[..., None] * grid[y // 8 + dy + margin, x // 8 + dx + margin, z + dz + 3]
+    result: Array = summed[..., 0] / summed[..., 1]
+    return result
+
+
+class Plane:
+    """A function on the whole grid of integers, computed where it is asked: `f(y, x)` for index arrays of one shape.
+
+    What is computed is kept: a box around all that was asked for so far.
+    """
+
+    def __init__(self, function: Callable[[Array, Array], Array]) -> None:
+        self.function = function
+        self.low, self.high = np.zeros(2, int), np.full(2, -1)
+        self.values = np.zeros((0, 0))
+
+    def __call__(self, y: Array, x: Array) -> Array:
+        """The values at these coordinates."""
+        low, high = np.array([y.min(), x.min()]), np.array([y.max(), x.max()])
+        if (low < self.low).any() or (high > self.high).any():
+            if self.values.size:
+                low, high = np.minimum(low, self.low), np.maximum(high, self.high)
+            self.low, self.high = low - MARGIN, high + MARGIN
+            rows, columns = np.mgrid[self.low[0]:self.high[0] + 1, self.low[1]:self.high[1] + 1]
+            found = self.function(rows.ravel(), columns.ravel())
+            self.values = found.reshape(*rows.shape, *found.shape[1:])
+        picked: Array = self.values[y - self.low[0], x - self.low[1]]
+        return picked
+
+
+def half(f: Plane, taps: Mapping[int, float]) -> Plane:
+    """The separable filter with `taps` at every second element."""
+    across = Plane(lambda y, x: total(w * f(y, 2 * x + k) for k, w in taps.items()))
+    return Plane(lambda y, x: total(w * across(2 * y + k, x) for k, w in taps.items()))
+
+
+def double(f: Plane) -> Plane:
+    """Between two elements their mean."""
+    across = Plane(lambda y, x: (f(y, x // 2) + f(y, (x + 1) // 2)) / 2)
+    return Plane(lambda y, x: (across(y // 2, x) + across((y + 1) // 2, x)) / 2)
+
+
+def clamped(image: Array) -> Plane:
+    """An image (y, x, ...) with repeated edges."""
+    return Plane(lambda y, x: image[np.clip(y, 0, image.shape[0] - 1), np.clip(x, 0, image.shape[1] - 1)])
+
+
+def pixels(size: tuple[int, ...]) -> tuple[Array, Array]:
+    """The coordinates y and x of an output."""
+    rows, columns = np.mgrid[:size[1], :size[0]]
+    return np.asarray(rows), np.asarray(columns)
+
+
+def up(f: Plane) -> Plane:
+    """Three quarters of the nearer element, one quarter of the other one."""
+    def along(values: Callable[[Array], Array], n: Array) -> Array:
+        t = ((n % 2) * 2 + 1) / 4
+        one, other = values((n + 1) // 2), values((n - 1) // 2)
+        t = t.reshape(t.shape + (1,) * (one.ndim - t.ndim))
+        return one * (1 - t) + other * t
+
+    across = Plane(lambda y, x: along(lambda at: f(y, at), x))
+    return Plane(lambda y, x: along(lambda at: across(at, x), y))
+
+
+def local_laplacian(inputs: Inputs, size: tuple[int, ...], /, levels: int = 8, intensities: int = 8) -> Array:
+    image, last = planes(inputs["image"]), intensities - 1
+    taps = {-1: 1 / 8, 0: 3 / 8, 1: 3 / 8, 2: 1 / 8}
+    flat = gray(image)
+    steps = np.arange(intensities) / last
+
+    def remapped(y: Array, x: Array) -> Array:
+        g = clamped(flat)(y, x)
+        index = np.clip((g * F(last) * F(256)).astype(int), 0, last * 256)
+        f = (index[:, None] - 256 * np.arange(intensities)) / 256
+        result: Array = (g[:, None] - steps) + steps + f * np.exp(-f * f / 2) / last
+        return result
+
+    pyramid, plain = [Plane(remapped)], [clamped(flat)]
+    for _ in range(1, levels):
+        pyramid.append(half(pyramid[-1], taps))
+        plain.append(half(plain[-1], taps))
+
+    def collapsed(j: int) -> Plane:
+        detail = up(pyramid[j + 1]) if j < levels - 1 else None
+        coarse = up(collapsed(j + 1)) if j < levels - 1 else None
+
+        def values(y: Array, x: Array) -> Array:
+            laplacian = pyramid[j](y, x) - (detail(y, x) if detail else 0)
+            v = plain[j](y, x) * last
+            i = np.clip(v.astype(int), 0, last - 1)
+            rows = np.arange(len(i))
+            chosen = (1 - (v - i)) * laplacian[rows, i] + (v - i) * laplacian[rows, i + 1]
+            result: Array = chosen + (coarse(y, x) if coarse else 0)
+            return result
+        return Plane(values)
+
+    ratio = (collapsed(0)(*pixels(size)) + 0.01) / (flat + 0.01)
+    return np.moveaxis(np.clip(image * ratio[..., None], 0, 1), -1, 0)
+
+
+def interpolate(inputs: Inputs, size: tuple[int, ...], /, levels: int = 10) -> Array:
+    image = planes(inputs["image"]).astype(float)
+    w, h = size[0], size[1]
+    premultiplied = np.concatenate([image[..., :3] * image[..., 3:], image[..., 3:]], axis=-1)
+    down = [clamped(premultiplied)]
+    for level in range(1, levels):
+        before = down[-1]
+        if level == 4:
+            before = Plane(lambda y, x, f=down[-1]: f(np.clip(y, 0, h // 8), np.clip(x, 0, w // 8)))  # type: ignore[misc]
+        down.append(half(before, {-1: 0.25, 0: 0.5, 1: 0.25}))
+
+    def filled(level: int) -> Plane:
+        if level == levels - 1:
+            return down[level]
+        coarse = double(filled(level + 1))
+
+        def values(y: Array, x: Array) -> Array:
+            own = down[level](y, x)
+            result: Array = own + (1 - own[:, 3:]) * coarse(y, x)
+            return result
+        return Plane(values)
+
+    result = filled(0)(*pixels(size))
+    return np.moveaxis(result[..., :3] / result[..., 3:], -1, 0)
+
+
+def pyramid_blend(inputs: Inputs, size: tuple[int, ...], /, levels: int = 4) -> Array:
+    taps = {-2: 1 / 16, -1: 4 / 16, 0: 6 / 16, 1: 4 / 16, 2: 1 / 16}
+
+    def pyramid(image: Array) -> list[Plane]:
+        found = [clamped(image.astype(float))]
+        for _ in range(1, levels):
+            found.append(half(found[-1], taps))
+        return found
+
+    left, right, mask = (pyramid(a) for a in (planes(inputs["left"]), planes(inputs["right"]), inputs["mask"]))
+
+    def collapsed(level: int) -> Plane:
+        last = level == levels - 1
+        finer = [None if last else double(p[level + 1]) for p in (left, right)]
+        coarse = None if last else double(collapsed(level + 1))
+
+        def values(y: Array, x: Array) -> Array:
+            one, other = (p[level](y, x) - (f(y, x) if f else 0) for p, f in zip((left, right), finer, strict=True))
+            share = mask[level](y, x)[:, None]
+            result: Array = one * share + other * (1 - share)
+            return result + coarse(y, x) if coarse else result
+        return Plane(values)
+
+    return np.moveaxis(collapsed(0)(*pixels(size)), -1, 0)
+
+
+def nl_means(inputs: Inputs, size: tuple[int, ...], /, patch: int = 7, search: int = 7) -> Array:
+    image = planes(inputs["image"]).astype(float)
+    h, w = image.shape[:2]
+    p, s = patch // 2, search // 2
+    y, x = np.arange(-p, h + p), np.arange(-p, w + p)
+    summed, weights = np.zeros_like(image), np.zeros((h, w, 1))
+    for dy in range(-s, s + 1):
+        for dx in range(-s, s + 1):
+            d = ((at_edge(image, y, x) - at_edge(image, y + dy, x + dx)) ** 2).sum(-1)
+            near = total(d[j:j + h, i:i + w] for j in range(patch) for i in range(patch))
+            weight = np.exp(-near / (0.12**2 * patch * patch))[..., None]
+            summed += weight * at_edge(image, np.arange(h) + dy, np.arange(w) + dx)
+            weights += weight
+    return np.moveaxis(np.clip(summed / weights, 0, 1), -1, 0)
+
+
+REFERENCES: Mapping[str, Callable[..., Array]] = {
+    "blur": blur, "unsharp": unsharp, "harris": harris, "max_filter": max_filter, "histogram_equalize": histogram_equalize,
+    "stencil_chain": stencil_chain, "matmul": matmul, "conv_layer": conv_layer, "iir_blur": iir_blur,
+    "bilateral_grid": bilateral_grid, "local_laplacian": local_laplacian, "interpolate": interpolate,
+    "pyramid_blend": pyramid_blend, "nl_means": nl_means}

@@ -1,0 +1,103 @@
+"""What is wrong with a pipeline is said with the Func and the line, before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from generator.errors import InputError
+from generator.frontend_py.problem import read_pipeline
+from tests.support_cli import antune_command
+
+HEAD = """from antune import halide as hl
+x, y, z = hl.Var("x"), hl.Var("y"), hl.Var("z")
+image = hl.ImageParam(hl.UInt(8), 2, "image")
+wide = hl.ImageParam(hl.Int(32), 2, "wide")
+r, q = hl.RDom([(0, 5)], "r"), hl.RDom([(0, 5)], "q")
+f, g = hl.Func("f"), hl.Func("g")
+def build():
+"""
+FIRST = HEAD.count("\n") + 1
+
+CASES = {
+    "free Var": ("f[x] = image[x, y]", 1, "Var `y` is free in the definition of Func `f`"),
+    "free Var of an update": ("f[x] = hl.u8(0)\n f[3] = image[x, 0] + 0", 2, "Var `x` is free in the definition of Func `f`"),
+    "too few coordinates": ("f[x, y] = 1\n g[x] = f[x]", 2, "Func `f` has 2 coordinate(s) but is used with 1"),
+    "too many of an image": ("f[x] = image[x, 0, 0]", 1, "image `image` has 2 dimensions but is used with 3"),
+    "recursive": ("f[x] = f[x - 1] + 1", 1, "Func `f` is used before it has a definition"),
+    "recursive alone": ("f[x] = f[x - 1]", 1, "Func `f` is used before it has a definition"),
+    "undefined": ("f[x] = g[x] * 2", 1, "Func `g` is used before it has a definition"),
+    "undefined output": ("return g", None, "Func `g` has no definition"),
+    "defined twice": ("f[x] = 1\n f[x] = 2", 2, "Func `f` is defined twice"),
+    "other type": ("f[x] = hl.u8(1)\n f[r] = f[r] + 1.5", 2, "the update of Func `f` has the type float32"),
+    "two RDoms": ("f[x] = 1\n f[r] = f[q] + 1", 2, "the update of Func `f` uses 2 RDoms"),
+    "RDom in a pure definition": ("f[x] = image[x, r]", 1, "the pure definition of Func `f` uses RDom `r`"),
+    "moved Var": ("f[x, y] = 1\n f[x, 0] = f[x + 1, 0]", 2, "the update of Func `f` moves Var `x`"),
+    "same Var twice": ("f[x, x] = 1", 1, "the first definition of Func `f` must be for all coordinates"),
+    "real coordinate": ("f[x] = 1\n g[x] = f[x / 2.0]", 2, "Func `f` is used with a coordinate of type float32"),
+    "no condition": ("f[x] = hl.select(x, 1, 2)", 1, "select needs a condition"),
+    "if": ("f[x] = 1 if x > 3 else 2", 1, "use select(condition, a, b)"),
+    "unbounded": ("f[x, y] = image[wide[x, 0], y]\n return f", 1, "Func `f` reads `image` at coordinates without bounds in dimension 0"),
+    "unbounded Func": ("g[x] = x\n f[x, y] = g[wide[x, y] * 2]\n return f", 2, "Func `f` reads `g` at coordinates without bounds"),
+    "RDom of data": ("s = hl.RDom([(0, image[0, 0])], 's')", 1, "the bounds of RDom `s` depend on data"),
+    "constant too large": ("f[x] = image[x, 0] + 256", 1, "the constant 256 does not exist in uint8"),
+    "two values": ("f[x] = (1, 2)\n g[x] = f[x] + 1", 2, "Func `f` has 2 values; choose one"),
+    "Param without value": ("p = hl.Param(hl.Int(32), 'p')\n f[x, y] = p + x\n return f", 1, "Param `p` has no value"),
+    "Python's own error": ("f[x] = undefined_name", 1, "NameError"),
+    "too deep": ("f[x] = sum([image[x + k, 0] for k in range(200)], hl.u8(0))", 1, "the definition of Func `f` has 20"),
+    "no Func": ("return 3", 0, "`build` returns int"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_errors_name_the_func_and_the_line(case: str, tmp_path: Path) -> None:
+    body, line, message = CASES[case]
+    file = tmp_path / "pipeline.py"
+    file.write_text(HEAD + "".join(f" {part.strip()}\n" for part in body.split("\n")))
+    with pytest.raises(InputError) as caught:
+        read_pipeline(file, None, {"width": 16, "height": 16}, 0)
+    assert message in str(caught.value)
+    if line is not None:
+        assert str(caught.value).startswith(f"{file}:{FIRST + line - 1}: ")
+
+
+def test_reads_outside_of_an_input_are_refused_with_the_size_that_is_needed(tmp_path: Path) -> None:
+    file = tmp_path / "pipeline.py"
+    file.write_text(HEAD + " image.set_estimates([(0, 16), (0, 16)])\n f[x, y] = image[x + 2, y] + image[x, y] + hl.u8(image.width() * 0)\n"
+                    " return f\n")
+    with pytest.raises(InputError, match=r"Func `f` reads `image` at coordinate 17 in dimension 0, which exists from 0 to 15; "
+                       r"it must be at least 0 to 17 \(18 elements\)") as caught:
+        read_pipeline(file, None, {"width": 16, "height": 16}, 0)
+    assert f"{file}:{FIRST + 1}" in str(caught.value)
+
+
+def test_no_size_is_said_with_the_dimension(tmp_path: Path) -> None:
+    file = tmp_path / "pipeline.py"
+    file.write_text(HEAD + " f[x, y] = image[x, y]\n return f\n")
+    with pytest.raises(InputError, match=r"how large output `f` is in dimension `y`: use --size, or f.set_estimates"):
+        read_pipeline(file, None, {"width": 16}, 0)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("{file}:other",), "has no function `other`"),
+    (("{file}", "--size", "16"), "in dimension `y`"),
+    (("{file}", "--size", "16x0"), "--size '16x0' is no size"),
+    (("{file}", "--size", "4x4x4"), "3 sizes for output `f`"),
+    (("{file}", "--size", "4x4", "--param", "sigma=2"), "`build` has no argument of that name"),
+    (("{file}", "-D", "N=3"), "is a pipeline: -I, -D"),
+    (("{file}:build", "--function", "other"), "names another one"),
+    (("{folder}/nothing.py:build",), "is not a file"),
+    (("{folder}/broken.py",), "broken.py:1: this is no Python"),
+])
+def test_bad_commands_end_with_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pipeline.py"
+    file.write_text(HEAD + " f[x, y] = image[x, y]\n return f\n")
+    (tmp_path / "broken.py").write_text("def build(:\n")
+    given = [word.format(file=file, folder=tmp_path) for word in arguments]
+    assert antune_command(monkeypatch)("explain", *given, "--device", "deterministic") == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said

@@ -1,0 +1,41 @@
+"""The pipelines of the suite: the interpreter, sequential C and the device compute what an independent reference says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from antune.options import parse_parameters, parse_size
+from experiments.suites.pipelines import PIPELINES, Pipeline
+from generator.frontend_py.problem import read_pipeline, sizes_of
+from generator.problem import Problem
+from tests.support_camera import camera
+from tests.support_pipelines import REFERENCES as OTHERS
+
+REFERENCES = {**OTHERS, "camera_pipe": camera}
+
+
+def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:
+    """The Problem of a small size, with the output's extents."""
+    parameters = dict(parse_parameters(parse_size(program.small))) | dict(program.parameters)
+    return read_pipeline(program.file, None, parameters, 7), sizes_of(parameters)
+
+
+def test_every_program_has_a_reference() -> None:
+    assert set(REFERENCES) == {p.name for p in PIPELINES}
+    assert all(p.file.is_file() for p in PIPELINES)
+
+
+@pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
+def test_interpreter_and_sequential_c_agree_with_numpy(program: Pipeline) -> None:
+    problem, size = small_problem(program)
+    reference = problem.reference
+    expected = REFERENCES[program.name](reference.inputs, size, **dict(program.parameters))
+    (found,) = reference.outputs.values()
+    assert found.shape == expected.shape
+    off = 1 if program.name == "histogram_equalize" else 0  # float32 decides where two bins meet
+    if found.dtype.kind in "iu":
+        assert int(np.max(np.abs(found.astype(int) - expected.astype(int)))) <= off
+    else:
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+    assert not [w for w in reference.warnings if "sequential C" in w]

@@ -1,0 +1,202 @@
+"""Types and operators of the pipeline language: promotion, wrap-around, division; the interpreter against C and Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from antune import halide as hl
+from generator.errors import InputError
+from generator.frontend_py.intervals import Intervals
+from generator.frontend_py.problem import program_of
+from generator.frontend_py.sequential import run_sequential
+from generator.frontend_py.sizes import Sizes
+from generator.frontend_py.types import Type, promoted
+
+INTEGERS = [hl.Int(b) for b in (8, 16, 32)] + [hl.UInt(b) for b in (8, 16, 32)]
+TYPES = [*INTEGERS, hl.Int(64), hl.UInt(64), hl.Float(32), hl.Float(64)]
+x = hl.Var("x")
+
+
+def numbers(kind: Type, count: int, seed: int) -> np.ndarray[Any, Any]:
+    """Random values of a type; the first ones are its edges."""
+    random = np.random.default_rng(seed)
+    if kind.is_float():
+        return (random.normal(size=count) * 100).astype(kind.numpy)
+    low, high = int(kind.least), int(kind.greatest)
+    values = random.integers(low, high, count, kind.numpy, endpoint=True)
+    small = random.integers(-3 if kind.is_int() else 0, 4, count).astype(kind.numpy)
+    values = np.where(random.random(count) < 0.4, small, values)
+    values[:3] = [low, high, 0]
+    return values
+
+
+@pytest.mark.parametrize(("one", "other", "both"), [
+    (hl.UInt(8), hl.UInt(16), hl.UInt(16)), (hl.UInt(8), hl.Int(8), hl.Int(8)), (hl.UInt(32), hl.Int(8), hl.Int(32)),
+    (hl.Int(16), hl.UInt(16), hl.Int(16)), (hl.Int(64), hl.Float(32), hl.Float(32)), (hl.Float(32), hl.Float(64), hl.Float(64)),
+    (hl.Bool(), hl.UInt(8), hl.UInt(8)), (hl.Bool(), hl.Int(32), hl.Int(32))])
+def test_operands_meet_in_the_type_that_halide_says(one: Type, other: Type, both: Type) -> None:
+    assert promoted(one, other) == promoted(other, one) == both
+
+
+@given(st.sampled_from(TYPES), st.sampled_from(TYPES))
+def test_promotion_is_symmetric_and_loses_no_width(one: Type, other: Type) -> None:
+    both = promoted(one, other)
+    assert both == promoted(other, one)
+    assert both.is_float() or both.bits == max(one.bits, other.bits)
+
+
+def test_python_numbers_take_the_type_of_the_other_operand() -> None:
+    image = hl.ImageParam(hl.UInt(8), 1, "image")
+    assert (image[x] + 1).type == hl.UInt(8)
+    assert (1.5 * image[x]).type == hl.Float(32)
+    assert (hl.f64(image[x]) * 1.5).type == hl.Float(64)
+    with pytest.raises(InputError, match="300 does not exist in uint8"):
+        image[x] + 300
+
+
+def evaluate_all(values: list[Any], columns: int, inputs: dict[hl.ImageParam, np.ndarray[Any, Any]]) -> tuple[Any, Any]:
+    """The values of expressions of x, one per row, by the interpreter and by sequential C."""
+    func, row = hl.Func("result"), hl.Var("row")
+    func[x, row] = hl.mux(row, values)
+    for image, data in inputs.items():
+        image.set(data)
+    program = program_of([func], [columns, len(values)])
+    given_ = {image.name: data for image, data in inputs.items()}
+    found = np.asarray(func.realize([columns, len(values)]))
+    ran = run_sequential(program, {a.name: given_[a.name] for a in program.arrays if a.role == "in"})
+    return found, ran.outputs["result"]
+
+
+OPERATIONS = ["+", "-", "*", "/", "%", "min", "max", "absd", "&", "|", "^", "<", "=="]
+
+
+def applied(name: str, a: Any, b: Any) -> Any:
+    match name:
+        case "min" | "max" | "absd":
+            return getattr(hl, name)(a, b)
+        case _:
+            return {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a // b, "%": lambda: a % b,
+                    "&": lambda: a & b, "|": lambda: a | b, "^": lambda: a ^ b, "<": lambda: a < b, "==": lambda: a == b}[name]()
+
+
+def wrapped(kind: Type, value: int) -> int:
+    """`value` cut to the bits of a type."""
+    cut = value % 2**kind.bits
+    return int(cut - 2**kind.bits if kind.is_int() and cut >= 2 ** (kind.bits - 1) else cut)
+
+
+def exact(name: str, a: int, b: int) -> int:
+    """The result by Python's integers."""
+    match name:
+        case "/" | "%":
+            if b == 0:
+                return 0
+            rest = a % abs(b)
+            return rest if name == "%" else (a - rest) // b
+        case "absd":
+            return abs(a - b)
+        case _:
+            return int({"+": a + b, "-": a - b, "*": a * b, "min": min(a, b), "max": max(a, b), "&": a & b, "|": a | b,
+                        "^": a ^ b, "<": a < b, "==": a == b}[name])
+
+
+@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+def test_integer_arithmetic_is_that_of_the_type(kind: Type) -> None:
+    """All operators at once: sequential C and the interpreter give what Python's integers, cut to the type, give."""
+    count = 200
+    a, b = hl.ImageParam(kind, 1, "a"), hl.ImageParam(kind, 1, "b")
+    one, other = numbers(kind, count, 1), numbers(kind, count, 2)
+    one[-1], other[-1] = 1, 1
+    if kind == hl.Int(32):  # the overflow of signed 32-bit integers has no meaning
+        one, other = one % 30000, other % 30000
+    values = [applied(name, a[x], b[x]) for name in OPERATIONS]
+    kinds = [value.type for value in values]
+    found, ran = evaluate_all([hl.i64(value) for value in values], count, {a: one, b: other})
+    for name, type_, numpys, cs in zip(OPERATIONS, kinds, found, ran, strict=True):
+        expected = [wrapped(type_, exact(name, int(p), int(q))) for p, q in zip(one, other, strict=True)]
+        assert numpys.tolist() == expected, name
+        assert cs.tolist() == expected, name
+
+
+def test_conversions_wrap_around_and_truncate() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.ImageParam(hl.Float(32), 1, "f")
+    values = np.array([-1, 256, 300, -129, 65536, 7], np.int32)
+    for found in evaluate_all([hl.i64(hl.cast(kind, a[x])) for kind in INTEGERS], 6, {a: values}):
+        assert found.tolist() == [[wrapped(kind, int(v)) for v in values] for kind in INTEGERS]
+    reals = np.array([-2.7, 2.7, 255.9, 0.0], np.float32)
+    for found in evaluate_all([hl.i32(f[x]), hl.i32(hl.u8_sat(f[x] * 2.0))], 4, {f: reals}):
+        assert found.tolist() == [[-2, 2, 255, 0], [0, 5, 255, 0]]
+
+
+def test_rounding_functions_and_shifts() -> None:
+    f, i = hl.ImageParam(hl.Float(32), 1, "f"), hl.ImageParam(hl.Int(16), 1, "i")
+    reals = np.array([-2.5, -1.5, 0.5, 1.5, 2.4], np.float32)
+    for found in evaluate_all([hl.round(f[x]), hl.floor(f[x]), hl.ceil(f[x]), hl.trunc(f[x])], 5, {f: reals}):
+        assert found.tolist() == [[-2, -2, 0, 2, 2], [-3, -2, 0, 1, 2], [-2, -1, 1, 2, 3], [-2, -1, 0, 1, 2]]
+    values = np.array([-9, 9, -1], np.int16)
+    given_ = [i[x] >> 1, i[x] << 3, hl.i16(hl.abs(i[x])), ~i[x], -i[x]]
+    for found in evaluate_all(given_, 3, {i: values}):
+        assert found.tolist() == [[-5, 4, -1], [-72, 72, -8], [9, 9, 1], [8, -10, 0], [9, -9, 1]]
+
+
+leaves = st.sampled_from(["a", "b", "x", "3", "7"])
+trees = st.recursive(leaves, lambda inner: st.tuples(st.sampled_from([*OPERATIONS[:-2], "select", "cast8", "cast16"]), inner,
+                                                     inner), max_leaves=7)
+
+
+def built(tree: Any, a: Any, b: Any) -> Any:
+    """An int16 expression of a random tree."""
+    if isinstance(tree, str):
+        return {"a": a[x], "b": b[x], "x": hl.i16(x), "3": hl.i16(3), "7": hl.i16(-7)}[tree]
+    name, left, right = tree
+    one, other = built(left, a, b), built(right, a, b)
+    if name == "select":
+        return hl.select(one < other, one, other - one)
+    if name.startswith("cast"):
+        return hl.i16(hl.cast(hl.UInt(8) if name == "cast8" else hl.UInt(16), one))
+    return hl.i16(applied(name, one, other))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(trees, min_size=8, max_size=8), st.integers(0, 99))
+def test_random_expressions_mean_the_same_in_c(picked: list[Any], seed: int) -> None:
+    """Random int16 expressions, several in one program: C, with the casts that intervals left, computes what numpy does."""
+    kind = hl.Int(16)
+    a, b = hl.ImageParam(kind, 1, "a"), hl.ImageParam(kind, 1, "b")
+    one, other = numbers(kind, 64, seed), numbers(kind, 64, seed + 1)
+    found, ran = evaluate_all([built(tree, a, b) for tree in picked], 64, {a: one, b: other})
+    assert (found == ran).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees, st.integers(0, 99))
+def test_values_are_inside_of_their_intervals(tree: Any, seed: int) -> None:
+    kind = hl.Int(16)
+    a, b = hl.ImageParam(kind, 1, "a"), hl.ImageParam(kind, 1, "b")
+    a.set(numbers(kind, 64, seed))
+    b.set(numbers(kind, 64, seed + 1))
+    value = built(tree, a, b)
+    func = hl.Func("result")
+    func[x] = hl.i64(value)
+    low, high = Intervals(Sizes({}, ()), {x.key: (0, 63)}).of(value)
+    found = np.asarray(func.realize([64]))
+    assert low <= found.min() and found.max() <= high
+
+
+@given(st.floats(-4, 4, width=32), st.floats(0, 4, width=32), st.sampled_from([8, 10, 255]))
+def test_clamped_coordinates_are_inside_of_their_intervals(low: float, size: float, scale: int) -> None:
+    """The usual way to make a coordinate of a real number: clamp, scale, round."""
+    f = hl.ImageParam(hl.Float(32), 1, "f")
+    f.set((numbers(hl.Float(32), 64, 5) / 20).astype(np.float32))
+    value = hl.i32(hl.clamp(f[x], low, low + size) * float(scale) + 0.5)
+    func = hl.Func("result")
+    func[x] = value
+    least, most = Intervals(Sizes({}, ()), {x.key: (0, 63)}).of(value)
+    found = np.asarray(func.realize([64]))
+    assert least <= found.min() and found.max() <= most
+    assert most - least <= size * scale + 2
