@@ -50,17 +50,21 @@ def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None
         raise InputError(f"there {'is one run' if found else 'are no runs'} in {' '.join(map(str, runs))}; a comparison needs "
                          "two (`antune tune FILE.c --explorer NAME --seed N` makes more)")
     comparisons, missing = compare_all(sections_of([read_trial(path) for path in found]), at)
+    _print_all(comparisons, missing)
+    if json_file is not None:
+        write_json(json_file, {"sections": [comparison.to_data() for comparison in comparisons], "left_out": missing})
+    if plot is not None:
+        write_comparison(comparisons, plot)
+        print(f"{plot} is written")
+
+
+def _print_all(comparisons: Sequence[Comparison], missing: Sequence[str]) -> None:
     for comparison in comparisons:
         _print(comparison)
     for reason in missing:
         print(f"\nleft out: {reason}")
     if len(comparisons) > 1:
         print("\nTimes of different programs, sizes, devices or drivers are not tested against each other.")
-    if json_file is not None:
-        write_json(json_file, {"sections": [comparison.to_data() for comparison in comparisons], "left_out": missing})
-    if plot is not None:
-        write_comparison(comparisons, plot)
-        print(f"{plot} is written")
 
 
 def _print(comparison: Comparison) -> None:

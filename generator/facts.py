@@ -67,7 +67,7 @@ class Access:
 
     @property
     def coalesced(self) -> bool:
-        """Whether neighbours along x touch the same element or neighbours in memory, so that they share transactions."""
+        """Whether neighbours along x touch the same element or neighbours in memory, and so share transactions."""
         return self.neighbour_stride in (-1, 0, 1)
 
     @property

@@ -224,7 +224,8 @@ class _O3Space:
         level = len(at.place) + 1
         if offer.tilable and not at.parallel and switch(chooser, Decision(f"{_WAVEFRONT} {level}", names, depends)):
             return self._tiles(chooser, at, names, depends)
-        row = _row(chooser, names, level, depends, offer.permute, offer.skew)
+        straight = bool(offer.permute) and not set(at.reduced).isdisjoint(names)  # threads that combine need whole blocks
+        row = _row(chooser, names, level, depends, offer.permute, () if straight else offer.skew)
         self._check(at.inside((names, row), offer.parallel), names)
         return _Chosen(names, (row,), offer.parallel)
 

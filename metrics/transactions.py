@@ -41,7 +41,7 @@ def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one warp asks for in one execution of an access to global memory: sectors, and the least that could hold it."""
+    """What one warp asks for in one execution of an access to global memory: sectors, the least that could hold it."""
 
     sectors: float
     least: float
@@ -50,8 +50,8 @@ class Request:
 def request(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int) -> Request:
     """The sectors of a warp's request, the mean over the warps of a block; arguments as of `traffic`.
 
-    `least` is one sector where the whole block touches one element, else what as many neighbours as there are threads in a
-    warp fill.
+    `least` is one sector where the whole block touches one element, else what as many neighbours as there are threads
+    in a warp fill.
     """
     threads = int(np.prod(block))
     warps = -(-threads // warp)

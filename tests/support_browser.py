@@ -147,7 +147,8 @@ def chromium() -> str:
 
 def _starts(path: str) -> bool:
     """Some systems have a program of this name that only says where to get the real one."""
-    return subprocess.run([path, "--version"], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S).returncode == 0
+    said = subprocess.run([path, "--version"], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S)
+    return said.returncode == 0
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Coalescing: what neighbouring threads touch in global memory, as the static model has it, and what the default does."""
+"""Coalescing: what neighbouring threads touch in global memory by the static model, and what the default plan does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.test_cuda_compiler import HOPPER
 ALIGNED = {"gemm": ("NI=64", "NJ=128", "NK=96"), "mvt": ("N=128",), "atax": ("M=64", "N=128"), "gemver": ("N=128",),
            "jacobi-2d": ("N=128", "TSTEPS=2"), "doitgen": ("NQ=8", "NR=16", "NP=64")}
 FLOAT = ("DATA_TYPE_IS_FLOAT",)
-# What no choice of x coalesces, by program and array: threads follow the columns (or rows and columns) of what is written.
+# What no choice of x coalesces, by program and array: threads follow the columns of what is written.
 SPREAD = {"adi": {"p", "q", "u"}, "cholesky": {"A"}, "correlation": {"corr"}, "covariance": {"cov"},
           "deriche": {"imgOut", "y1", "y2"}, "floyd-warshall": {"path"}, "gramschmidt": {"A", "Q"}, "lu": {"A"},
           "nussinov": {"table"}, "seidel-2d": {"A"}, "trisolv": {"L"}}

@@ -32,7 +32,7 @@ from runners.cuda.texture_object import ResourceDescription, TextureDescription
 from runners.driver import BuildError, LaunchError
 from tests import support_runners as support
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
-from tests.test_generated_code import random_plans
+from tests.test_generated_code import lowered, random_plans
 
 HOPPER = replace(TARGET, dialect="cuda", sub_group=32, local_bytes=227 * 1024, images=True, image_1d=1 << 27,
                  image_2d=(131072, 65000), constant_bytes=1 << 16, capability=(9, 0))
@@ -54,10 +54,9 @@ def compiler(request: pytest.FixtureRequest) -> Translator:
 
 def variants(program: Program, target: Target, count: int) -> list[Variant]:
     """The default plan's code, and that of random plans of every level."""
-    plans = [default_plan(program, target)]
-    for level in get_args(LevelName):
-        plans += random_plans(program, target, level, count, 11)
-    return [lower(program, plan, target) for plan in plans]
+    plans = [plan for level in get_args(LevelName) for plan in random_plans(program, target, level, count, 11)]
+    random = [variant for plan in plans if (variant := lowered(program, plan, target)) is not None]
+    return [lower(program, default_plan(program, target), target), *random]
 
 
 @pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=pytest.mark.slow) for n in ALL_NAMES])

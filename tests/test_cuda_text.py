@@ -14,7 +14,7 @@ from experiments.options import LevelName
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
-from tests.test_generated_code import random_plans
+from tests.test_generated_code import lowered, random_plans
 
 CUDA = replace(TARGET, dialect="cuda", sub_group=32, images=True, image_1d=1 << 27, image_2d=(131072, 65000),
                constant_bytes=1 << 16)
@@ -23,10 +23,11 @@ CUDA = replace(TARGET, dialect="cuda", sub_group=32, images=True, image_1d=1 << 
 def sources(name: str) -> list[str]:
     """The default plan and random ones of every level, as CUDA."""
     program = problem(name, ODD_SIZES[name]).program
-    plans = [default_plan(program, CUDA)]
+    texts = [lower(program, default_plan(program, CUDA), CUDA).source]
     for level in get_args(LevelName):
-        plans += random_plans(program, CUDA, level, 3, 5)
-    return [lower(program, plan, CUDA).source for plan in plans]
+        variants = [lowered(program, plan, CUDA) for plan in random_plans(program, CUDA, level, 3, 5)]
+        texts += [variant.source for variant in variants if variant is not None]
+    return texts
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")

@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from antune.cli import app
-from experiments.graph_canvas import Scale
+from experiments.graph_canvas import Scale, Text
 from experiments.graph_collapse import Key, Panel, collapse, in_order
-from experiments.graph_figure import MOST_PANELS, MOST_ROWS, graph_page, graph_svg
+from experiments.graph_figure import MOST_PANELS, MOST_ROWS, graph_page, graph_picture, graph_svg
 from experiments.graph_history import explored, searched
-from experiments.graph_words import option_words, wrap
+from experiments.graph_words import BEST, option_words, wrap
 from experiments.parts import Parts
+from experiments.records import best_of
 from experiments.run import tune
 from experiments.store import read_store
+from experiments.summary import best_result, summarize
 from explorer.random_walk import RandomWalk
 from generator.errors import InputError
 from generator.plan import Plan
@@ -29,8 +31,10 @@ from graph.knowledge import Measured
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
 from graph.space import Chooser, DeadEnd, Decision, Space
-from graph.walk import Walk
-from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
+from graph.walk import Walk, choices_from_json
+from metrics.outcome import Outcome, Timed
+from runners.base import Sitting
+from tests.support_runs import DEFAULT, Log, ToyRunner, toy_options, toy_outcome, toy_parts
 from tests.support_spaces import chosen, plan_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -65,6 +69,30 @@ def test_a_run_is_drawn_with_its_decisions_options_and_failures(explorer: str, t
     assert ("pheromone, as the share" in text) == (explorer == "colony")
     assert "prefers-color-scheme: dark" in svg
     assert set(re.findall(r'(?:href|src)="|url\(|https?://[^"]*', svg)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_the_star_is_the_best_plan_s_after_a_final_that_found_another(tmp_path: Path) -> None:
+    """What looked best in the search had luck: in the final it is slow."""
+    def again(plan: Plan, _sitting: Sitting) -> Outcome:
+        found = toy_outcome(plan)
+        assert isinstance(found, Timed)
+        return replace(found, samples_ms=tuple(100.0 if plan == DEFAULT else 10 / ms for ms in found.samples_ms))
+
+    def starred() -> list[str]:
+        """The options behind a star: what ends next to it in its row."""
+        texts = [piece for piece in graph_picture(store, given).pieces if isinstance(piece, Text)]
+        stars = [text for text in texts if text.words == BEST]
+        return [min((text for text in texts if text.y == star.y and text.anchor == "end" and text.x > star.x),
+                    key=lambda text: text.x).words for star in stars]
+
+    given = toy_parts(ToyRunner(answer_again=again))
+    (tmp_path / "toy.c").write_text("int main;\n")
+    tune(toy_options(tmp_path / "toy.c", 60), tmp_path / "run", Log(), given)
+    with read_store(tmp_path / "run") as store:
+        results, summary = store.results(), summarize(store)
+        best, fastest = best_result(results, summary), best_of(results)
+        assert best and fastest and best.evaluation.number not in (0, fastest.evaluation.number)
+        assert sorted(starred()) == sorted(str(choice.option) for choice in choices_from_json(best.evaluation.walk))
 
 
 def test_an_unfinished_iteration_is_drawn_too(tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ CASES = {
     "Param without value": ("p = hl.Param(hl.Int(32), 'p')\n f[x, y] = p + x\n return f", 1, "Param `p` has no value"),
     "Python's own error": ("f[x] = undefined_name", 1, "NameError"),
     "too deep": ("f[x] = sum([image[x + k, 0] for k in range(200)], hl.u8(0))", 1, "the definition of Func `f` has 20"),
+    "update after use": ("f[x] = 1\n g[x] = f[x]\n f[0] = 5", 3, "Func `f` is used by Func `g` (line "),
+    "two Funcs that use each other": ("f[x] = 1\n g[x] = f[x]\n f[r] = g[r] + 1", 3, "Func `f` is used by Func `g` (line "),
+    "sum of the Func itself": ("f[x] = x\n f[x] += hl.sum(f[x + r])", 2, "Func `f` is used by Func `sum` (line 9) already"),
+    "late where": ("f[x] = 1\n f[r] += 1\n r.where(r < 3)", 3, "RDom `r` is used in line "),
+    "where of another RDom": ("r.where(q < 3)", 1, "RDom `r`: the condition of `where` uses another RDom"),
+    "where with a free Var": ("r.where(y < 3)\n f[x] = 1\n f[r] += 1", 3, "Var `y` is free in the definition of Func `f`"),
+    "sum over two RDoms": ("f[x] = hl.sum(image[r, q])", 1, "this one has 2; say which one: sum(r, expression)"),
+    "sum without its RDom": ("f[x] = hl.sum(r, image[x, 0])", 1, "the expression does not use RDom `r`"),
+    "clamp to another type": ("f[x] = hl.clamp(image[x, 0], 0, x)", 1, "clamp of a uint8 to a bound of type int32"),
+    "clamp to a real number": ("f[x] = hl.clamp(image[x, 0], 0, 3.5)", 1, "clamp of a uint8 to a bound of type float32"),
+    "size against bound": ("f[x, y] = 1\n f.bound(x, 0, 3)\n return f", None, "16 is wanted of output `f` in dimension `x` (number 0)"),
+    "value out of its type": (("b = hl.Buffer(__import__('numpy').array([4294967291] * 16, 'uint32'), 'b')\n g[x] = x\n"
+                               " f[x, y] = g[hl.min(hl.i32(b[x]), 9)]\n return f"), 3,
+                              "`g` is read at coordinate -5 in dimension 0, outside of 0 to 9"),
+    "no element": ("b = hl.Buffer(hl.UInt(8), [4, 5], 'b')\n f[x] = b[4, 0]", 2, "image `b` has no element 4 in dimension 0"),
+    "exit": ("raise SystemExit(3)", 1, "the pipeline's own code fails: SystemExit: 3"),
+    "too large": ("f[x, y, z] = image[x, y]\n f.bound(z, 0, 10**12)\n return f", None, "there is not enough memory for"),
     "no Func": ("return 3", 0, "`build` returns int"),
 }
 

@@ -95,6 +95,63 @@ def test_reductions_inside_expressions() -> None:
     assert (computed(out, [5, 6]) == expected).all()
 
 
+def test_a_reduction_over_one_of_two_domains() -> None:
+    source, f, r, q = image((20,)), hl.Func("f"), hl.RDom([(0, 5)], "r"), hl.RDom([(0, 3)], "q")
+    f[x] = 0
+    f[q] += hl.sum(r, source[q * 2 + r]) - hl.argmin(r, source[q + r])[0]
+    data = np.asarray(source)
+    assert computed(f, [3]).tolist() == [int(data[2 * k:2 * k + 5].sum() - data[k:k + 5].argmin()) for k in range(3)]
+
+
+def test_the_condition_of_a_reduction_may_use_vars() -> None:
+    source, f, r = image((20,)), hl.Func("f"), hl.RDom([(0, 20)], "r")
+    r.where(r < x)
+    f[x] = hl.sum(source[r])
+    assert computed(f, [8]).tolist() == [int(np.asarray(source)[:k].sum()) for k in range(8)]
+
+
+def test_a_condition_on_the_func_itself_is_decided_before_its_values_are_stored() -> None:
+    pair, r, out = hl.Func("pair"), hl.RDom([(0, 4)], "r"), hl.Func("out")
+    pair[x] = (x, x)
+    r.where(pair[r][0] < 2)
+    pair[r] = (pair[r][0] + 5, pair[r][1] + 1)
+    out[x, y] = hl.mux(y, pair[x])
+    assert computed(out, [4, 2]).tolist() == [[5, 6, 2, 3], [1, 2, 2, 3]]
+
+
+@pytest.mark.parametrize("extent", [0, 1])
+def test_reductions_over_no_point_and_over_one(extent: int) -> None:
+    source, f, r = image((4,)), hl.Func("f"), hl.RDom([(2, extent)], "r")
+    f[()] = 7
+    f[()] += source[r]
+    out = hl.Func("out")
+    out[x] = f[()] + x
+    first = 7 + int(np.asarray(source)[2]) * extent
+    assert computed(out, [3]).tolist() == [first, first + 1, first + 2]
+
+
+def test_points_that_are_left_out_need_no_elements() -> None:
+    """The region is that of the points where the condition holds; nothing outside of it is read."""
+    source, f, total, r, q = image((6,)), hl.Func("f"), hl.Func("total"), hl.RDom([(0, 6), (0, 3)], "r"), hl.RDom([(0, 6)], "q")
+    r.where(r.x > 0)
+    q.where(q > 0)
+    f[x, y] = source[x] * y
+    f[r.x, r.y] += f[r.x - 1, r.y]
+    total[x] = x
+    total[q % 2] += source[q - 1] + f[q, 2]
+    data = np.asarray(source)
+    assert bounds_of([f], [6, 3]).regions[id(f)] == ((0, 6), (0, 3))
+    assert computed(total, [2]).tolist() == [k + sum(int(data[i - 1] + 2 * data[:i + 1].sum()) for i in range(1, 6) if i % 2 == k)
+                                             for k in range(2)]
+
+
+def test_words_for_schedules_are_accepted() -> None:
+    f, xo, xi = hl.Func("f"), hl.Var("xo"), hl.Var("xi")
+    f[x] = hl.strict_float(hl.f32(x))
+    f.split(x, xo, xi, 8, hl.TailStrategy.GuardWithIf).store_in(hl.MemoryType.Stack).specialize(x > 3)
+    assert np.asarray(f.realize([3])).tolist() == [0, 1, 2]
+
+
 def test_tuples_are_stored_together() -> None:
     """Fibonacci and a swap: no value is stored before all are computed."""
     pair, r, out = hl.Func("pair"), hl.RDom([(1, 9)], "r"), hl.Func("out")
@@ -148,6 +205,14 @@ def test_an_update_grows_the_region_of_its_own_func() -> None:
     out[x] = f[x, 3]
     bounds = bounds_of([out], [4])
     assert bounds.regions[id(f)] == ((0, 4), (0, 8))
+
+
+def test_the_least_coordinate_of_an_input_is_that_of_its_estimates() -> None:
+    source, out = hl.ImageParam(hl.Int(16), 2, "source"), hl.Func("out")
+    source.set_estimates([(-3, 99), (2, 99)])
+    out[x, y] = source[x + source.left(), y + 2]
+    bounds = bounds_of([out], [12, 9])
+    assert bounds.regions[id(source)] == ((-3, 12), (0, 11))
 
 
 def test_inputs_get_the_size_that_is_needed_or_asked_for() -> None:

@@ -144,6 +144,55 @@ def test_rounding_functions_and_shifts() -> None:
         assert found.tolist() == [[-5, 4, -1], [-72, 72, -8], [9, 9, 1], [8, -10, 0], [9, -9, 1]]
 
 
+def test_shifts_follow_halide() -> None:
+    """A Python number leaves the type, an expression widens it; a negative number shifts the other way."""
+    b = hl.ImageParam(hl.UInt(8), 1, "b")
+    assert [(b[x] << 1).type, (b[x] << x).type, (1 << b[x]).type, (b[x] >> hl.u16(1)).type] == [
+        hl.UInt(8), hl.UInt(32), hl.Int(32), hl.UInt(16)]
+    for found in evaluate_all([hl.i32(64) << (x - 2), hl.i32(64) >> (x - 2), hl.i32(b[x] << 7), hl.i32(b[x] >> -3)], 4,
+                              {b: np.array([3, 2, 255, 1], np.uint8)}):
+        assert found.tolist() == [[16, 32, 64, 128], [256, 128, 64, 32], [128, 0, 128, 128], [24, 16, 248, 8]]
+
+
+def test_integers_of_64_bits_and_constants_at_the_edges() -> None:
+    a, b = hl.ImageParam(hl.Int(64), 1, "a"), hl.ImageParam(hl.UInt(64), 1, "b")
+    signed, unsigned = [-2**63 + 1, 2**63 - 1, -7, 5], [2**64 - 1, 2**63, 7, 5]
+    inputs = {a: np.array(signed, np.int64), b: np.array(unsigned, np.uint64)}
+    for found in evaluate_all([a[x] // 3, a[x] % 3, a[x] // hl.i64(x - 1), a[x] >> 3], 4, inputs):
+        assert found.tolist() == [[v // 3 for v in signed], [v % 3 for v in signed],
+                                  [exact("/", v, k - 1) for k, v in enumerate(signed)], [v >> 3 for v in signed]]
+    for found in evaluate_all([b[x] // 3, b[x] // hl.u64(x), hl.max(b[x], 9), b[x] + hl.u64(2**63 + 5)], 4, inputs):
+        assert found.tolist() == [[v // 3 for v in unsigned], [exact("/", v, k) for k, v in enumerate(unsigned)],
+                                  [max(v, 9) for v in unsigned], [(v + 2**63 + 5) % 2**64 for v in unsigned]]
+    for found in evaluate_all([hl.f32(1e300), hl.f32(-1e300), hl.f32(float("nan")), hl.f32(3.4e38)], 1, {}):
+        assert np.array_equal(found[:, 0], np.array([np.inf, -np.inf, np.nan, 3.4e38], np.float32), equal_nan=True)
+
+
+@pytest.mark.parametrize(("kind", "given_"), [(k, g) for k in (*INTEGERS, hl.Int(64), hl.UInt(64))
+                                              for g in (hl.Float(32), hl.Float(64))], ids=str)
+def test_saturating_casts_of_real_numbers_stay_inside(kind: Type, given_: Type) -> None:
+    f = hl.ImageParam(given_, 1, "f")
+    for found in evaluate_all([hl.saturating_cast(kind, f[x])], 3, {f: np.array([-1e30, 1e30, 5.5], given_.numpy)}):
+        low, high, middle = (int(v) for v in found[0])
+        assert (low, middle) == (kind.least, 5)
+        assert kind.greatest * (1 - 2**-23) <= high <= kind.greatest
+
+
+def test_numbers_and_types_are_converted_as_in_halide() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 3)], "r")
+    f[x] = hl.u8(7)
+    f[r] += 1
+    f[0] = 9
+    assert f.type() == hl.UInt(8)
+    assert np.asarray(f.realize([4])).tolist() == [9, 8, 8, 7]
+    assert hl.Expr(3).type == hl.Int(32)
+    assert (hl.Expr(2) + x).type == hl.Int(32)
+    assert hl.Int(16).max().type == hl.Int(16)
+    assert hl.u32(3000000000).type == hl.UInt(32)
+    buffer = hl.Buffer(np.arange(12, dtype=np.uint8).reshape(3, 4))
+    assert [buffer[i, 2] for i in range(buffer.width())] == [8, 9, 10, 11]
+
+
 leaves = st.sampled_from(["a", "b", "x", "3", "7"])
 trees = st.recursive(leaves, lambda inner: st.tuples(st.sampled_from([*OPERATIONS[:-2], "select", "cast8", "cast16"]), inner,
                                                      inner), max_leaves=7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import islpy as isl
+import numpy as np
 import pytest
 
 from generator.polyhedral.flow import value_flow
@@ -19,6 +20,20 @@ def flow_of(body: str) -> list[str]:
 
 def test_the_last_write_is_seen_and_earlier_ones_are_not() -> None:
     assert flow_of("s = 1;\ns = 2;\nx[0] = s;") == ["S1[]->S2[]"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_read_sees_the_last_write_of_its_own_element(seed: int) -> None:
+    """Straight-line programs on two arrays."""
+    picks = np.random.default_rng(seed).integers(0, 6, (25, 2))
+    steps = [("xy"[a % 2], a // 2, "xy"[b % 2], b // 2) for a, b in picks.tolist()]
+    last: dict[tuple[str, int], int] = {}
+    expected = []
+    for number, (to, i, source, j) in enumerate(steps):
+        if (source, j) in last:
+            expected.append(f"S{last[source, j]}[]->S{number}[]")
+        last[to, i] = number
+    assert flow_of("\n".join(f"{to}[{i}] = {source}[{j}];" for to, i, source, j in steps)) == sorted(expected)
 
 
 def test_a_partial_overwrite_leaves_the_rest() -> None:

@@ -262,14 +262,20 @@ def live_run(folder: Path, *words: object) -> tuple[subprocess.Popen[str], str]:
     return run, found[0]
 
 
+MISS_ONE = """(() => { const real = fetch; window.fetch = () => {
+  window.fetch = real; window.missed = true; return Promise.reject(new TypeError("no answer")) } })()"""
+
+
 def test_the_live_page_follows_a_run_and_shows_its_end(page: Browser, tmp_path: Path) -> None:
     run, address = live_run(tmp_path, "--live")
     page.look(1280)
     page.open(address)
     try:
         page.until("document.querySelectorAll('main > section').length == 13")
-        page.until("document.querySelector('.live').dataset.state === 'running'")
+        assert page.run("document.querySelector('.live').dataset.state") == "running"
         page.until("document.querySelectorAll('figure.plot .main-svg').length > 3")
+        page.run(MISS_ONE)
+        page.until("window.missed")
         page.run("scrollTo(0, 700)")
         first = page.run("document.querySelector('.live').textContent")
         page.until(f"document.querySelector('.live').textContent !== {json.dumps(first)}")

@@ -1,4 +1,4 @@
-"""Shared copies of several parts of an array, and of triangular loops in CUDA: run in Python, where threads must agree."""
+"""Shared copies of several parts of an array, and in triangular loops in CUDA, run in Python thread by thread."""
 
 from __future__ import annotations
 

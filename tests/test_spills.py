@@ -57,7 +57,7 @@ def test_default_plans_and_starts_spill_nothing(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", ["odd", "LARGE_DATASET"])
+@pytest.mark.parametrize("size", ["odd", "SMALL_DATASET"])
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_default_plans_spill_nothing_with_the_toolkits_compiler(name: str, size: str) -> None:
     program = problem(name, ODD_SIZES[name] if size == "odd" else (size,)).program

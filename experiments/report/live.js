@@ -2,8 +2,9 @@
 // keeps its box (and so the reader's zoom), and the page keeps its place.
 (() => {
   const EVERY_MS = 2000;
+  const PATIENCE = 5; // questions without an answer, one after the other, after which no more are asked
   const status = document.querySelector(".live");
-  let have = "", asking = false, timer;
+  let have = "", asking = false, missed = 0, timer;
 
   function swap(html) {
     const fresh = new DOMParser().parseFromString(html, "text/html");
@@ -45,18 +46,20 @@
   async function ask() {
     if (document.hidden || asking) return;
     asking = true;
-    try {
-      const answer = await (await fetch("state?have=" + encodeURIComponent(have), { cache: "no-store" })).json();
-      show(answer);
-      have = answer.version;
-      if (answer.state === "ended") clearInterval(timer);
-    } catch {
-      clearInterval(timer);
+    const answer = await fetch("state?have=" + encodeURIComponent(have), { cache: "no-store" })
+      .then((response) => response.json()).catch(() => null);
+    asking = false;
+    if (answer === null) {
+      missed += 1;
+      if (missed >= PATIENCE) clearInterval(timer);
       status.dataset.state = "lost";
-      status.textContent = "The run does not answer any more: it has ended, or was stopped.";
-    } finally {
-      asking = false;
+      status.textContent = "The run does not answer: it has ended, or was stopped.";
+      return;
     }
+    missed = 0;
+    show(answer);
+    have = answer.version;
+    if (answer.state === "ended") clearInterval(timer);
   }
 
   timer = setInterval(ask, EVERY_MS);

@@ -15,7 +15,8 @@ from typing import Any
 from generator.errors import InputError, Location
 from generator.frontend_py.domain import RDom, domains_of
 from generator.frontend_py.ignored import Scheduled
-from generator.frontend_py.nodes import Call, Expr, RVar, Var, arithmetic, as_expr, depth, parts
+from generator.frontend_py.nodes import Call, Expr, RVar, Var, arithmetic, as_expr, parts
+from generator.frontend_py.trees import depth
 from generator.frontend_py.types import Type
 from generator.frontend_py.where import here
 

@@ -23,7 +23,7 @@ from generator.frontend_py.nodes import (
     matched,
     power,
 )
-from generator.frontend_py.types import BOOL, FLOAT32, FLOAT64, Float, Int, Type, UInt
+from generator.frontend_py.types import BOOL, FLOAT32, FLOAT64, Int, Type, UInt
 from generator.frontend_py.where import here
 
 
@@ -41,9 +41,8 @@ def saturating_cast(kind: Type, value: Any) -> Expr:
     low = builtins.max(kind.least, given.type.least)
     high = builtins.min(kind.greatest, given.type.greatest)
     if given.type.is_float():
-        low, high = float(kind.least), float(kind.greatest)
-        if high >= 2.0**24 and given.type.bits == 32:  # the greatest float32 below
-            high = float(2**kind.bits // 2 - 2 ** (kind.bits - 25)) if kind.is_int() else float(2**kind.bits - 2 ** (kind.bits - 24))
+        digits, bits = (24 if given.type.bits == 32 else 53), kind.bits - kind.is_int()
+        low, high = float(kind.least), float((2**digits - 1) << (bits - digits) if bits > digits else kind.greatest)
     return cast_to(kind, clamp(given, low, high))
 
 
@@ -92,6 +91,9 @@ def select(condition: Any, then: Any, *more: Any) -> Any:
         return tuple(select(test, a, b) for a, b in zip(then, otherwise, strict=True))
     one, other = matched(then, otherwise)
     return Op("select", one.type, (test, one, other))
+
+
+tuple_select = select
 
 
 def mux(index: Any, values: Any) -> Expr:
@@ -280,7 +282,12 @@ def likely(value: Any) -> Expr:
     return as_expr(value)
 
 
-likely_if_innermost = likely
+likely_if_innermost = strict_float = likely
+
+
+def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
+    """clamp(value, low, high): promises are not relied on."""
+    return clamp(value, low, high)
 
 
 def _wider(one: Any, other: Any) -> tuple[Expr, Expr, Type]:
@@ -333,73 +340,3 @@ def saturating_sub(one: Any, other: Any) -> Expr:
     a, b, kind = _wider(one, other)
     signed = Int(2 * kind.bits)
     return saturating_cast(kind, cast_to(signed, a) - cast_to(signed, b))
-
-
-def i8(value: Any) -> Expr:
-    """cast(Int(8), value)."""
-    return cast(Int(8), value)
-
-
-def i16(value: Any) -> Expr:
-    """cast(Int(16), value)."""
-    return cast(Int(16), value)
-
-
-def i32(value: Any) -> Expr:
-    """cast(Int(32), value)."""
-    return cast(Int(32), value)
-
-
-def i64(value: Any) -> Expr:
-    """cast(Int(64), value)."""
-    return cast(Int(64), value)
-
-
-def u8(value: Any) -> Expr:
-    """cast(UInt(8), value)."""
-    return cast(UInt(8), value)
-
-
-def u16(value: Any) -> Expr:
-    """cast(UInt(16), value)."""
-    return cast(UInt(16), value)
-
-
-def u32(value: Any) -> Expr:
-    """cast(UInt(32), value)."""
-    return cast(UInt(32), value)
-
-
-def u64(value: Any) -> Expr:
-    """cast(UInt(64), value)."""
-    return cast(UInt(64), value)
-
-
-def f32(value: Any) -> Expr:
-    """cast(Float(32), value)."""
-    return cast(Float(32), value)
-
-
-def f64(value: Any) -> Expr:
-    """cast(Float(64), value)."""
-    return cast(Float(64), value)
-
-
-def u8_sat(value: Any) -> Expr:
-    """saturating_cast(UInt(8), value)."""
-    return saturating_cast(UInt(8), value)
-
-
-def u16_sat(value: Any) -> Expr:
-    """saturating_cast(UInt(16), value)."""
-    return saturating_cast(UInt(16), value)
-
-
-def i8_sat(value: Any) -> Expr:
-    """saturating_cast(Int(8), value)."""
-    return saturating_cast(Int(8), value)
-
-
-def i16_sat(value: Any) -> Expr:
-    """saturating_cast(Int(16), value)."""
-    return saturating_cast(Int(16), value)

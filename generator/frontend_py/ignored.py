@@ -25,3 +25,15 @@ class Scheduled:
     def pure(self) -> Self:
         """The schedule of the pure definition."""
         return self
+
+
+class Words:
+    """A set of names for schedules, as Halide's TailStrategy: any name of it is accepted."""
+
+    def __getattr__(self, name: str) -> str:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return name
+
+
+TailStrategy, MemoryType, DeviceAPI, PrefetchBoundStrategy = Words(), Words(), Words(), Words()

@@ -136,12 +136,12 @@ class _Run:
 
     def store(self, slab: Mapping[Key, Values]) -> None:
         """Compute all values at these points, then store them."""
-        values = Evaluation(self.machine, slab)
+        mask = None if self.condition is None else Evaluation(self.machine, slab).of(self.condition)
+        values = Evaluation(self.machine, slab, mask)
         results = [values.of(v) for v in self.definition.values]
         if len(results) > 1:  # what is stored first must not change what is stored next
             results = [np.array(result) for result in results]
         where = self.index(values)
-        mask = None if self.condition is None else values.of(self.condition)
         if not all(a.size == 1 or isinstance(e, Var | RVar) for a, e in zip(reversed(where), self.definition.args, strict=True)):
             where = tuple(np.broadcast_arrays(*where))
         for target, result in zip(self.targets, results, strict=True):
@@ -154,24 +154,28 @@ class _Run:
 
     def accumulate(self, slab: Mapping[Key, Values], operator: Any) -> None:
         """Apply an update of all these points, in order."""
-        values = Evaluation(self.machine, slab)
+        mask = None if self.condition is None else Evaluation(self.machine, slab).of(self.condition)
+        values = Evaluation(self.machine, slab, mask)
         value = self.definition.values[0]
         assert isinstance(value, Op)
         given, where = values.of(value.args[1]), self.index(values)
         shape = np.broadcast_shapes(given.shape, *(a.shape for a in where), *(a.shape for a in slab.values()))
         index = tuple(np.broadcast_to(a, shape).ravel() for a in where) or (np.zeros(int(np.prod(shape)), np.int64),)
         given = np.broadcast_to(given, shape).ravel()
-        if self.condition is not None:
-            chosen = np.broadcast_to(values.of(self.condition), shape).ravel()
+        if mask is not None:
+            chosen = np.broadcast_to(mask, shape).ravel()
             index, given = tuple(a[chosen] for a in index), given[chosen]
         operator.at(self.targets[0] if self.targets[0].ndim else self.targets[0].reshape(1), index, given)
 
 
 class Evaluation:
-    """The values of expressions at some points: arrays that broadcast together, one axis per Var or coordinate."""
+    """The values of expressions at some points: arrays that broadcast together, one axis per Var or coordinate.
 
-    def __init__(self, machine: Machine, at: Mapping[Key, Values]) -> None:
-        self.machine, self.at = machine, at
+    Where `mask` does not hold, elements need not exist, and values mean nothing.
+    """
+
+    def __init__(self, machine: Machine, at: Mapping[Key, Values], mask: Values | None = None) -> None:
+        self.machine, self.at, self.mask = machine, at, mask
         self._found: dict[int, tuple[Expr, Values]] = {}
 
     def of(self, expr: Expr) -> Values:
@@ -204,7 +208,11 @@ class Evaluation:
     def _element(self, node: Call | Pixel, used: Func | Image, data: Values, args: tuple[Expr, ...]) -> Values:
         region = self.machine.bounds.regions[id(used)]
         index = [np.asarray(self.of(a), np.int64) - low for a, (low, _) in zip(args, region, strict=True)]
-        for dim, (i, (low, extent)) in enumerate(zip(index, region, strict=True)):
+        for dim, (low, extent) in enumerate(region):
+            i = index[dim]
+            if self.mask is not None:
+                index[dim] = np.clip(i, 0, extent - 1)
+                i = np.where(self.mask, i, 0)
             if i.size and (i.min() < 0 or i.max() >= extent):
                 outside = int(i.min() if i.min() < 0 else i.max()) + low
                 raise InputError(f"`{used.title}` is read at coordinate {outside} in dimension {dim}, outside of {low} to "

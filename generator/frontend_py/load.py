@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ BUILD = "build"
 def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int]) -> list[Func]:
     """The output Funcs of the pipeline that `function` in `file` builds.
 
-    The function gets those of `parameters` that it has arguments for.
+    The function gets those of `parameters` that it has arguments for; the others must be sizes.
 
     Raises:
         InputError: the file cannot be run, there is no such function, it fails, or returns something else.
@@ -40,12 +40,6 @@ def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     if len({id(o) for o in outputs}) < len(outputs):
         raise InputError(f"`{build.__name__}` returns one Func twice", place)
     return outputs
-
-
-def unused(parameters: Sequence[str], file: Path, function: str | None) -> list[str]:
-    """Those of `parameters` that are neither sizes nor arguments of the function. Raises as `load_pipeline`."""
-    known = inspect.signature(_function(file, function or BUILD)).parameters
-    return [name for name in parameters if name not in known and name not in SIZES]
 
 
 def _function(file: Path, name: str) -> Any:
@@ -64,6 +58,7 @@ def _module(file: Path) -> Any:
     if spec is None or spec.loader is None:
         raise InputError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look there for types
     sys.path.insert(0, str(file.parent))  # as for `python file.py`: its own helpers are found
     try:
         spec.loader.exec_module(module)
@@ -74,6 +69,8 @@ def _module(file: Path) -> Any:
 
 def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: Location) -> dict[str, int]:
     wanted = inspect.signature(build).parameters
+    if bad := next((name for name in parameters if name not in wanted and name not in SIZES), None):
+        raise InputError(f"--param {bad}: `{build.__name__}` has no argument of that name, and sizes are {', '.join(SIZES)}", place)
     for name, parameter in wanted.items():
         plain = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if parameter.default is parameter.empty and plain and name not in parameters:
@@ -90,7 +87,7 @@ def _guarded(file: Path, action: Callable[[], Any]) -> Any:
         raise
     except SyntaxError as error:
         raise InputError(f"this is no Python: {error.msg}", Location(error.filename or str(file), error.lineno or 1)) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
         where = Location(str(file), own[-1].lineno or 1) if own else Location(str(file), 1)
         raise InputError(f"the pipeline's own code fails: {type(error).__name__}: {error}", where) from error

@@ -6,8 +6,8 @@ operand, integer division rounds so that the remainder is never negative, and `x
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from generator.errors import InputError, Location
@@ -35,6 +35,9 @@ class Expr(metaclass=_Converting):
 
     __slots__ = ()
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:
+        def __init__(self, value: ExprLike) -> None: ...
 
     @property
     def type(self) -> Type:
@@ -288,26 +291,6 @@ def parts(*roots: Expr) -> Iterator[Expr]:
             seen.add(id(node))
             stack.append((node, True))
             stack += [(child, False) for child in reversed(operands(node))]
-
-
-def with_coordinates(root: Expr, new: Mapping[tuple[int, int], Expr]) -> Expr:
-    """`root` with other expressions for coordinates of RDoms (by `id` of the RDom and dimension)."""
-    done: dict[int, Expr] = {}
-    for node in parts(root) if new else ():
-        args = tuple(done.get(id(child), child) for child in operands(node))
-        if isinstance(node, RVar):
-            done[id(node)] = new.get((id(node.domain), node.dim), node)
-        elif isinstance(node, Call | Pixel | Op) and any(a is not b for a, b in zip(args, node.args, strict=True)):
-            done[id(node)] = replace(node, args=args)
-    return done.get(id(root), root)
-
-
-def depth(*roots: Expr) -> int:
-    """How many operations are inside of one another, at most."""
-    found: dict[int, int] = {}
-    for node in parts(*roots):
-        found[id(node)] = 1 + max((found[id(child)] for child in operands(node)), default=0)
-    return max(found.values(), default=0)
 
 
 def as_expr(value: object, like: Type | None = None) -> Expr:

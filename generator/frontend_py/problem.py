@@ -14,7 +14,7 @@ from generator.frontend_py.bounds import Bounds
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
-from generator.frontend_py.load import BUILD, SIZES, load_pipeline, unused
+from generator.frontend_py.load import BUILD, SIZES, load_pipeline
 from generator.frontend_py.lower import lower
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.sequential import Sequential, run_sequential
@@ -37,8 +37,6 @@ def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     Raises:
         InputError: anything wrong with the file or with the pipeline.
     """
-    if names := unused(list(parameters), file, function):
-        raise InputError(f"--param {names[0]}: `{function or BUILD}` has no argument of that name, and sizes are {', '.join(SIZES)}")
     outputs = load_pipeline(file, function, parameters)
     name = function if function and function != BUILD else file.stem
     return problem_of(outputs, sizes_of(parameters), name, str(file), tuple(parameters.items()), seed)
@@ -61,8 +59,12 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
     """The Problem of a pipeline whose `outputs` have the extents `sizes`. Raises InputError as `bounds_of`."""
     bounds = bounds_of(outputs, sizes)
     program = expand(lower(bounds, name, file, parameters))
-    images = _data(bounds, seed)
-    values = interpret(bounds, images)
+    try:
+        images = _data(bounds, seed)
+        values = interpret(bounds, images)
+    except MemoryError:
+        needed = sum(array.bytes for array in program.arrays) / 2**30
+        raise InputError(f"{name}: there is not enough memory for {needed:.0f} GiB of stages and inputs; choose a smaller size") from None
     results = {array: _stored(value) for func in outputs
                for array, value in zip(bounds.collected.arrays(func), values[id(func)], strict=True)}
     inputs = {bounds.collected.name(image): _stored(images[id(image)]) for image in bounds.collected.images}

@@ -63,7 +63,7 @@ def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Ra
     for dim, estimate in enumerate(image.estimates):
         used = uses_edge(collected, image, dim)
         if dim < min(len(sizes), 2) and used:
-            found.append((0, int(sizes[dim])))
+            found.append((estimate[0] if estimate is not None else 0, int(sizes[dim])))
         else:
             found.append(estimate if used or dim >= len(sizes) else None)
     return tuple(found)

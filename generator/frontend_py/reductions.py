@@ -13,7 +13,8 @@ from generator.errors import InputError
 from generator.frontend_py.domain import RDom, domains_of
 from generator.frontend_py.func import Func, FuncRef
 from generator.frontend_py.functions import select
-from generator.frontend_py.nodes import Const, Expr, RVar, Var, arithmetic, as_expr, parts, with_coordinates
+from generator.frontend_py.nodes import Const, Expr, RVar, Var, arithmetic, as_expr, parts
+from generator.frontend_py.trees import with_coordinates
 from generator.frontend_py.types import INT32
 from generator.frontend_py.where import here
 

@@ -34,9 +34,12 @@ class _Text:
             case Const(kind, value):
                 self.budget -= 2
                 return (f"{value:.9g}" if kind.is_float() else str(value)), 9
-            case Var() | RVar():
+            case Var():
                 self.budget -= len(expr.name)
-                return expr.name.replace("_", ".") if isinstance(expr, RVar) else expr.name or "_", 9
+                return expr.name or "_", 9
+            case RVar(domain, dim):
+                self.budget -= len(expr.name)
+                return domain.name if len(domain.ranges) == 1 else f"{domain.name}.{'xyzw'[dim]}", 9
             case Edge(image, dim, what):
                 return f"{image.title}.{what}[{dim}]", 9
             case Given(param):

@@ -1,7 +1,7 @@
 """The rules of barriers, enforced on the final loops of a kernel.
 
-All threads of a block must reach a barrier together. So every loop around it must have the same bounds in all threads. In
-OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in CUDA in one that all threads take together.
+All threads of a block must reach a barrier together. So every loop around it must have the same bounds in all threads.
+In OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in CUDA in one that all threads take.
 """
 
 from __future__ import annotations

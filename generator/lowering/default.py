@@ -3,8 +3,9 @@
 Pluto-like schedule with outer coincidence and maximal band depth, tiles of 32, blocks of 512 / 32x16 / 32x4x4 threads
 cut to the tile, shared memory wherever the copies fit, no unrolling.
 
-On GPUs it differs in two points, so that neighbouring threads touch neighbours in memory wherever a mapping allows that:
-another parallel dimension may be x (`neighbours`), and blocks of three dimensions have their 32 threads along x (4x4x32).
+On GPUs it differs in two points, so that neighbouring threads touch neighbours in memory wherever a mapping allows
+that: another parallel dimension may be x (`neighbours`), and blocks of three dimensions have their 32 threads along x
+(4x4x32).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from generator.target import Target
 def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
     """`plan` with the x dimension of each kernel that spreads the fewest transfers.
 
-    Only kernels that spread any are looked at, and only a dimension that is better than the schedule's own one is taken.
+    Only kernels that spread any are looked at, and only a dimension that is better than the schedule's own is taken.
     Any parallel dimension may be x, so that every one that fits the device is tried. An illegal plan is left as it is.
     """
     try:

@@ -10,12 +10,13 @@ from generator.nest import For, If, Instance, Node, walk
 from generator.plan import KernelPlan
 
 
-def over_all_points(nodes: tuple[Node, ...], loops: Mapping[str, Mapping[int, str]], plan: KernelPlan) -> tuple[Node, ...]:
-    """The nodes, where loops over points run over all of them and a condition inside leaves out those that do not exist.
+def over_all_points(nodes: tuple[Node, ...], loops: Mapping[str, Mapping[int, str]],
+                    plan: KernelPlan) -> tuple[Node, ...]:
+    """The nodes, where loops over points run over all of them; a condition inside leaves out those that do not exist.
 
-    Unrolled completely, such a loop has constants for subscripts. With a bound that depends on the thread, compilers put
-    the registers into memory. `loops` names the loops over points by statement and parallel dimension; their values must
-    be the numbers of the points.
+    Unrolled completely, such a loop has constants for subscripts. With a bound that depends on the thread, compilers
+    put the registers into memory. `loops` names the loops over points by statement and parallel dimension; their values
+    must be the numbers of the points.
     """
     counts = {name: {loop: plan.tile[d] // plan.block[d] for d, loop in found.items()} for name, found in loops.items()}
     return tuple(_over_all(node, counts) for node in nodes)
@@ -29,7 +30,8 @@ def _over_all(node: Node, counts: Mapping[str, Mapping[str, int]]) -> Node:
             [count] = found if len(found) == 1 else [None]  # another branch may use the name for a loop of its own
             return inside if count is None or _is_constant(node) else _with_condition(inside, count)
         case If(condition, then, otherwise):
-            return If(condition, tuple(_over_all(n, counts) for n in then), tuple(_over_all(n, counts) for n in otherwise))
+            return If(condition, tuple(_over_all(n, counts) for n in then),
+                      tuple(_over_all(n, counts) for n in otherwise))
         case _:
             return node
 

@@ -56,7 +56,7 @@ def check_instances(nodes: tuple[Node, ...], bounds: Sequence[tuple[str, int, in
         found[instance.name] = places if before is None else before.union(places)
     for name, places in wanted.items():
         if name not in found or not places.is_equal(found[name]):
-            raise IllegalPlan(f"isl made loops that do not run what they should of {name}; use other sizes or another "
+            raise IllegalPlan(f"the generated loops do not run what they should of {name}; use other sizes or another "
                               "schedule")
 
 

@@ -95,8 +95,11 @@ def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
             continue
         rows = {(s.name, number): _rows(s, access.relation, part, tree, domain, tiled)
                 for s in statements for number, access in enumerate(s.accesses) if access.array == name}
-        for alike in _alike(rows):
+        parts = _alike(rows)
+        for alike in parts:
             merged = _merge(list(alike.values()))
+            if len(parts) > 1 and _is_diagonal(merged):
+                continue
             if _pays(merged, len(set(alike.values())), part, tiled):
                 yield StagedArray(name, merged, tuple(alike))
 
@@ -170,6 +173,11 @@ def _merge(rows: list[Rows]) -> Rows:
     """One footprint for several accesses that move alike."""
     return tuple(Extent(same[0].parallel, same[0].tiled, min(e.low for e in same), max(e.high for e in same))
                  for same in zip(*rows, strict=True))
+
+
+def _is_diagonal(extents: tuple[Extent, ...]) -> bool:
+    """Whether a loop moves along several dimensions at once, so that most of the box is not read."""
+    return any(sum(map(bool, moves)) > 1 for moves in zip(*((*e.parallel, *e.tiled) for e in extents), strict=True))
 
 
 def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...]) -> bool:

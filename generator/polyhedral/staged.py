@@ -16,7 +16,7 @@ from generator.program import Program, Statement
 
 def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint, footprint: StagedArray,
                 sizes: tuple[int, ...]) -> None:
-    """Compare the subscripts of all accesses that read the copy with its box, exactly, over all instances below the stage.
+    """Compare the subscripts of all accesses to the copy with its box, exactly, over all instances below the stage.
 
     Independent of how the box was found: the tile indices are recomputed from the members.
 
