@@ -42,7 +42,7 @@ from tests.support_suite import ODD_SIZES, problem
 from tests.support_suite import TARGET as DEVICE
 
 CUDA = Target("cuda test", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
-REASON = re.compile(r"isl |S\d+(\(.*\))? depends on S\d|no atomic updates of|was given up")
+REASON = re.compile(r"isl |loops do not run what they should|S\d+(\(.*\))? depends on S\d|no atomic updates of|was given up")
 SEIDEL_TILES = LoopNest(("S0",), (((1, 0, 0, 0),), ((1, 1, 0, 0),), ((2, 1, 1, 0),)), (), (2, 8, 16))
 
 
@@ -147,9 +147,12 @@ def test_outer_loops_are_parallel_where_they_can_be() -> None:
             rng = np.random.default_rng(seed)
             plan = random_walk_plan(program(name), rng)
             assert plan is not None
-            parts = schedule_kernels(program(name), plan.schedule).kernels
-            assert all(len(part.parallel) >= min(loops, len(program(name).statement(part.statements[0]).iterators))
-                       for part in parts), plan.to_json()
+            assert isinstance(plan.schedule, Hyperplanes)
+            whole = {nest.statements for nest in plan.schedule.nests if not nest.parts}  # others part behind their first loop
+            for part in schedule_kernels(program(name), plan.schedule).kernels:
+                depth = len(program(name).statement(part.statements[0]).iterators)
+                wanted = min(loops, depth) if part.statements in whole else 1
+                assert len(part.parallel) >= wanted, plan.to_json()
 
 
 def test_a_walk_is_replayed_and_comes_from_a_plan() -> None:

@@ -6,7 +6,9 @@ gramschmidt and symm.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts
@@ -14,6 +16,8 @@ from generator.lowering.facts import kernel_facts
 from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.target import Target
+
+Statements: TypeAlias = tuple[str, ...]
 
 
 def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
@@ -26,15 +30,15 @@ def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
         every = kernel_facts(program, plan, target)
     except IllegalPlan:
         return plan
-    for facts in every:
-        kernel = plan.kernel(facts.statements)
-        least = spread(facts)
-        for order in _orders(len(kernel.tile)) if least else ():
-            other = _with_kernel(plan, replace(kernel, order=order))
-            found = _spread_of(program, other, target, kernel.statements)
-            if found is not None and found < least:
-                plan, least = other, found
-    return plan
+    best = {facts.statements: (spread(facts), plan.kernel(facts.statements)) for facts in every if spread(facts)}
+    orders = {statements: _orders(len(kernel.tile)) for statements, (_, kernel) in best.items()}
+    for place in range(max(map(len, orders.values()), default=0)):
+        others = {statements: replace(plan.kernel(statements), order=given[place])
+                  for statements, given in orders.items() if place < len(given)}
+        for statements, facts in _facts_of(program, plan, target, others).items():
+            if spread(facts) < best[statements][0]:
+                best[statements] = spread(facts), others[statements]
+    return _with_kernels(plan, {statements: kernel for statements, (_, kernel) in best.items()})
 
 
 def spread(facts: KernelFacts) -> float:
@@ -42,13 +46,20 @@ def spread(facts: KernelFacts) -> float:
     return sum(a.transfers for a in facts.accesses if a.space == "global" and not a.coalesced)
 
 
-def _spread_of(program: Program, plan: Plan, target: Target, statements: tuple[str, ...]) -> float | None:
-    """`spread` of one kernel; None if it cannot be had."""
+def _facts_of(program: Program, plan: Plan, target: Target,
+              others: Mapping[Statements, KernelPlan]) -> Mapping[Statements, KernelFacts]:
+    """What is known of the kernels `others` in `plan`, as far as they fit the device.
+
+    Kernels do not depend on each other's order, so that all are lowered at once. Where one is illegal - other arrays want
+    shared copies, whose barriers its loops do not allow - the others are lowered one by one.
+    """
     try:
-        [facts] = [f for f in kernel_facts(program, plan, target) if f.statements == statements]
-    except IllegalPlan:  # other arrays want shared copies, whose barriers the loops do not allow
-        return None
-    return spread(facts) if facts.local_bytes <= target.local_bytes else None
+        found = kernel_facts(program, _with_kernels(plan, others), target)
+    except IllegalPlan:
+        alone = [_facts_of(program, plan, target, {one: others[one]}) for one in others] if len(others) > 1 else []
+        return {statements: facts for known in alone for statements, facts in known.items()}
+    return {facts.statements: facts for facts in found
+            if facts.statements in others and facts.local_bytes <= target.local_bytes}
 
 
 def _orders(count: int) -> tuple[tuple[int, ...], ...]:
@@ -56,5 +67,5 @@ def _orders(count: int) -> tuple[tuple[int, ...], ...]:
     return tuple((*(d for d in range(count) if d != x), x) for x in reversed(range(count - 1)))
 
 
-def _with_kernel(plan: Plan, kernel: KernelPlan) -> Plan:
-    return replace(plan, kernels=tuple(kernel if k.statements == kernel.statements else k for k in plan.kernels))
+def _with_kernels(plan: Plan, others: Mapping[Statements, KernelPlan]) -> Plan:
+    return replace(plan, kernels=tuple(others.get(kernel.statements, kernel) for kernel in plan.kernels))
