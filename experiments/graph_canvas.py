@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log
 from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from experiments.palette import DARK, FAST, LIGHT, MIDDLE, SLOW, Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Point: TypeAlias = tuple[float, float]
 
-_FAST, _MIDDLE, _SLOW = (33, 102, 172), (190, 190, 190), (224, 130, 20)
-_BASE_STYLE = ".ag-graph { font: 11px system-ui, sans-serif }\n"
-_LIGHT = """.ag-graph text { fill: #1b1f24 } .ag-graph .ag-soft { fill: #68707a } .ag-graph .ag-bold { font-weight: 600 }
-.ag-back { fill: #ffffff } .ag-box { fill: #f5f7f9; stroke: #c8ced6 } .ag-track { fill: #e3e7ec }
-.ag-flow { stroke: #9aa3ad; fill: none } .ag-tip { fill: #9aa3ad }
-.ag-best { fill: #f5f7f9; stroke: #c2620a; stroke-width: 2 } .ag-way { stroke: #c2620a; fill: none }
-"""
-_DARK = """.ag-graph text { fill: #e8eaed } .ag-graph .ag-soft { fill: #9aa3ad }
-.ag-back { fill: #14171a } .ag-box { fill: #1f2429; stroke: #444c56 } .ag-track { fill: #323941 }
-.ag-flow { stroke: #68707a } .ag-tip { fill: #68707a }
-.ag-best { fill: #1f2429; stroke: #f2a14e } .ag-way { stroke: #f2a14e }
-"""
-STYLE = f"{_BASE_STYLE}{_LIGHT}@media (prefers-color-scheme: dark) {{\n{_DARK}}}\n@media print {{\n{_LIGHT}}}\n"
-_FILLS = {"ag-box": "#f5f7f9", "ag-track": "#e3e7ec", "ag-tip": "#9aa3ad", "ag-best": "#f5f7f9"}
-_STROKES = {"ag-box": "#c8ced6", "ag-flow": "#9aa3ad", "ag-best": "#c2620a", "ag-way": "#c2620a"}
-"""The colours of STYLE on white paper, for pictures that are no SVG of a page."""
+_LOOKS: Mapping[str, tuple[str, str]] = {
+    "ag-back": ("paper", ""), "ag-box": ("panel", "line"), "ag-best": ("panel", "best"), "ag-track": ("line", ""),
+    "ag-flow": ("", "flow"), "ag-tip": ("flow", ""), "ag-way": ("", "best")}
+"""The fill and the line of each class, as fields of the palette; empty: none."""
+
+
+def _colors(palette: Palette) -> str:
+    shapes = "".join(f".{name} {{ fill: {getattr(palette, fill, 'none')}; stroke: {getattr(palette, line, 'none')} }}\n"
+                     for name, (fill, line) in _LOOKS.items())
+    return f".ag-graph text {{ fill: {palette.ink} }} .ag-graph .ag-soft {{ fill: {palette.soft} }}\n{shapes}"
+
+
+STYLE = (".ag-graph { font: 11px system-ui, sans-serif } .ag-graph .ag-bold { font-weight: 600 } .ag-best { stroke-width: 2 }\n"
+         f"{_colors(LIGHT)}@media (prefers-color-scheme: dark) {{\n{_colors(DARK)}}}\n@media print {{\n{_colors(LIGHT)}}}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Scale:
         """Blue for fast, gray, orange for slow."""
         span = log(self.high_ms / self.low_ms) if self.low_ms > 0 else 0.0
         place = log(ms / self.low_ms) / span if span and ms > 0 else 0.0
-        low, high, part = (_FAST, _MIDDLE, 2 * place) if place < 0.5 else (_MIDDLE, _SLOW, 2 * place - 1)
+        low, high, part = (FAST, MIDDLE, 2 * place) if place < 0.5 else (MIDDLE, SLOW, 2 * place - 1)
         return "#" + "".join(f"{round(a + (b - a) * min(1.0, part)):02x}" for a, b in zip(low, high, strict=True))
 
 
@@ -193,17 +193,23 @@ def _draw(axes: Axes, piece: Piece, scale: float) -> None:
         case Text(x, y, words, style, anchor):
             axes.text(x, y, words.replace("$", r"\$"), fontsize=10 * scale, va="baseline",
                       ha={"start": "left", "middle": "center", "end": "right"}[anchor],
-                      color="#68707a" if style == "ag-soft" else "#1b1f24",
+                      color=LIGHT.soft if style == "ag-soft" else LIGHT.ink,
                       weight="bold" if style == "ag-bold" else "normal")
         case Rect(x, y, width, height, style, fill, _):
-            axes.add_patch(Rectangle((x, y), width, height, facecolor=fill or _FILLS.get(style, "none"),
-                                     edgecolor=_STROKES.get(style, "none"), linewidth=scale))
+            inside, line = _on_white(style)
+            axes.add_patch(Rectangle((x, y), width, height, facecolor=fill or inside, edgecolor=line, linewidth=scale))
         case Line(points, style, thick):
-            axes.plot([x for x, _ in points], [y for _, y in points], color=_STROKES[style], linewidth=thick * scale,
+            axes.plot([x for x, _ in points], [y for _, y in points], color=_on_white(style)[1], linewidth=thick * scale,
                       solid_capstyle="butt")
         case Tip(points):
-            axes.add_patch(Polygon(points, closed=True, facecolor=_FILLS["ag-tip"], edgecolor="none"))
+            axes.add_patch(Polygon(points, closed=True, facecolor=LIGHT.flow, edgecolor="none"))
         case Words():
             return
         case _:
             assert_never(piece)
+
+
+def _on_white(style: str) -> tuple[str, str]:
+    """The fill and the line of a class for pictures that have no style sheet."""
+    fill, line = _LOOKS.get(style, ("", ""))
+    return getattr(LIGHT, fill, "none"), getattr(LIGHT, line, "none")

@@ -187,7 +187,7 @@ def _box(key: Key, nodes: Sequence[Node], trails: Trails | None, kernel: bool, b
             if index in node.edges:
                 edges[option].append(node.edges[index])
     rows = [_row(option, shares[option], edges[option], kernel, (dead[option], offered[option]),
-                 best is not None and option == best) for option in sorted(offered, key=_rank)]
+                 best is not None and option == best) for option in sorted(offered, key=option_order)]
     return Box(key[0], key[1], tuple(rows), len(nodes), visits)
 
 
@@ -216,8 +216,8 @@ def _merged(parts: Iterable[Statistics]) -> Statistics:
     return reduce(Statistics.merged, parts, Statistics())
 
 
-def _rank(option: Option) -> tuple[int, tuple[float, ...], str]:
-    """Numbers by value, then everything else by text."""
+def option_order(option: Option) -> tuple[int, tuple[float, ...], str]:
+    """How options are sorted for people: numbers by value, then everything else by text."""
     if isinstance(option, tuple):
         return 0, tuple(float(part) for part in option), ""
     return (1, (), option) if isinstance(option, str) else (0, (float(option),), "")

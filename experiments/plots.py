@@ -8,7 +8,7 @@ from experiments.parts import PARTS, Parts
 from experiments.report import convergence, effects, failures, kernels, metrics, pheromone, roofline, tree_picture
 from experiments.report.facts import gather
 from experiments.report.page import GRAPH_S
-from experiments.report.stills import Still, write_still
+from experiments.stills import Still, write_still
 from experiments.store import Store
 from experiments.summary import summarize
 from generator.errors import InputError

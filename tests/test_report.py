@@ -193,7 +193,7 @@ def test_kernels_of_both_plans_stand_beside_each_other(tmp_path: Path) -> None:
         facts = gather(store)
     rows = kernels.compared(facts)
     assert [row.name for row in rows] == ["S0", kernels.WHOLE]
-    assert rows[0].default_ms == facts.summary.default_ms and rows[0].best_ms == facts.summary.best_ms
+    assert rows[0].default == facts.summary.default_ms and rows[0].best == facts.summary.best_ms
 
 
 def test_the_roofline_needs_ceilings_and_then_shows_the_plans(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ import pytest
 from experiments.report import convergence, kernels
 from experiments.report.facts import gather
 from experiments.report.page import write_report
-from experiments.report.stills import write_still
 from experiments.run import tune
+from experiments.stills import write_still
 from experiments.store import read_store
 from metrics.outcome import CompileFailed, Durations
 from tests.support_browser import WAIT_S, Browser, BrowserFault, browser
@@ -254,8 +254,13 @@ def test_the_same_numbers_make_the_same_files(finished: Path, tmp_path: Path) ->
 def live_run(folder: Path, *words: object) -> tuple[subprocess.Popen[str], str]:
     """A run that would go on for long, with its live view; the process and the address."""
     (folder / "mv.c").write_text(GENERATOR)
-    run = antune("tune", folder / "mv.c", "--device", "deterministic:0.1", "--evaluations", 9000, "--out", folder / "run",
-                 *words)
+    return live_process("tune", folder / "mv.c", "--device", "deterministic:0.1", "--evaluations", 9000, "--out", folder / "run",
+                        *words)
+
+
+def live_process(*words: object) -> tuple[subprocess.Popen[str], str]:
+    """A command with its live view; the process and the address."""
+    run = antune(*words)
     assert run.stdout is not None
     found = re.search(r"http://127\.0\.0\.1:\d+/", run.stdout.readline())
     assert found
@@ -290,6 +295,28 @@ def test_the_live_page_follows_a_run_and_shows_its_end(page: Browser, tmp_path: 
     assert page.errors == []
     assert all(one.startswith((address, "data:")) for one in page.requests)
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {"run.sqlite", "summary.json"}
+
+
+def test_the_live_page_of_a_resumed_run_has_what_was_known_and_what_is_new(page: Browser, tmp_path: Path) -> None:
+    (tmp_path / "mv.c").write_text(GENERATOR)
+    first = antune("tune", tmp_path / "mv.c", "--device", "deterministic:0.1", "--evaluations", 12, "--out", tmp_path / "run")
+    assert first.wait(WAIT_S) == 0
+    run, address = live_process("resume", tmp_path / "run", "--evaluations", 9000, "--live")
+    known = "Number(document.querySelector('.live')?.textContent.match(/live: ([0-9]+) results/)?.[1] ?? 0)"
+    page.look(390, mobile=True)
+    page.open(address)
+    try:
+        page.until(f"{known} >= 13")
+        before = page.run(known)
+        page.until(f"{known} > {before}")
+        assert "still at work" in page.run("document.querySelector('#overview').innerText")
+        page.until(f"{EMPTY}.length === 0")
+        assert page.run(WIDER) <= 0
+    finally:
+        run.send_signal(signal.SIGINT)
+        run.wait(WAIT_S)
+    assert page.errors == []
+    page.look(1280)
 
 
 def test_the_live_page_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:

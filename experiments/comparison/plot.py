@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from experiments.comparison.figures import Comparison
 from experiments.comparison.groups import Group
 from experiments.comparison.trials import Trial
-from experiments.files import write_atomically
+from experiments.palette import LIGHT
+from experiments.stills import blank, log_scale, plain, save
 from generator.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,19 +38,12 @@ def write_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 4.2 * len(comparisons) + 0.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank((12, 4.2 * len(comparisons) + 0.5))
     rows = figure.subplots(len(comparisons), 2, squeeze=False, sharey="row")
     for (left, right), comparison in zip(rows, comparisons, strict=True):
-        left.set_title(comparison.section.title, loc="left", fontsize="medium")
         _draw(left, right, comparison)
         left.legend(frameon=False, fontsize="small")
-    image = io.BytesIO()
-    figure.savefig(image, format=path.suffix.lower().lstrip("."), dpi=120)
-    write_atomically(path, image.getvalue())
+    save(figure, path, path.suffix)
 
 
 def over_evaluations(trials: Sequence[Trial]) -> NDArray[np.float64]:
@@ -72,8 +65,11 @@ def _at(trial: Trial, moments: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _draw(left: Axes, right: Axes, comparison: Comparison) -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import MaxNLocator
 
+    plain(left, "evaluations (0: default plan)", "best time so far [ms]")
+    plain(right, "seconds of tuning")
+    left.set_title(comparison.section.title, loc="left", fontsize="medium")
     left.set_yscale("log")
     for number, group in enumerate(comparison.section.groups):
         _draw_group(left, right, group, number)
@@ -82,21 +78,13 @@ def _draw(left: Axes, right: Axes, comparison: Comparison) -> None:
         if ms is None:
             continue
         if low / FAR <= ms <= high * FAR:
-            right.axhline(ms, linestyle=style, color="gray", linewidth=1)
-            left.axhline(ms, linestyle=style, color="gray", linewidth=1, label=label)
+            right.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1)
+            left.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1, label=label)
         else:  # it would squeeze the curves
-            left.plot([], [], linestyle=style, color="gray", linewidth=1, label=f"{label}: {ms:.3g} ms, outside")
-    left.axvline(comparison.evaluations, color="gray", linewidth=0.5)
-    left.set_xlabel("evaluations (0: default plan)")
-    right.set_xlabel("seconds of tuning")
-    left.set_ylabel("best time so far [ms]")
+            left.plot([], [], linestyle=style, color=LIGHT.base, linewidth=1, label=f"{label}: {ms:.3g} ms, outside")
+    left.axvline(comparison.evaluations, color=LIGHT.base, linewidth=0.5)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
-    left.yaxis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
-    left.yaxis.set_major_formatter("{x:.3g}")
-    low, high = left.get_ylim()
-    left.yaxis.set_minor_formatter("{x:.3g}" if high < 1000 * low else NullFormatter())
-    for axes in (left, right):
-        axes.grid(alpha=0.3, which="both")
+    log_scale(left, "y")
 
 
 def _draw_group(left: Axes, right: Axes, group: Group, number: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.files import write_atomically
 from experiments.recorded.results import Results, SpaceFacts
+from experiments.stills import blank, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,14 +27,10 @@ def write_plot(results: Results, path: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     count = len(results.spaces)
     columns = min(COLUMNS, count)
     rows = -(-count // columns)
-    figure = Figure(figsize=(6.5 * columns, 4 * rows + 0.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank((6.5 * columns, 4 * rows + 0.6))
     panels = figure.subplots(rows, columns, squeeze=False).flatten()
     for panel, space in zip(panels, results.spaces, strict=False):
         _draw(panel, space, results)
@@ -43,16 +38,11 @@ def write_plot(results: Results, path: Path) -> None:
         panel.set_axis_off()
     lines, names = panels[0].get_legend_handles_labels()
     figure.legend(lines, names, loc="outside lower center", ncols=6, frameon=False)
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=120)
-    write_atomically(path, image.getvalue())
+    save(figure, path, ".png")
 
 
 def _draw(axes: Axes, space: SpaceFacts, results: Results) -> None:
-    axes.set_title(space.name)
-    axes.set_xlabel("evaluations")
-    axes.set_ylabel("optimum / best so far")
-    axes.grid(alpha=0.3)
+    plain(axes, "evaluations", "optimum / best so far", space.name)
     here = [standing for standing in results.standings if standing.space == space.name]
     lowest = 1.0
     for number, standing in enumerate(here):

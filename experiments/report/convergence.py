@@ -12,12 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from experiments.outcome_rows import kind_of
+from experiments.palette import LIGHT
 from experiments.records import Result
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
-from experiments.report.palette import LIGHT
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis, log_axis
-from experiments.report.stills import Still, log_scale, plain
+from experiments.stills import Still, log_scale, plain
 from experiments.summary import Summary
 from experiments.words import describe_ms
 from metrics.outcome import Failed, Timed
@@ -86,7 +86,7 @@ def convergence(results: Sequence[Result], summary: Summary, along: Along = "eva
         lambda r: r.elapsed_s / unit_s)
     ordered = sorted(results, key=lambda r: (place(r), r.evaluation.number))
     points = [Point(r.evaluation.number, r.elapsed_s, r.outcome.median_ms) for r in ordered if isinstance(r.outcome, Timed)]
-    failed = [(place(r), failure_words(r.outcome)) for r in ordered if not isinstance(r.outcome, Timed)]
+    failed = [(place(r), _failure_words(r.outcome)) for r in ordered if not isinstance(r.outcome, Timed)]
     levels = (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms))
     return Convergence(along, unit_s, tuple(_steps(ordered, place)), tuple(thinned(points, MOST_POINTS)),
                        tuple(failed[::1 + len(failed) // MOST_FAILURES]), len(points), len(failed),
@@ -116,7 +116,7 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     return kept
 
 
-def failure_words(outcome: Failed) -> str:
+def _failure_words(outcome: Failed) -> str:
     """`compile failed: out of registers`, cut where it is long."""
     message = outcome.message.strip().splitlines()[0][:160] if outcome.message.strip() else ""
     return f"{kind_of(outcome).replace('_', ' ')}: {message}"

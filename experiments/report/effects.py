@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.graph_collapse import option_order
 from experiments.graph_words import BEST, option_words
+from experiments.palette import LIGHT
 from experiments.records import Result
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
-from experiments.report.palette import LIGHT
 from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
-from experiments.report.stills import Still, log_scale, plain
+from experiments.stills import Still, log_scale, plain
 from graph.space import Option
 from graph.walk import Choice
 from metrics.outcome import cost_ms
@@ -88,7 +89,7 @@ def decision_effects(results: Sequence[Result], walks: Sequence[Sequence[Choice]
 def _effect(name: str, subject: tuple[str, ...], by_option: dict[Option, list[float | None]]) -> Effect:
     options = tuple(
         OptionTimes(option, tuple(ms for ms in costs if ms is not None), sum(ms is None for ms in costs))
-        for option, costs in sorted(by_option.items(), key=lambda item: _order(item[0])))
+        for option, costs in sorted(by_option.items(), key=lambda item: option_order(item[0])))
     medians = [median(option.times_ms) for option in options if option.times_ms]
     ratio = max(medians) / min(medians) if medians and min(medians) > 0 else 1.0
     return Effect(name, subject, options, explained([option.times_ms for option in options]), ratio)
@@ -106,13 +107,6 @@ def explained(groups: Iterable[Sequence[float]]) -> float:
     between = sum(len(group) * (fmean(group) - mean) ** 2 for group in logs)
     noise = (total - between) / (count - len(logs))
     return min(1.0, max(0.0, (between - (len(logs) - 1) * noise) / total)) if total else 0.0
-
-
-def _order(option: Option) -> tuple[int, tuple[float, ...], str]:
-    """Numbers by value, then everything else by text."""
-    if isinstance(option, tuple):
-        return 0, tuple(float(part) for part in option), ""
-    return (1, (), option) if isinstance(option, str) else (0, (float(option),), "")
 
 
 @dataclass(frozen=True, slots=True)

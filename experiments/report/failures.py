@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.outcome_rows import kind_of
+from experiments.palette import LIGHT
 from experiments.records import Result
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing, table
-from experiments.report.palette import LIGHT
 from experiments.report.plotly import LAYOUT, Figure, View, axis
-from experiments.report.stills import Still, plain
+from experiments.stills import Still, plain
 from metrics.outcome import Timed
 
 if TYPE_CHECKING:

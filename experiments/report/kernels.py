@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.records import speedup
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
-from experiments.report.palette import LIGHT
-from experiments.report.plotly import LEGEND, Figure, Json, View, log_axis
-from experiments.report.stills import Still, log_scale, plain
+from experiments.report.pairs import Pair, draw, figure
+from experiments.report.plotly import log_axis
+from experiments.stills import Still, log_scale
 from experiments.words import describe_ms, describe_ratio
 
 if TYPE_CHECKING:
@@ -20,23 +19,14 @@ if TYPE_CHECKING:
 WHOLE = "all kernels"
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    """A kernel, by its statements, with its time in both plans; None where a plan has no such kernel."""
-
-    name: str
-    default_ms: float | None
-    best_ms: float | None
-
-
-def compared(facts: Facts) -> tuple[Before, ...]:
-    """The kernels of both plans in the default's order, those only the best plan has behind, and their sums last."""
+def compared(facts: Facts) -> tuple[Pair, ...]:
+    """The kernels by their statements with their times in ms, the default plan's first; the sums of both plans last."""
     default = {" ".join(kernel.statements): kernel.median_ms for kernel in kernels_of(facts.default)}
     best = {" ".join(kernel.statements): kernel.median_ms for kernel in kernels_of(facts.best)}
-    kernels = [Before(name, default.get(name), best.get(name)) for name in dict.fromkeys([*default, *best])]
+    kernels = [Pair(name, default.get(name), best.get(name)) for name in dict.fromkeys([*default, *best])]
     if not kernels:
         return ()
-    whole = Before(WHOLE, sum(default.values()) if default else None, sum(best.values()) if best else None)
+    whole = Pair(WHOLE, sum(default.values()) if default else None, sum(best.values()) if best else None)
     return (*kernels, whole)
 
 
@@ -46,51 +36,34 @@ def section(facts: Facts) -> Section:
     if not rows:
         return Section("kernels", "Kernels", title, nothing(
             "No time of a kernel is known: nothing valid was timed, or the device has no kernels."))
-    lines = [(row.name, describe_ms(row.default_ms), describe_ms(row.best_ms),
-              describe_ratio(speedup(row.default_ms, row.best_ms))) for row in rows]
+    lines = [(row.name, describe_ms(row.default), describe_ms(row.best),
+              describe_ratio(speedup(row.default, row.best))) for row in rows]
     body = _figure(rows) + table(lines, ("kernel", "default plan", "best plan", "faster"), (1, 2, 3), strong=(len(lines) - 1,))
     body += note("Median time on the device of all launches of a kernel in one run of the program, when it was first measured. A "
                  "kernel is named by its statements; one that only one plan has was split or fused by the other.")
     return Section("kernels", "Kernels", title, body)
 
 
-def _figure(rows: Sequence[Before]) -> str:
-    shown = [row for row in rows if (row.default_ms or 0) > 0 or (row.best_ms or 0) > 0]
-    times = [ms for row in shown for ms in (row.default_ms, row.best_ms) if ms]
+def _shown(rows: Sequence[Pair]) -> list[Pair]:
+    """The rows with what a logarithmic axis can show."""
+    return [Pair(row.name, row.default or None, row.best or None) for row in rows if row.default or row.best]
+
+
+def _figure(rows: Sequence[Pair]) -> str:
+    shown = _shown(rows)
+    times = [ms for row in shown for ms in (row.default, row.best) if ms]
     if not times:
         return ""
-    traces: list[Json] = []
-    if both := [row for row in shown if row.default_ms and row.best_ms]:
-        traces.append({"mode": "lines", "x": [ms for row in both for ms in (row.default_ms, row.best_ms, None)],
-                       "y": [name for row in both for name in (row.name, row.name, None)],
-                       "line": {"color": "@line", "width": 4}, "hoverinfo": "skip", "showlegend": False})
-    for plan, values, color in (("default plan", [row.default_ms or None for row in shown], "@base"),
-                                ("best plan", [row.best_ms or None for row in shown], "@best")):
-        if any(values):
-            traces.append({"mode": "markers", "name": plan, "x": values, "y": [row.name for row in shown],
-                           "marker": {"size": 12, "color": color}, "hovertemplate": f"{plan}: %{{x:.4g}} ms<extra></extra>"})
-    layout = {"xaxis": log_axis("time [ms]", min(times), max(times)),
-              "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True},
-              **LEGEND}
-    return Figure("kernels", "times of the kernels in the default and the best plan", (View("", tuple(traces), layout),),
-                  110 + 32 * len(shown)).html()
+    return figure("kernels", "times of the kernels in the default and the best plan", shown,
+                  log_axis("time [ms]", min(times), max(times)), "%{x:.4g} ms")
 
 
 def still(facts: Facts) -> Still | None:
     """The figure as a picture; None where no kernel has a time."""
-    rows = [row for row in compared(facts) if row.default_ms or row.best_ms]
+    rows = _shown(compared(facts))
     return Still("kernels", lambda axes: _draw(axes, rows), (8, 1.6 + 0.35 * len(rows)), legend=True) if rows else None
 
 
-def _draw(axes: Axes, rows: Sequence[Before]) -> None:
-    plain(axes, "time [ms]", title="Kernels before and after")
-    for place, row in enumerate(rows):
-        if row.default_ms and row.best_ms:
-            axes.plot([row.default_ms, row.best_ms], [place, place], color=LIGHT.line, linewidth=3, zorder=1)
-    for plan, values, color in (("default plan", [row.default_ms for row in rows], LIGHT.base),
-                                ("best plan", [row.best_ms for row in rows], LIGHT.best)):
-        places = [place for place, ms in enumerate(values) if ms]
-        axes.plot([ms for ms in values if ms], places, "o", color=color, markersize=9, label=plan)
-    axes.set_yticks(range(len(rows)), [row.name for row in rows])
-    axes.invert_yaxis()
+def _draw(axes: Axes, rows: Sequence[Pair]) -> None:
+    draw(axes, rows, "time [ms]", "Kernels before and after")
     log_scale(axes, "x")

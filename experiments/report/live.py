@@ -18,6 +18,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -71,16 +72,14 @@ class LiveReport:
 
     def work(self) -> None:
         """Make pages until the run ends, and the last one if somebody is looking."""
-        try:
-            while not self.ended.is_set():
-                if self._wanted.wait(0.5):
-                    self._wanted.clear()
-                    took_s = self._make()
-                    self.ended.wait(max(PAUSE_S, PAUSE_RATIO * took_s) if took_s else 0.0)
-            if self.watched:
-                self._make()
-        finally:
-            self.done.set()
+        while not self.ended.is_set():
+            if self._wanted.wait(0.5):
+                self._wanted.clear()
+                took_s = self._make()
+                self.ended.wait(max(PAUSE_S, PAUSE_RATIO * took_s) if took_s else 0.0)
+        if self.watched:
+            self._make()
+        self.done.set()
 
     def _make(self) -> float:
         """Make the page if the store has changed; the seconds of a core that it took, 0 when there was nothing to do."""
@@ -181,10 +180,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def stay_out_of_the_way() -> None:
-    """Run only while a core is idle."""
+    """Run only while a core is idle, or, where a sandbox forbids that, with the least priority."""
     os.nice(19)
     if hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def serve(listening: socket.socket, directory: Path, parent: int) -> None:

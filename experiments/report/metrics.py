@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from experiments.records import Result
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
-from experiments.report.palette import LIGHT
-from experiments.report.plotly import LEGEND, Figure, Json, View, axis
-from experiments.report.stills import Still, plain
+from experiments.report.pairs import Pair, draw, figure
+from experiments.report.plotly import axis
+from experiments.stills import Still
 from experiments.words import command, describe_ms
 from metrics.outcome import NoProfile, Profile, program_metrics
 
@@ -41,32 +41,13 @@ def _names(*given: Values) -> list[str]:
     return list(dict.fromkeys(name for values in given for name in values))
 
 
+def _pairs(default: Values, best: Values) -> list[Pair]:
+    return [Pair(name.replace("_", " "), default.get(name), best.get(name)) for name in _names(default, best)]
+
+
 def _figure(default: Values, best: Values) -> str:
-    names = _names(default, best)
-    labels = [name.replace("_", " ") for name in names]
-    traces = list(_links(names, default, best))
-    for plan, values, color in (("default plan", default, "@base"), ("best plan", best, "@best")):
-        if not values:
-            continue
-        traces.append({"mode": "markers", "name": plan, "x": [values.get(name) for name in names], "y": labels,
-                       "marker": {"size": 12, "color": color}, "hovertemplate": f"{plan}: %{{x:.2f}}<extra></extra>"})
-    layout = {"xaxis": axis("", range=[-0.02, 1.04], fixedrange=True, zeroline=False),
-              "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True},
-              **LEGEND}
-    return Figure("metrics", "metrics of the default and the best plan", (View("", tuple(traces), layout),),
-                  90 + 32 * len(names)).html()
-
-
-def _links(names: Sequence[str], default: Values, best: Values) -> Iterator[Json]:
-    """Lines from the default's values to the best's, if there are any."""
-    xs: list[float | None] = []
-    ys: list[str | None] = []
-    for name in names:
-        if name in default and name in best:
-            xs += [default[name], best[name], None]
-            ys += [name.replace("_", " ")] * 2 + [None]
-    if xs:
-        yield {"mode": "lines", "x": xs, "y": ys, "line": {"color": "@line", "width": 4}, "hoverinfo": "skip", "showlegend": False}
+    return figure("metrics", "metrics of the default and the best plan", _pairs(default, best),
+                  axis("", range=[-0.02, 1.04], fixedrange=True, zeroline=False), "%{x:.2f}")
 
 
 def _kernels(facts: Facts) -> str:
@@ -116,19 +97,10 @@ def _counted_rows(facts: Facts, pairs: Sequence[tuple[str, Result]]) -> tuple[li
 
 def still(facts: Facts) -> Still | None:
     """The figure as a picture; None without metrics."""
-    default, best = _programs(facts)
-    names = _names(default, best)
-    return Still("metrics", lambda axes: _draw(axes, names, default, best), (8, 1.5 + 0.35 * len(names)), True) if names else None
+    pairs = _pairs(*_programs(facts))
+    return Still("metrics", lambda axes: _draw(axes, pairs), (8, 1.5 + 0.35 * len(pairs)), legend=True) if pairs else None
 
 
-def _draw(axes: Axes, names: Sequence[str], default: Values, best: Values) -> None:
-    plain(axes, title="Metrics (1: the device's peak, or the ideal)")
-    for place, name in enumerate(names):
-        if name in default and name in best:
-            axes.plot([default[name], best[name]], [place, place], color=LIGHT.line, linewidth=3, zorder=1)
-    for plan, values, color in (("default plan", default, LIGHT.base), ("best plan", best, LIGHT.best)):
-        places = [place for place, name in enumerate(names) if name in values]
-        axes.plot([values[names[place]] for place in places], places, "o", color=color, markersize=9, label=plan)
-    axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+def _draw(axes: Axes, pairs: Sequence[Pair]) -> None:
+    draw(axes, pairs, "", "Metrics (1: the device's peak, or the ideal)")
     axes.set_xlim(-0.02, 1.04)
-    axes.invert_yaxis()

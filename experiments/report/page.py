@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from experiments.files import write_atomically
+from experiments.palette import palette_css
 from experiments.parts import PARTS, Parts
 from experiments.report import (
     code_columns,
@@ -27,7 +28,6 @@ from experiments.report import (
 )
 from experiments.report.facts import Facts, gather
 from experiments.report.html import Section
-from experiments.report.palette import palette_css
 from experiments.store import Store
 
 REPORT_FILE = "report.html"

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from math import log10
 from typing import TYPE_CHECKING
 
+from experiments.palette import LIGHT
 from experiments.records import Result
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
-from experiments.report.palette import LIGHT
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis
-from experiments.report.stills import Still, plain
+from experiments.stills import Still, plain
 from experiments.words import describe_ms
 from generator.errors import IllegalPlan
 from metrics.roofline import Ceilings, Roof, bandwidth_for, roof

@@ -10,8 +10,8 @@ from experiments.graph_canvas import Canvas, Picture, Scale, draw, svg
 from experiments.graph_words import BEST, wrap
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
-from experiments.report.stills import Still
 from experiments.report.tree import TreeNode, fitted
+from experiments.stills import Still
 from experiments.words import describe_ms
 
 BOX, HIGH, LEAF = 188.0, 54.0, 40.0

@@ -102,7 +102,6 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
     staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan, taken)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
-    nest = over_all_points(nest, loops, plan) if kept.registers else nest
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
@@ -177,7 +176,7 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
     domain = part.domain
     if prefix:
         domain = domain.intersect(index_filter(part.prefix, prefix))
-    nest = generate(mapped.tree, domain, box_context(bounds), names)
+    nest = over_all_points(generate(mapped.tree, domain, box_context(bounds), names), points, plan)
     numbers = {d for loops in points.values() for d in loops}
     places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"),
               *(point_member(part.parallel[d], plan.tile[d], plan.block[d]) for d in sorted(numbers)))

@@ -1,4 +1,4 @@
-"""The colours of the page and of its pictures, for light and dark paper: the only place that names them.
+"""The colours of reports, graphs and pictures, for light and dark paper: the only place that names them.
 
 Blue, orange and gray stay apart for eyes that see no red or no green. Figures name colours by token (`@best`); the page's
 script puts in what the reader's scheme has, pictures as files take the light ones.
@@ -11,7 +11,10 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours as CSS has them. `timed`: an evaluation; `best`: the best plan; `base`: what it is compared with."""
+    """Colours as CSS has them.
+
+    `timed`: an evaluation; `best`: the best plan; `base`: what it is compared with; `flow`: arrows of a graph.
+    """
 
     paper: str
     panel: str
@@ -23,16 +26,19 @@ class Palette:
     best: str
     best_faint: str
     base: str
+    flow: str
     failed: str
     link: str
 
 
 LIGHT = Palette(paper="#ffffff", panel="#f5f7f9", ink="#1b1f24", soft="#5b6570", line="#d5dae0", timed="#2f74b5",
                 timed_faint="rgba(47, 116, 181, 0.16)", best="#c2620a", best_faint="rgba(194, 98, 10, 0.18)",
-                base="#6b7480", failed="#b3243a", link="#1d5fa3")
+                base="#6b7480", flow="#9aa3ad", failed="#b3243a", link="#1d5fa3")
 DARK = Palette(paper="#14171a", panel="#1d2126", ink="#e8eaed", soft="#a3acb6", line="#39414a", timed="#6fb1ea",
                timed_faint="rgba(111, 177, 234, 0.2)", best="#f2a14e", best_faint="rgba(242, 161, 78, 0.22)",
-               base="#aab2bc", failed="#ff8391", link="#86bdf2")
+               base="#aab2bc", flow="#68707a", failed="#ff8391", link="#86bdf2")
+FAST, MIDDLE, SLOW = (33, 102, 172), (190, 190, 190), (224, 130, 20)
+"""Red, green and blue of a scale of times, on either paper."""
 
 
 def palette_css() -> str:

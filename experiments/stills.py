@@ -1,4 +1,4 @@
-"""Pictures as files, PNG and SVG, by matplotlib: the same numbers as on the page, on white paper.
+"""Pictures as files by matplotlib, on white paper: how all of them are made, look and are written.
 
 Needs no display and no pyplot state.
 """
@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from experiments.files import write_atomically
-from experiments.report.palette import LIGHT
+from experiments.palette import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Draw: TypeAlias = "Callable[[Axes], None]"
 Format: TypeAlias = Literal["png", "svg"]
@@ -36,24 +37,40 @@ class Still:
 
 def write_still(still: Still, directory: Path, formats: tuple[Format, ...] = FORMATS) -> list[Path]:
     """Write NAME.png and NAME.svg; returns their paths. Raises OSError when they cannot be written."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=still.size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank(still.size)
     axes = figure.add_subplot()
     still.draw(axes)
     if still.legend and axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside lower center", ncols=5, frameon=False)
-    paths = []
-    for kind in formats:
-        image = io.BytesIO()
-        with matplotlib.rc_context({"svg.hashsalt": still.name, "svg.fonttype": "none"}):  # the same numbers, the same bytes
-            figure.savefig(image, format=kind, dpi=120, metadata={"Date": None} if kind == "svg" else None)
-        paths.append(directory / f"{still.name}.{kind}")
-        write_atomically(paths[-1], image.getvalue())
+    paths = [directory / f"{still.name}.{kind}" for kind in formats]
+    for path in paths:
+        save(figure, path, path.suffix)
     return paths
+
+
+def blank(size: tuple[float, float]) -> Figure:
+    """An empty figure of `size` inches that makes room for labels and legends."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(figure: Figure, path: Path, suffix: str) -> None:
+    """Write a figure as `.png`, `.svg` or `.pdf`. The same numbers make the same bytes.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    import matplotlib
+
+    kind, image = suffix.lower().lstrip("."), io.BytesIO()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with matplotlib.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
+        figure.savefig(image, format=kind, dpi=120, metadata=undated)
+    write_atomically(path, image.getvalue())
 
 
 def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
