@@ -50,7 +50,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from antune.files import read_text
     from generator.lowering.default import default_plan
     from generator.plan import plan_from_json
-    from generator.reading import read_problem
+    from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
@@ -58,7 +58,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
-    plan = plan or default_plan(problem.program, info.target)
+    plan = plan or default_plan(problem.program, info.target, choice=usual_schedule(scoped.file))
     right = _compare(problem, plan, info)
     if races:
         right = _look_for_races(problem, plan, info) and right

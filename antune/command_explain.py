@@ -55,7 +55,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     from generator.explain import why
     from generator.lowering.default import default_plan
     from generator.plan import plan_from_json
-    from generator.reading import read_problem
+    from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
     plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
@@ -67,7 +67,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     if doubted is not None:
         print(why(program, doubted, target))
         return
-    plan = plan or default_plan(program, target)
+    plan = plan or default_plan(program, target, choice=usual_schedule(scoped.file))
     print(explain_plan(program, plan, target))
     print("\n".join([*memory_lines(program, plan, target), *_static_model(program, plan, target),
                      *_roofline(program, found)]))

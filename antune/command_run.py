@@ -50,6 +50,7 @@ from antune.options import (
 
 if TYPE_CHECKING:
     from antune.progress import Bar, Lines
+    from experiments.options import SpaceName
     from experiments.run import Finish
 
 NOTHING_VALID = 3
@@ -62,6 +63,7 @@ class SpaceChoice(StrEnum):
     wide = "wide"
     paper = "paper"
     tiles = "tiles"
+    pipeline = "pipeline"
 
 
 class LevelChoice(StrEnum):
@@ -77,8 +79,10 @@ Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How t
                                        "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
                                        "`rank`, `acs`, `mmas` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
-SpaceOption = Annotated[SpaceChoice, typer.Option("--space", help="Which options are on offer: `wide`, those of the "
-                                                  "Coding Ants `paper`, or of the default plan its size of `tiles` only.")]
+SpaceOption = Annotated[SpaceChoice | None, typer.Option("--space", help="Which options are on offer: `wide`, those of the "
+                                                         "Coding Ants `paper`, of the default plan its size of `tiles` only, or "
+                                                         "those of a `pipeline`: where each stage is computed. Default: "
+                                                         "`pipeline` for .py files, else `wide`.", show_default=False)]
 LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides which statements share loops: the "
                                                   "compiler (`o1`) or the search (`o2`); with `o3` the search also "
                                                   "skews, permutes and tiles these loops.")]
@@ -93,7 +97,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
          evaluations: Evaluations = None, minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None,
          seed: Seed = 0, device: Devices = None, cluster: Cluster = None,
-         space: SpaceOption = SpaceChoice.wide, level: LevelOption = LevelChoice.o1, strict_float: StrictFloat = False,
+         space: SpaceOption = None, level: LevelOption = LevelChoice.o1, strict_float: StrictFloat = False,
          compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
          precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
          profile: Profile = 0, reuse: Reuse = None, live: Live = False, live_port: LivePort = None, out: Out = None) -> None:
@@ -118,8 +122,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     devices = tuple(device or ())
     options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,
-                         devices[0] if devices else None, space.value, level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
-                         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
+                         devices[0] if devices else None, _space(space, scoped.file), level.value, strict_float,
+                         compile_limit_s=compile_limit, run_limit_s=run_limit, memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
                          more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
     directory = out or next_directory(RUNS_ROOT, file.stem)
     with _reporting(directory, live, live_port) as reporter:
@@ -153,6 +157,13 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
     with _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(directory, extension, reporter, elsewhere=elsewhere, more=more), directory)
     _end(finish)
+
+
+def _space(given: SpaceChoice | None, file: Path) -> SpaceName:
+    """The space that is searched when none is `given`."""
+    if given is not None:
+        return given.value
+    return "pipeline" if file.suffix == ".py" else "wide"
 
 
 def _absolute(directories: list[Path] | None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from generator.frontend_c.source import Compilation
 from runners.base import CacheState
 from runners.many import Place
 
-SpaceName: TypeAlias = Literal["wide", "paper", "tiles"]
+SpaceName: TypeAlias = Literal["wide", "paper", "tiles", "pipeline"]
 LevelName: TypeAlias = Literal["o1", "o2", "o3"]
 DEFAULT_ITERATIONS = 5
 MOST_ANTS = 100_000

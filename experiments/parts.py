@@ -7,6 +7,7 @@ that only reads a store should pay for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import assert_never
 from experiments.options import RunOptions
 from experiments.records import RunInfo
 from explorer.base import Explorer
-from generator.errors import InputError
+from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
@@ -43,7 +44,7 @@ class Parts:
     make_space: Callable[[Program, Target, RunOptions], Space]
     make_explorer: Callable[[str, Space, int, Sequence[Preferences]], Explorer]
     starts: Callable[[Program, Target, RunOptions], Sequence[Preferences]]
-    default_plan: Callable[[Program, Target], Plan]
+    default_plan: Callable[[Program, Target, RunOptions], Plan]
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
 
 
@@ -67,15 +68,19 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from generator.polyhedral.hyperplanes import O3
     from generator.polyhedral.partition import level
     from generator.polyhedral.reductions import parallel_reductions
+    from generator.polyhedral.stages import stage_facts
     from graph.o1 import make_o1_space
     from graph.o2 import make_o2_space
     from graph.o3 import make_o3_space
+    from graph.pipeline import make_pipeline_space
 
     if options.space == "tiles":
-        return _make_tiles_space(program, target)
+        return _make_tiles_space(program, target, options)
     shapes = partial(kernel_shapes, program, dialect=target.dialect)
     reductions = parallel_reductions(program, options.strict_float)
-    wide, arrays = options.space == "wide", placeable(program, target)
+    wide, arrays = options.space != "paper", placeable(program, target)
+    if options.space == "pipeline":
+        return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions, arrays)
     match options.level:
         case "o1":
             return make_o1_space(shapes, target, wide, reductions, arrays)
@@ -87,11 +92,12 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
             assert_never(options.level)
 
 
-def _make_tiles_space(program: Program, target: Target) -> Space:
+def _make_tiles_space(program: Program, target: Target, options: RunOptions) -> Space:
     from generator.lowering.default import default_plan
+    from generator.reading import usual_schedule
     from graph.tiles import make_tiles_space
 
-    return make_tiles_space(partial(default_plan, program, target))
+    return make_tiles_space(partial(default_plan, program, target, choice=usual_schedule(Path(options.file))))
 
 
 def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Preferences]) -> Explorer:
@@ -104,6 +110,8 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[P
     """The choices that lead to the plans worth measuring first."""
     if options.space == "tiles":
         return ()
+    if options.space == "pipeline":
+        return _stage_starts(program, target)
     from generator.lowering.starts import default_partition, start_plans
     from generator.polyhedral.hyperplanes import O3
     from generator.polyhedral.partition import level
@@ -121,10 +129,27 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[P
     return [*({**plan, **partition, **plain} for plan in plans), *({**plans[0], **partition, **way} for way in tiled)]
 
 
-def _default_plan(program: Program, target: Target) -> Plan:
-    from generator.lowering.default import default_plan
+def _stage_starts(program: Program, target: Target) -> Sequence[Preferences]:
+    """Every way to place the stages in the first style of kernels, then in the others."""
+    from generator.lowering.starts import start_plans
+    from generator.polyhedral.stages import stage_facts
+    from graph.o1 import preferences_of
+    from graph.pipeline import openings, preferences_of_stages
 
-    return default_plan(program, target)
+    facts = stage_facts(program)
+    found = []
+    for schedule in dict.fromkeys(openings(facts)):
+        with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
+            found.append([dict(preferences_of(plan)) | preferences_of_stages(facts, schedule)
+                          for plan in start_plans(program, target, schedule)])
+    return [plan for style in zip(*found, strict=True) for plan in style]
+
+
+def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:
+    from generator.lowering.default import default_plan
+    from generator.reading import usual_schedule
+
+    return default_plan(program, target, choice=usual_schedule(Path(options.file)))
 
 
 def _open_runner(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Runner:

@@ -182,7 +182,7 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options))
     try:
-        return search.run(parts.default_plan(info.program, info.device.target))
+        return search.run(parts.default_plan(info.program, info.device.target, options))
     except Diverged:
         if not anyway or store.reused.adopted() == store.iterations():
             raise

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import assert_never
 
-from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice, Stages
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
@@ -33,8 +33,18 @@ def describe_schedule(schedule: Schedule) -> str:
             return "schedule: " + " | ".join(_describe_group(group) for group in groups) + reduced
         case Hyperplanes(nests):
             return "schedule: " + " | ".join(_describe_nest(nest) for nest in nests) + reduced
+        case Stages():
+            return _describe_stages(schedule) + reduced
         case _:
             assert_never(schedule)
+
+
+def _describe_stages(stages: Stages) -> str:
+    """`schedule: stage by stage; inline: gray; in blocks: blur_x`."""
+    words = {"inline": "inline", "block": "in blocks"}
+    lists = [f"{word}: {' '.join(array for array, where in stages.computed if where == how)}"
+             for how, word in words.items() if how in dict(stages.computed).values()]
+    return "; ".join(["schedule: stage by stage", *lists])
 
 
 def _describe_nest(nest: LoopNest) -> str:

@@ -11,11 +11,12 @@ from generator.linear import combination
 from generator.lowering import lower
 from generator.lowering.placement import placeable
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, ScheduleChoice, Vector
+from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, ScheduleChoice, Stages, Vector
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.model import maps, model
 from generator.polyhedral.partition import level
 from generator.polyhedral.reductions import reducible
+from generator.polyhedral.sections import sections
 from generator.polyhedral.violation import describe_dependence
 from generator.program import Program
 from generator.target import Target
@@ -88,9 +89,14 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
             yield "explicit rows, outermost first:"
             for nest in nests:
                 yield from _nest(program, nest, "    ")
+        case Stages(computed):
+            words = {"inline": "by each thread that reads it, in registers", "block": "by the blocks that read it, in shared memory"}
+            yield "stage by stage, in the order of the source; computed where they are read:" if computed else "stage by stage"
+            yield from (f"    {array}: {words[where]}" for array, where in computed)
     if plan.schedule.reductions:
         yield f"updates in any order (parallel reductions): {', '.join(plan.schedule.reductions)}"
-    yield schedule_kernels(program, plan.schedule).schedule
+    for section in sections(program, plan.schedule):
+        yield schedule_kernels(section.program, section.schedule).schedule
 
 
 def _yes(flag: bool) -> str:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from generator.errors import InputError
+from generator.program import Where
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
 Combine: TypeAlias = Literal["atomic", "shared", "shuffle"]
@@ -92,7 +93,19 @@ class Hyperplanes:
     reductions: tuple[str, ...] = ()
 
 
-Schedule: TypeAlias = ScheduleChoice | Partition | Hyperplanes
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Which intermediate arrays are computed where they are read, and how (`generator.program.Stage`), sorted by name.
+
+    The nests of the program run in the order of the source, each array's by itself: what writes it shares kernels with nothing
+    else, except for the arrays that these kernels compute on their way. `reductions` as above.
+    """
+
+    computed: tuple[tuple[str, Where], ...] = ()
+    reductions: tuple[str, ...] = ()
+
+
+Schedule: TypeAlias = ScheduleChoice | Partition | Hyperplanes | Stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +191,7 @@ def plan_from_json(text: str) -> Plan:
         raise InputError(f"the plan is not JSON: {error}") from None
     _check_fields(data, Plan, "plan")
     _require(data, "plan", ("kernels",), lambda value: isinstance(value, list), "a list of kernels")
-    _require(data, "plan", ("placement",), _placement,
+    _require(data, "plan", ("placement",), partial(_pairs, get_args(Placement)),
              f"a list of [array, memory], each array once, memory one of {', '.join(get_args(Placement))}")
     _require(data, "plan", ("parameters",), _parameters,
              "a list of [name, value], each name once, each value text, true, false or a finite number")
@@ -200,6 +213,12 @@ def _schedule(data: Any, where: str) -> Schedule:
         _check_fields(data, Hyperplanes, where)
         _require(data, where, ("reductions",), _names, "a list of statement names")
         return Hyperplanes(_nests(data, "nests", where), tuple(sorted(data.get("reductions", ()))))
+    if isinstance(data, dict) and "computed" in data:
+        _check_fields(data, Stages, where)
+        _require(data, where, ("reductions",), _names, "a list of statement names")
+        _require(data, where, ("computed",), partial(_pairs, get_args(Where)),
+                 f"a list of [array, where], each array once, where one of {', '.join(get_args(Where))}")
+        return Stages(tuple(sorted((array, how) for array, how in data["computed"])), tuple(sorted(data.get("reductions", ()))))
     _check_fields(data, ScheduleChoice, where)
     _require(data, where, ("algorithm",), get_args(Algorithm).__contains__, f"one of {', '.join(get_args(Algorithm))}")
     _require(data, where, ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag, "true or false")
@@ -289,11 +308,12 @@ def _names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
-def _placement(value: object) -> bool:
+def _pairs(options: tuple[str, ...], value: object) -> bool:
+    """Whether `value` is a list of [name, one of `options`], each name once."""
     if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         return False
     arrays = [array for array, _ in value]
-    return _names(arrays) and len(set(arrays)) == len(arrays) and all(m in get_args(Placement) for _, m in value)
+    return _names(arrays) and len(set(arrays)) == len(arrays) and all(option in options for _, option in value)
 
 
 def _parameters(value: object) -> bool:

@@ -7,7 +7,7 @@ Sets, relations and schedules are isl text: a Program is hashable, can be pickle
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -17,6 +17,7 @@ ElementType: TypeAlias = Literal["float", "double", "int", "unsigned int", "long
                                  "unsigned char", "short", "unsigned short"]
 Role: TypeAlias = Literal["in", "out", "inout", "temp"]
 AccessKind: TypeAlias = Literal["read", "write", "may_write"]
+Where: TypeAlias = Literal["inline", "block"]
 
 ELEMENT_BYTES: dict[str, int] = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8,
                                  "unsigned long": 8, "char": 1, "unsigned char": 1, "short": 2,
@@ -94,6 +95,32 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A statement that computes elements of its target, each from nothing but that element and other arrays.
+
+    The element `e` of the target is computed by the instances whose iterator `dims[d][0]` is `e[d] - dims[d][1]`; the other
+    iterators are `loops` (position, first and last value), outermost first.
+    """
+
+    statement: Statement
+    dims: tuple[tuple[int, int], ...]
+    loops: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An array that kernels compute where they need it: its first step assigns, the others update.
+
+    `inline`: each thread computes the elements that one of its points reads, in registers. `block`: the threads of a block
+    compute all that a tile reads, in shared memory (overlapped tiles: neighbours compute some elements twice).
+    """
+
+    array: str
+    where: Where
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     """A rectangular part of an array: `low[d] <= index[d] <= high[d]`."""
 
@@ -108,6 +135,7 @@ class Program:
 
     `schedule` is the original execution order (isl schedule tree text). `poison` lists boxes of elements that
     are surely written and not live at the entry: a runner fills them with garbage before a checked run.
+    `stages`: arrays that no statement writes, computed where they are read (only in parts of a program: `sections`).
     """
 
     name: str
@@ -117,6 +145,7 @@ class Program:
     schedule: str
     parameters: tuple[tuple[str, int], ...]
     poison: tuple[Box, ...]
+    stages: tuple[Stage, ...] = field(default=(), repr=False)  # digests are older
 
     def array(self, name: str) -> Array:
         """The array called `name`. Raises KeyError when there is none."""
@@ -126,8 +155,8 @@ class Program:
         raise KeyError(name)
 
     def statement(self, name: str) -> Statement:
-        """The statement called `name`. Raises KeyError when there is none."""
-        for statement in self.statements:
+        """The statement called `name`, also one of a stage. Raises KeyError when there is none."""
+        for statement in (*self.statements, *(step.statement for stage in self.stages for step in stage.steps)):
             if statement.name == name:
                 return statement
         raise KeyError(name)

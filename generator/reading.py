@@ -12,6 +12,7 @@ from generator.frontend_c.extract import extract, needed_extents
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
+from generator.plan import Schedule, ScheduleChoice, Stages
 from generator.polyhedral.expansion import expand
 from generator.problem import Problem
 from generator.program import Program
@@ -48,6 +49,11 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     warnings = (*captured.reference.warnings, *([note] if note else []))
     return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
                                     warnings=warnings))
+
+
+def usual_schedule(file: Path) -> Schedule:
+    """What the default plan of a file runs: a pipeline stage by stage, C loops as isl's scheduler puts them."""
+    return Stages() if file.suffix == PIPELINE else ScheduleChoice()
 
 
 def _check_index_range(program: Program) -> None:

@@ -21,7 +21,7 @@ from generator.plan import Cache, Combine, KernelPlan
 from generator.target import Target
 from graph.ladders import TILES, Geometry, Ladders, Sizes, caps
 from graph.policies import Preferences
-from graph.space import Chooser, Decision, Option
+from graph.space import Chooser, DeadEnd, Decision, Option
 
 UNROLL_FACTORS = (1, 2, 4, 8)
 INNER_TILES = (1, 4, 8, 16, 32, 64)
@@ -68,11 +68,16 @@ class Shape(Protocol):
         """Whether its loops have bounds that depend on each other: tiles inside would take long to generate."""
 
     @property
+    def computes(self) -> bool:
+        """Whether its blocks compute other stages in shared memory."""
+
+    @property
     def reduces(self) -> bool:
         """Whether several threads may update the same element."""
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False) -> int:
-        """Bytes of shared memory that the copies need; more for whole tiles, as `registers` have them."""
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
+                     copies: bool = True) -> int:
+        """Bytes of shared memory that a block needs, with `copies` or without; more for whole tiles, as `registers` have them."""
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
@@ -155,14 +160,17 @@ class KernelSpace:
         """Shared memory, inner tile and padding: the inner tile decides what fits."""
         tilable = shape.sequential and not shape.skewed
         inner = tuple(t for t in INNER_TILES if t == 1 or t > unroll) if tilable else (1,)
-        def fits(inner_tile: int, padding: int) -> bool:
-            return shape.shared_bytes(tile, inner_tile, padding, registers) <= self.target.local_bytes
+        def fits(inner_tile: int, padding: int, copies: bool) -> bool:
+            return shape.shared_bytes(tile, inner_tile, padding, registers, copies) <= self.target.local_bytes
 
-        fitting = tuple(t for t in inner if shape.shareable and fits(t, 0))
+        plain = tuple(t for t in inner if fits(t, 0, False))
+        if not plain:
+            raise DeadEnd("what a block computes of other stages does not fit its shared memory")
+        fitting = tuple(t for t in inner if shape.shareable and fits(t, 0, True))
         shared = bool(fitting) and switch(chooser, Decision(_SHARED, shape.statements))
-        options = fitting if shared else inner
+        options = fitting if shared else plain
         inner_tile = number(chooser, Decision(_INNER, shape.statements, (("offered", options),)), options)
-        paddings = tuple(p for p in PADDINGS if fits(inner_tile, p)) if shared and self.wide else (0,)
+        paddings = tuple(p for p in PADDINGS if fits(inner_tile, p, shared)) if (shared or shape.computes) and self.wide else (0,)
         return _Memory(shared, inner_tile, number(chooser, Decision(_PADDING, shape.statements), paddings))
 
     def _cache(self, chooser: Chooser, subject: tuple[str, ...], shared: bool) -> Cache:

@@ -15,19 +15,19 @@ from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.partition import Path, level
 from generator.polyhedral.reductions import reducible
+from generator.polyhedral.sections import kernels_of
 from generator.program import ELEMENT_BYTES, Program
-from generator.target import Target
+from generator.target import Dialect, Target
 from tests.support_interpreter import Device
 from tests.support_memory import Memory
 
 TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, True, sub_group=32)
 
 
-def lowered_kernels(program: Program, plan: Plan) -> tuple[LoweredKernel, ...]:
+def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -> tuple[LoweredKernel, ...]:
     """The kernels of a plan, in launch order. Raises IllegalPlan."""
-    parts = schedule_kernels(program, plan.schedule).kernels
-    return tuple(lower_kernel(program, plan.schedule, number, plan.kernel(part.statements), TARGET.dialect)
-                 for number, part in enumerate(parts))
+    return tuple(lower_kernel(one, number, plan.kernel(one.statements), dialect)
+                 for number, one in enumerate(kernels_of(program, plan.schedule)))
 
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,

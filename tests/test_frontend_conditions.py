@@ -14,18 +14,16 @@ from generator.errors import IllegalPlan, InputError
 from generator.explain import explain
 from generator.expr import Binary, Expr, Int, Load, Name, Unary, children
 from generator.lowering.default import default_plan
-from generator.lowering.kernel import lower_kernel
 from generator.lowering.shapes import kernel_shapes
 from generator.plan import ScheduleChoice
 from generator.polyhedral.expansion import expand
-from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.model import model
 from generator.program import Program, Statement
 from tests.support_conditions import Values, branching_text, run_program
 from tests.support_interpreter import Device, Memory, assign, evaluate
+from tests.support_plans import lowered_kernels
 from tests.support_programs import instances, original_order, pairs, program_of, scop
 from tests.support_suite import TARGET
-from tests.test_polyhedral_lowering import TARGET as SMALL
 from tests.test_polyhedral_lowering import lowered_plan, random_choice
 
 GARBAGE = 999_983
@@ -340,9 +338,7 @@ def run_plan(program: Program, before: Values, after: Values, rng: np.random.Gen
     except IllegalPlan as error:
         assert "isl " in str(error) or "was given up" in str(error)
         return
-    parts = schedule_kernels(program, choice).kernels
-    kernels = tuple(lower_kernel(program, choice, number, plan.kernel(part.statements), SMALL.dialect)
-                    for number, part in enumerate(parts))
+    kernels = lowered_kernels(program, plan)
     device = Device(program, kernels, rng)
     device.memory.values = dict(started(program, before).values)
     device.run(variant.host, {})

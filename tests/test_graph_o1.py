@@ -38,13 +38,14 @@ class FakeShape:
     reduces: bool = False
     coarse: bool = False
     skewed: bool = False
+    computes: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
-                     registers: bool = False) -> int:
-        return 4 * math.prod(tile) * inner_tile
+                     registers: bool = False, copies: bool = True) -> int:
+        return 4 * math.prod(tile) * inner_tile if copies else 0
 
 
 def same_for_all(*shapes: FakeShape) -> Space:

@@ -18,31 +18,26 @@ from explorer.registry import make_explorer
 from generator.emit.kernel import kernel_text
 from generator.expr import Binary, Expr, Int, Load, Name, Select, children, evaluate
 from generator.facts import Access, Operations
-from generator.lowering.assemble import lower, match_kernels
+from generator.lowering.assemble import lower
 from generator.lowering.cooperative import copy_loops
 from generator.lowering.default import default_plan
 from generator.lowering.facts import kernel_facts, sampled_launches
-from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.kernel import LoweredKernel
 from generator.lowering.sampling import samples
 from generator.lowering.shapes import kernel_shapes
 from generator.nest import Assign, Atomic, Copy, For, If, Node
 from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice
-from generator.polyhedral.kernels import schedule_kernels
 from generator.program import Program
 from generator.variant import HostLoop, HostOp, Kernel, Launch
 from graph.o1 import make_o1_space
 from metrics.transactions import traffic
+from tests.support_plans import lowered_kernels
 from tests.support_programs import program_of, scop
 from tests.support_suite import TARGET, problem
 
 WARP, SECTOR = 32, 32
 SMALL = {"gemm": ("NI=20", "NJ=37", "NK=9"), "jacobi-2d": ("N=23", "TSTEPS=2"), "mvt": ("N=45",)}
 Event: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int]  # access (leaf's place, number), iteration, element
-
-
-def lowered_kernels(program: Program, plan: Plan) -> list[LoweredKernel]:
-    chosen = match_kernels(schedule_kernels(program, plan.schedule).kernels, plan)
-    return [lower_kernel(program, plan.schedule, n, k, "opencl") for n, k in enumerate(chosen)]
 
 
 def loads(expr: Expr) -> Iterator[Load]:

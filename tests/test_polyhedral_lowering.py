@@ -10,15 +10,14 @@ import pytest
 
 from generator.errors import IllegalPlan, InputError
 from generator.lowering.assemble import lower
-from generator.lowering.kernel import lower_kernel
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import KernelPlan, Plan, ScheduleChoice
-from generator.polyhedral.kernels import schedule_kernels
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
 from tests.support_interpreter import Device, run_original
 from tests.support_nests import nest_texts
+from tests.support_plans import lowered_kernels
 from tests.support_programs import program_of, scop
 
 TARGET = Target("test", "opencl", 256, (256, 256, 256), 1 << 20, 4, True, True)
@@ -54,9 +53,7 @@ def check(program: Program, rng: np.random.Generator) -> str:
     except IllegalPlan as error:
         assert "isl " in str(error) or "was given up" in str(error)  # no schedule, no loops, or loops that lose some
         return "isl"
-    parts = schedule_kernels(program, choice).kernels
-    kernels = tuple(lower_kernel(program, choice, number, plan.kernel(part.statements), TARGET.dialect)
-                    for number, part in enumerate(parts))
+    kernels = lowered_kernels(program, plan)
     device = Device(program, kernels, rng)
     device.run(variant.host, {})
     assert device.memory.global_values(program) == run_original(program).global_values(program), plan.to_json()

@@ -11,7 +11,6 @@ import pytest
 from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.lowering.kernel import lower_kernel
 from generator.lowering.shapes import kernel_shapes
 from generator.nest import Copy, If, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice
@@ -19,7 +18,7 @@ from generator.polyhedral.kernels import schedule_kernels
 from generator.program import Program
 from tests.support_interpreter import Device, run_original
 from tests.support_orders import differences
-from tests.support_plans import random_kernel
+from tests.support_plans import lowered_kernels, random_kernel
 from tests.support_suite import ODD_SIZES, TARGET, problem
 from tests.test_cuda_compiler import HOPPER
 
@@ -31,9 +30,7 @@ CHOICE = ScheduleChoice()
 def check(program: Program, plan: Plan, seed: int) -> Counter[str]:
     """Run the CUDA kernels of a plan in Python and compare; what they are made of. Raises IllegalPlan."""
     host = lower(program, plan, HOPPER).host
-    parts = schedule_kernels(program, plan.schedule).kernels
-    kernels = tuple(lower_kernel(program, plan.schedule, number, plan.kernel(part.statements), "cuda")
-                    for number, part in enumerate(parts))
+    kernels = lowered_kernels(program, plan, "cuda")
     device = Device(program, kernels, np.random.default_rng(seed))
     device.run(host, {})
     assert not differences(program, device.memory, run_original(program)), plan.to_json()

@@ -22,6 +22,7 @@ from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS
 from experiments.words import describe_ms, describe_ratio, describe_schedule
 from generator.frontend_c.source import Compilation
+from generator.lowering.default import default_plan
 from generator.plan import Hyperplanes, LoopNest, Plan
 from generator.polyhedral.hyperplanes import O3
 from generator.program import Program
@@ -102,7 +103,7 @@ def measure(name: str, defines: tuple[str, ...], device: str | None, count: int)
         try:
             target = runner.device.target
             found = search(problem.program, target, count)
-            jobs = [("default", PARTS.default_plan(problem.program, target)),
+            jobs = [("default", default_plan(problem.program, target)),
                     *((family, plan) for family, plans in found.plans.items() for plan in plans)]
             outcomes = dict(runner.evaluate([Job(n, plan) for n, (_, plan) in enumerate(jobs)]))
         finally:

@@ -56,7 +56,7 @@ def main(plans: Annotated[int, typer.Option(min=2)] = 30, device: Annotated[str 
         print(f"{road.plans} plans in {road.total_s:.1f} s; beyond generate, compile, check and time: "
               f"{MS * (road.total_s - road.reported_s) / road.plans:.2f} ms per evaluation, "
               f"{MS * road.own_s / road.plans:.2f} ms of processor time in this process")
-        variant = default_lower(problem.program, PARTS.default_plan(problem.program, info.target), info.target)
+        variant = default_lower(problem.program, PARTS.default_plan(problem.program, info.target, options), info.target)
         print(f"with workers that do nothing: {MS * idle_road(variant, info, folder):.2f} ms per evaluation")
         print(f"a lost device worker is back after {restart_s(problem, info, folder):.2f} s")
 

@@ -10,7 +10,18 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import assert_never
 
-from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice, Value
+from generator.plan import (
+    Group,
+    Hyperplanes,
+    KernelPlan,
+    LoopNest,
+    Partition,
+    Plan,
+    Schedule,
+    ScheduleChoice,
+    Stages,
+    Value,
+)
 
 ABSENT = "-"
 
@@ -41,6 +52,8 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
             return {"schedule_groups": listed, "schedule_reductions": _value(reductions)}
         case Hyperplanes(nests, reductions):
             return {"schedule_nests": "".join(_nest(nest) for nest in nests), "schedule_reductions": _value(reductions)}
+        case Stages(computed, reductions):
+            return {**{f"stage_{array}": where for array, where in computed}, "schedule_reductions": _value(reductions)}
         case _:
             assert_never(schedule)
 

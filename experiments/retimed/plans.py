@@ -59,7 +59,7 @@ def material_of_file(options: RunOptions, parts: Parts) -> Material:
 def generated_plans(program: Program, target: Target, options: RunOptions, count: int, parts: Parts) -> Sequence[Plan]:
     """The default plan, the plans that a search would begin with, and random ones of the space: different ones."""
     space, starts = parts.make_space(program, target, options), parts.starts(program, target, options)
-    found = {plan.digest: plan for plan in [parts.default_plan(program, target)]}
+    found = {plan.digest: plan for plan in [parts.default_plan(program, target, options)]}
     opening = parts.make_explorer("colony", space, options.seed, starts).ask(max(1, min(len(starts), count - 1)))
     others = parts.make_explorer("random", space, options.seed, ()).ask(count)
     for walk in [*opening, *others]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from generator.emit.kernel import preamble
 from generator.errors import IllegalPlan
-from generator.lowering.host import host_nest, host_program
+from generator.lowering.host import host_of
 from generator.lowering.kernel import LoweredKernel, lower_kernel
 from generator.lowering.placement import place, placements
 from generator.lowering.registers import LANES
 from generator.nest import Shuffle, walk
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.kernels import KernelPart, schedule_kernels
+from generator.polyhedral.sections import SectionKernel, kernels_of
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
@@ -22,26 +22,25 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
     """
-    scheduled = schedule_kernels(program, plan.schedule)
-    chosen = match_kernels(scheduled.kernels, plan)
+    found = kernels_of(program, plan.schedule)
     placed = placements(program, plan, target)
     lowered = []
-    for number, kernel_plan in enumerate(chosen):
+    for number, (one, kernel_plan) in enumerate(zip(found, match_kernels(found, plan), strict=True)):
         check_block(kernel_plan, target)
-        kernel = lower_kernel(program, plan.schedule, number, kernel_plan, target.dialect)
+        kernel = lower_kernel(one, number, kernel_plan, target.dialect)
         if kernel.kernel.local_bytes > target.local_bytes:
             raise IllegalPlan(f"the shared copies of {_called(kernel)} need {kernel.kernel.local_bytes} bytes of local "
                               f"memory; {target.name} has {target.local_bytes}")
         if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
             raise IllegalPlan(f"{_called(kernel)} combines by shuffles, which {target.name} has not; use shared or atomic")
         lowered.append(place(kernel, program, placed, kernel_plan, target))
-    host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
+    host = host_of(program, plan.schedule, [k.grid for k in lowered])
     used = [p for p in placed if any(p in k.kernel.placements for k in lowered)]
     text = preamble(program, [k.body for k in lowered], target.dialect, used)
     return Variant(plan, target.dialect, text, tuple(k.kernel for k in lowered), host)
 
 
-def match_kernels(parts: tuple[KernelPart, ...], plan: Plan) -> tuple[KernelPlan, ...]:
+def match_kernels(parts: tuple[SectionKernel, ...], plan: Plan) -> tuple[KernelPlan, ...]:
     """The plan of each kernel in launch order. Raises IllegalPlan when plan and schedule name other kernels."""
     have = sorted(part.statements for part in parts)
     given = sorted(kernel.statements for kernel in plan.kernels)

@@ -16,7 +16,6 @@ from generator.nest import Assign, Copy, For, If, Node
 def copy_loops(copy: Copy, block: tuple[int, ...]) -> Node:
     """The loops of one thread; `block` is x first. Thread indices are `t0` (outermost), `t1`, ..."""
     sizes = tuple(reversed(block))
-    spread = min(len(copy.sizes), len(sizes))
     # A space keeps the iterators apart from every name of the program.
     index = tuple(Name(f"{copy.local} {dim}") for dim in range(len(copy.sizes)))
     source = tuple(Binary("+", o, i) for o, i in zip(copy.origin, index, strict=True))
@@ -25,8 +24,7 @@ def copy_loops(copy: Copy, block: tuple[int, ...]) -> Node:
         if below:
             node = If(Binary(">=", at, Int(0)), (node,))
     for dim in reversed(range(len(copy.sizes))):
-        first = dim - (len(copy.sizes) - spread)
-        start, step = _share(first, spread, sizes) if first >= 0 else (Int(0), 1)
+        start, step = share(dim, len(copy.sizes), sizes)
         bound: Expr = Int(copy.sizes[dim])
         if copy.above[dim]:
             bound = Binary("min", bound, Binary("-", Int(copy.extents[dim]), copy.origin[dim]))
@@ -34,11 +32,15 @@ def copy_loops(copy: Copy, block: tuple[int, ...]) -> Node:
     return node
 
 
-def _share(dim: int, spread: int, sizes: tuple[int, ...]) -> tuple[Expr, int]:
-    """First element and step of a thread in dimension `dim` of the `spread` that are shared out.
+def share(dim: int, count: int, sizes: tuple[int, ...]) -> tuple[Expr, int]:
+    """First element and step of a thread in dimension `dim` of a box with `count`; the block is `sizes`, outermost first.
 
-    The outer dimensions of a block that has more than `spread` are flattened into the first.
+    The last dimensions are shared out. The outer ones of a block that has more than the box are flattened into the first.
     """
+    spread = min(count, len(sizes))
+    dim -= count - spread
+    if dim < 0 or not sizes:
+        return Int(0), 1
     surplus = len(sizes) - spread
     if dim > 0:
         return Name(f"t{dim + surplus}"), sizes[dim + surplus]

@@ -14,33 +14,43 @@ from math import prod
 
 from generator.lowering.neighbours import neighbours_along_x
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.program import Program
 from generator.target import Target
 
 TILE = 32
+_PLUTO = ScheduleChoice()
 _BLOCKS: dict[int, tuple[int, ...]] = {0: (), 1: (32,), 2: (32, 16), 3: (32, 4, 4)}
 _GPU_BLOCKS: dict[int, tuple[int, ...]] = {**_BLOCKS, 3: (4, 4, 32)}
 
 
-def default_plan(program: Program, target: Target, size: int = TILE) -> Plan:
+def default_plan(program: Program, target: Target, size: int = TILE, choice: Schedule = _PLUTO) -> Plan:
     """The plan every run starts from, within the target's limits; with another tile `size`, it is PPCG's --tile-size.
+
+    `choice` is another schedule than PPCG's.
 
     Raises:
         IllegalPlan: isl gives up.
     """
-    choice = ScheduleChoice()
     shapes = kernel_shapes(program, choice, target.dialect)
     plan = Plan(choice, tuple(_kernel(shape, target, size) for shape in shapes))
     return plan if target.shares_host_cores else neighbours_along_x(program, plan, target)
 
 
 def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:
-    tile = (size,) * len(shape.extents)
+    tile = fitting(shape, (size,) * len(shape.extents), target)
     shared = bool(shape.shareable) and shape.shared_bytes(tile, size) <= target.local_bytes
     blocks = _BLOCKS if target.shares_host_cores else _GPU_BLOCKS
-    block = _fit(tuple(min(size, threads) for threads in blocks[len(tile)]), target)
+    block = _fit(tuple(min(t, threads) for t, threads in zip(tile, blocks[len(tile)], strict=True)), target)
     return KernelPlan(shape.statements, tile, block, shared, size if shared and shape.sequential else 1)
+
+
+def fitting(shape: KernelShape, tile: tuple[int, ...], target: Target) -> tuple[int, ...]:
+    """`tile`, halved in its largest dimension until what a block computes of other stages fits its shared memory."""
+    while shape.computes and shape.shared_bytes(tile, 1, copies=False) > target.local_bytes and max(tile, default=1) > 1:
+        largest = tile.index(max(tile))
+        tile = (*tile[:largest], tile[largest] // 2, *tile[largest + 1:])
+    return tile
 
 
 def _fit(block: tuple[int, ...], target: Target) -> tuple[int, ...]:

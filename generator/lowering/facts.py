@@ -23,14 +23,14 @@ from generator.lowering.addresses import Enclosing, Point, access_facts, enter, 
 from generator.lowering.assemble import match_kernels
 from generator.lowering.cooperative import copy_loops
 from generator.lowering.counting import Counts, Grounds, Place, children_of, count
-from generator.lowering.host import host_nest, host_program
+from generator.lowering.host import host_of
 from generator.lowering.kernel import LoweredKernel, lower_kernel
 from generator.lowering.sampling import samples, trips, values
 from generator.nest import Assign, Atomic, Copy, Declare, For, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, loads_of, operations_of
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.mapping import block_names, thread_names
+from generator.polyhedral.sections import kernels_of
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect, Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
@@ -47,10 +47,11 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
     """
-    chosen = match_kernels(schedule_kernels(program, plan.schedule).kernels, plan)
-    lowered = [lower_kernel(program, plan.schedule, number, kernel_plan, target.dialect)
-               for number, kernel_plan in enumerate(chosen)]
-    host = host_program(host_nest(program, plan.schedule), [k.grid for k in lowered])
+    found = kernels_of(program, plan.schedule)
+    chosen = match_kernels(found, plan)
+    lowered = [lower_kernel(one, number, kernel_plan, target.dialect)
+               for number, (one, kernel_plan) in enumerate(zip(found, chosen, strict=True))]
+    host = host_of(program, plan.schedule, [k.grid for k in lowered])
     runs = list(sampled_launches(host, {}, 1.0, 1))
     return tuple(_facts(program, kernel, kernel_plan, [r for r in runs if r[0] == kernel.kernel.name], target.dialect)
                  for kernel, kernel_plan in zip(lowered, chosen, strict=True))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, Select, Unary, children, map_children
 from generator.linear import simplify, substitute
+from generator.lowering.computed import Computing
 from generator.lowering.registers import Register, exchanges
 from generator.lowering.staging import LocalArray, copies, into_local, origin
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
@@ -41,6 +42,7 @@ class Filling:
     plan: KernelPlan
     points: tuple[StagePoint, ...]
     arrays: tuple[LocalArray, ...]
+    computing: Computing
     registers: Mapping[str, Register]
     shared_updates: Mapping[str, Updates]
     outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
@@ -71,7 +73,7 @@ class Filler:
                     if arguments:  # the stage is filled again in the next round of its tile loop
                         result.append(Barrier())
                 case Instance():
-                    result.append(self._statement(node, tiles))
+                    result += self._statement(node, tiles)
                 case _:
                     result.append(node)
         return tuple(result)
@@ -81,32 +83,38 @@ class Filler:
         here = tuple(a for a in filling.arrays if a.stage == number)
         point = filling.points[number]
         yield from copies(here, filling.program, filling.part, filling.plan, point, self._tiles(point, arguments))
-        yield Barrier()
+        yield from filling.computing.enter(number, arguments, point, bool(here))
 
     def _tiles(self, point: StagePoint, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Tile indices of the tiled members; an untiled member has only one tile."""
         return arguments if self.filling.plan.inner_tile > 1 else (Int(0),) * len(point.tiled)
 
-    def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> Node:
+    def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
+        """The nodes of one instance, with those that compute what it reads before it."""
         statement = self.filling.program.statement(instance.name)
         values = dict(zip(statement.iterators, instance.arguments, strict=True))
         corners = self._corners(instance.name, tiles)
         body = statement.body
+        before: list[Node] = []
+        known: dict[Load, Load] = {}
+        number = next((n for n, point in enumerate(self.filling.points) if instance.name in point.statements), 0)
 
         def placed(expr: Expr) -> Expr:
-            return self._redirect(instance.name, substitute(expr, values), corners)
+            here = self._redirect(instance.name, substitute(expr, values), corners)
+            return self.filling.computing.placed(here, before, known, number)
 
         target = placed(body.target)
         assert isinstance(target, Load)
         updates = self.filling.shared_updates.get(instance.name)
         if updates is None:
+            guard = placed(body.guard) if body.guard is not None else None
             store = self._store(target, body.op, placed(body.value))
-            return store if body.guard is None else If(placed(body.guard), (store,))
+            return (*before, store if guard is None else If(guard, (store,)))
         value = placed(updates.update.contribution)
         kind = self.filling.program.array(body.target.array).type
         if updates.register is None:
-            return Atomic(target, updates.update.operator, value, kind)
-        return apply(target, updates.update.operator, value, kind)
+            return (*before, Atomic(target, updates.update.operator, value, kind))
+        return (*before, apply(target, updates.update.operator, value, kind))
 
     def _inside(self, name: str, load: Expr) -> Expr:
         """`load` with subscripts that exist."""

@@ -14,6 +14,7 @@ from generator.polyhedral.ast import LoopName, box_context, generate
 from generator.polyhedral.coverage import check_instances, values_at
 from generator.polyhedral.kernels import KernelPart, schedule_kernels
 from generator.polyhedral.members import coordinate, images, union_of
+from generator.polyhedral.sections import sections
 from generator.polyhedral.tree import Band, Launch, Sequence, Tree, launches_of
 from generator.program import Program
 from generator.variant import HostBranch, HostLoop, HostOp
@@ -63,19 +64,29 @@ def _over_launches(tree: Tree, kernels: SequenceOf[KernelPart], launches: list[A
             raise AssertionError("a host tree holds bands, sequences and launches")
 
 
-def host_program(nodes: tuple[Node, ...], grids: SequenceOf[tuple[int, ...]]) -> tuple[HostOp, ...]:
-    """The host nest with `K<n>` replaced by a launch of `kernel<n>` on `grids[n]` (x first)."""
-    return tuple(_operation(node, grids) for node in nodes)
+def host_of(program: Program, schedule: Schedule, grids: SequenceOf[tuple[int, ...]]) -> tuple[HostOp, ...]:
+    """The host program of a schedule whose kernels, in launch order, run on `grids` (x first). Raises IllegalPlan."""
+    found: list[HostOp] = []
+    first = 0
+    for section in sections(program, schedule):
+        found += _operations(host_nest(section.program, section.schedule), grids, first)
+        first += len(schedule_kernels(section.program, section.schedule).kernels)
+    return tuple(found)
 
 
-def _operation(node: Node, grids: SequenceOf[tuple[int, ...]]) -> HostOp:
+def _operations(nodes: tuple[Node, ...], grids: SequenceOf[tuple[int, ...]], first: int) -> tuple[HostOp, ...]:
+    """A host nest with `K<n>` replaced by a launch of `kernel<first + n>`."""
+    return tuple(_operation(node, grids, first) for node in nodes)
+
+
+def _operation(node: Node, grids: SequenceOf[tuple[int, ...]], first: int) -> HostOp:
     match node:
         case For():
-            return HostLoop(node.iterator, node.start, node.condition, node.step, host_program(node.body, grids))
+            return HostLoop(node.iterator, node.start, node.condition, node.step, _operations(node.body, grids, first))
         case If(condition, then, otherwise):
-            return HostBranch(condition, host_program(then, grids), host_program(otherwise, grids))
+            return HostBranch(condition, _operations(then, grids, first), _operations(otherwise, grids, first))
         case Instance(name, arguments):
-            number = int(name.removeprefix("K"))
+            number = first + int(name.removeprefix("K"))
             grid: tuple[Expr, ...] = tuple(Int(n) for n in grids[number])
             return LaunchOp(f"kernel{number}", grid, arguments)
         case _:

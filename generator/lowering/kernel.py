@@ -9,6 +9,7 @@ from functools import lru_cache, reduce
 from generator.emit.kernel import kernel_text
 from generator.expr import Binary, Expr, Int, Load, Name, children
 from generator.lowering.barriers import check_barriers
+from generator.lowering.computed import ComputedArray, Computing, computed_arrays
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
 from generator.lowering.keep import Threads, keep, unseen_outside
@@ -17,14 +18,15 @@ from generator.lowering.points import over_all_points
 from generator.lowering.registers import Scratch, closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
-from generator.plan import KernelPlan, Schedule
+from generator.plan import KernelPlan
 from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.footprint import StagePoint, stage_points
-from generator.polyhedral.kernels import KernelPart, dimension, reordered, schedule_kernels
+from generator.polyhedral.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.legality import check_kernel, check_threads, indices
 from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
 from generator.polyhedral.padding import Padded, padded
+from generator.polyhedral.sections import Section, SectionKernel
 from generator.polyhedral.staged import check_stage
 from generator.program import Program
 from generator.target import Dialect
@@ -38,21 +40,20 @@ class LoweredKernel:
     kernel: Kernel
     grid: tuple[int, ...]
     body: tuple[Node, ...]
-    shared: tuple[LocalArray | Scratch, ...] = ()
+    shared: tuple[LocalArray | ComputedArray | Scratch, ...] = ()
 
 
 _UNNAMED = "kernel"
 
 
-def lower_kernel(program: Program, choice: Schedule, number: int, plan: KernelPlan,
-                 dialect: Dialect) -> LoweredKernel:
-    """Kernel `number` of the schedule, by `plan`; cached by content, since walks and schedules share kernels.
+def lower_kernel(kernel: SectionKernel, number: int, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """Kernel `number` of a program, by `plan`; cached by content, since walks and schedules share kernels.
 
     Raises:
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
-    part = schedule_kernels(program, choice).kernels[number]
-    lowered = lower_part(program, part, frame_of(program, choice, part), replace(plan, cache="none"), dialect)
+    frame = frame_of(kernel.section, kernel.part)
+    lowered = lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect)
     name = f"{_UNNAMED}{number}"
     source = lowered.kernel.source.replace(f"void {_UNNAMED}(", f"void {name}(", 1)
     return replace(lowered, kernel=replace(lowered.kernel, name=name, source=source))
@@ -66,10 +67,10 @@ class Frame:
     reductions: tuple[str, ...]
 
 
-def frame_of(program: Program, choice: Schedule, part: KernelPart) -> Frame:
-    """The Frame of one of the kernels of a schedule."""
-    prefix = tuple(loop.name for loop in host_names(program, choice)[:len(part.prefix)])
-    return Frame(prefix, tuple(name for name in choice.reductions if name in part.statements))
+def frame_of(section: Section, part: KernelPart) -> Frame:
+    """The Frame of one of the kernels of a section."""
+    prefix = tuple(loop.name for loop in host_names(section.program, section.schedule)[:len(part.prefix)])
+    return Frame(prefix, tuple(name for name in section.schedule.reductions if name in part.statements))
 
 
 @lru_cache(maxsize=1024)
@@ -98,20 +99,21 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     loops = point_loops(mapped.tree, part.domain, names, several)
     taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
-    filled = unseen_outside(program, part, kept)
+    filled = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
     staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan, taken)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
-    filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, kept.by_array,
+    computing = Computing(staged.program, staged.computed, plan.block, lambda name: fresh_name(name, taken))
+    filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {})
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     body = (*(node for r in kept.registers for node in opening(r)),
             *(_unrolled(node, plan, loops) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
-    return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *scratch), body, dialect)
+    return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *staged.computed, *scratch), body, dialect)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -127,29 +129,31 @@ def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, pl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Staged:
-    """A kernel as it is generated: its program and part (filled up or not), its shared copies, its final tree."""
+    """A kernel as it is generated: its program and part (filled up or not), what it has in shared memory, its final tree."""
 
     program: Program
     part: KernelPart
     points: tuple[StagePoint, ...]
     mapped: MappedKernel
     arrays: tuple[LocalArray, ...]
+    computed: tuple[ComputedArray, ...]
 
 
 def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str]) -> _Staged:
-    """Map a kernel with its shared copies, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
+    """Map a kernel with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
     points = stage_points(program, part)
     arrays = local_arrays(program, part, plan, points, taken)
     for local in arrays:
         check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
-    return _Staged(program, part, points, map_kernel(part, plan, points), arrays)
+    computed = computed_arrays(program, part, plan, points, taken)
+    return _Staged(program, part, points, map_kernel(part, plan, points), arrays, computed)
 
 
 def _printed(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
-             shared: Sequence[LocalArray | Scratch], body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
+             shared: Sequence[LocalArray | ComputedArray | Scratch], body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
     names = _used_arrays(program, body)
     kernel = Kernel(
-        _UNNAMED, part.statements, tuple(n for n in names if not program.array(n).by_value),
+        _UNNAMED, plan.statements, tuple(n for n in names if not program.array(n).by_value),
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
         sum(a.bytes for a in shared), "")
     text = kernel_text(kernel, program, shared, body, dialect)

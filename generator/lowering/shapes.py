@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -12,16 +11,35 @@ from generator.errors import IllegalPlan
 from generator.lowering.kernel import Frame, frame_of, lower_part
 from generator.plan import Hyperplanes, KernelPlan, Schedule
 from generator.polyhedral.accumulate import keepable
+from generator.polyhedral.boxes import stage_boxes
 from generator.polyhedral.footprint import StagedArray, stage_points
-from generator.polyhedral.kernels import KernelPart, schedule_kernels
+from generator.polyhedral.kernels import KernelPart, reordered
 from generator.polyhedral.limited import limited
 from generator.polyhedral.members import mixes
 from generator.polyhedral.remembered import remembered
+from generator.polyhedral.sections import kernels_of
 from generator.polyhedral.tree import Band, Sequence, Tree
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 
 TYPICAL_TILE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStages:
+    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`."""
+
+    program: Program
+    part: KernelPart
+    order: tuple[int, ...] = ()
+
+    def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+        """What they take in shared memory."""
+        part = reordered(self.part, self.order)
+        boxes = [box for number, point in enumerate(stage_points(self.program, part)) if point.computed
+                 for box in stage_boxes(self.program, part, tile, inner_tile, number)]
+        return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes[:-1]) * (box.sizes[-1] + padding)
+                   for box in boxes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +50,8 @@ class KernelShape:
     put in shared memory. `sequential`: a loop runs inside each thread. `kept` holds, per array that a thread can keep
     in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
     holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
-    point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
+    point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`:
+    stages that its blocks compute in shared memory.
     """
 
     statements: tuple[str, ...]
@@ -44,6 +63,12 @@ class KernelShape:
     staged: tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
     coarse: bool = False
     skewed: bool = False
+    blocks: BlockStages | None = None
+
+    @property
+    def computes(self) -> bool:
+        """Whether its blocks compute other stages in shared memory."""
+        return self.blocks is not None
 
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
@@ -53,13 +78,18 @@ class KernelShape:
             replace(e, parallel=tuple(e.parallel[d] for d in order)) for e in a.extents)), size, tiled)
             for a, size, tiled in self.staged)
         kept = tuple(tuple(order.index(d) for d in owned) for owned in self.kept)
-        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged)
+        blocks = replace(self.blocks, order=order) if self.blocks else None
+        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, blocks=blocks)
 
-    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False) -> int:
-        """Bytes of local memory that the shared copies need; `registers` fill partial tiles up, so copies are whole."""
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
+                     copies: bool = True) -> int:
+        """Bytes of local memory that a block needs, with shared `copies` or without.
+
+        `registers` fill partial tiles up, so copies are whole.
+        """
         outer = tile if registers else tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
-        total = 0
-        for footprint, element, tiled in self.staged:
+        total = self.blocks.bytes(tile, inner_tile, padding) if self.blocks else 0
+        for footprint, element, tiled in self.staged if copies else ():
             inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
             *rows, row = footprint.sizes(outer, inner)
             total += prod(rows) * (row + padding) * element
@@ -74,22 +104,26 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
         IllegalPlan: the scheduler gave up.
     """
     explicit = isinstance(choice, Hyperplanes)
-    found = [_shape(program, part, frame_of(program, choice, part), explicit and _is_skewed(part),
-                    dialect)
-             for part in schedule_kernels(program, choice).kernels]
+    found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
+                    explicit and _is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
     return tuple(sorted(found, key=lambda s: s.statements))
 
 
-@lru_cache(maxsize=1024)
-def _shape(program: Program, part: KernelPart, frame: Frame, skewed: bool, dialect: Dialect) -> KernelShape:
+@remembered(maxsize=1024)
+def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
+           dialect: Dialect) -> KernelShape:
     """`skewed`: barriers would stand under guards, and finding that out exactly takes long."""
     staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
                    for point in stage_points(program, part) for a in point.arrays) if not skewed else ()
-    if staged and not _may_wait(program, part, frame, dialect):
+    computes = any(point.computed for point in stage_points(program, part))
+    if (staged or computes) and not _may_wait(program, part, frame, dialect):
+        if computes:
+            raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
         staged = ()
-    return KernelShape(part.statements, tuple(d.extent for d in part.parallel), tuple(sorted({a.array for a, _, _ in staged})),
+    blocks = BlockStages(program, part) if computes else None
+    return KernelShape(statements, tuple(d.extent for d in part.parallel), tuple(sorted({a.array for a, _, _ in staged})),
                        _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)), bool(frame.reductions),
-                       staged, part.coarse, skewed)
+                       staged, part.coarse, skewed, blocks)
 
 
 def _is_skewed(part: KernelPart) -> bool:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from generator.lowering.default import default_plan
+from generator.lowering.default import default_plan, fitting
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.tree import Sequence, launches_of
 from generator.program import Program
@@ -22,6 +22,7 @@ from generator.target import Target
 
 Sizes: TypeAlias = tuple[int, ...]
 INNER_TILE = 16
+_PLUTO = ScheduleChoice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,11 @@ _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 3
 _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), True, True)
 
 
-def start_plans(program: Program, target: Target) -> tuple[Plan, ...]:
+def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
-    choice = ScheduleChoice()
     shapes = kernel_shapes(program, choice, target.dialect)
     styles = (_ROWS, _POINTS, _BLOCKED) if target.shares_host_cores else (_POINTS, _BLOCKED)
-    default = default_plan(program, target)  # x as there
+    default = default_plan(program, target, choice=choice)  # x as there
     return tuple(Plan(choice, tuple(_kernel(shape, style, target, default.kernel(shape.statements).order)
                                     for shape in shapes)) for style in styles)
 
@@ -52,7 +52,7 @@ def start_plans(program: Program, target: Target) -> tuple[Plan, ...]:
 def _kernel(shape: KernelShape, style: _Style, target: Target, order: Sizes) -> KernelPlan:
     shape = shape.ordered(order)
     count = len(shape.extents)
-    tile = tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True))
+    tile = fitting(shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target)
     block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
     fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
     shared = style.blocked and fits

@@ -16,6 +16,7 @@ import islpy as isl
 
 from generator.polyhedral.kernels import Dimension, KernelPart, dimension
 from generator.polyhedral.members import value_range
+from generator.polyhedral.stages import reached
 from generator.polyhedral.tree import Band, Sequence, Tree, multi, statements_of
 from generator.program import Program, Statement
 
@@ -54,12 +55,20 @@ class StagedArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StagePoint:
-    """A place for shared copies: what runs below it, the members tiled above it, the arrays that qualify."""
+    """A place for shared copies: what runs below it, the members tiled above it, the arrays that qualify.
+
+    `computed` are the stages that a block computes there.
+    """
 
     statements: tuple[str, ...]
     domain: Any
     tiled: tuple[Dimension, ...]
     arrays: tuple[StagedArray, ...]
+    computed: frozenset[str] = frozenset()
+
+    def needed(self, shared: bool) -> bool:
+        """Whether anything is filled there, with `shared` copies or without."""
+        return bool(self.computed) or (shared and bool(self.arrays))
 
 
 @lru_cache(maxsize=256)
@@ -82,14 +91,16 @@ def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iter
     if isinstance(tree, Band):
         tiled = tuple(dimension(m, domain) for m in tree.members[:tiled_members(tree)])
     arrays = tuple(_arrays(program, part, tree, domain, tiled)) if part.parallel else ()
-    yield StagePoint(statements_of(domain), domain, tiled, arrays)
+    names = statements_of(domain)
+    blocks = {stage.array for stage in program.stages if stage.where == "block"}
+    yield StagePoint(names, domain, tiled, arrays, reached(program, names) & blocks)
 
 
 def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
             tiled: tuple[Dimension, ...]) -> Iterator[StagedArray]:
     statements = [program.statement(name) for name in statements_of(domain)]
     written = {program.statement(name).body.target.array for name in part.statements}
-    names = sorted({a.array for s in statements for a in s.accesses} - written)
+    names = sorted({a.array for s in statements for a in s.accesses} - written - {stage.array for stage in program.stages})
     for name in names:
         if not program.array(name).extents:
             continue

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
-from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice
+from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice, Stages
 from generator.polyhedral.ast import to_schedule
 from generator.polyhedral.explicit import hyperplane_tree
 from generator.polyhedral.legality import check_host
@@ -113,6 +113,8 @@ def schedule_tree(program: Program, schedule: Schedule) -> Tree:
             return partition_tree(program, schedule)
         case Hyperplanes():
             return hyperplane_tree(program, schedule)
+        case Stages():
+            raise AssertionError("every section of it has a schedule of its own")
         case _:
             assert_never(schedule)
 

@@ -66,11 +66,11 @@ class _Mapper:
     def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...],
                  sizes: list[tuple[Dimension, int, int]]) -> None:
         self.part, self.plan, self.sizes = part, plan, sizes
-        self.stages = {point.statements[0]: number for number, point in enumerate(points) if point.arrays}
+        self.stages = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
 
     def below(self, tree: Tree, domain: Any) -> Tree:
         """`tree` with the threads put where they belong: below stages, else at the top."""
-        if not self.plan.shared or not self.stages:
+        if not self.stages:
             return self.threads(self.tiled(tree, domain, lambda child: child), domain)
         return self.staged(tree, domain)
 

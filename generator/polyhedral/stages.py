@@ -1,0 +1,233 @@
+"""Which arrays of a program can be computed where they are read, and what must be true for that.
+
+    blur_x[y][x] = in[y][x] + in[y][x + 1];     an element, from other arrays alone: it may be computed anywhere, and twice
+
+A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. An array is a
+stage if one group writes it and nothing else, statement by statement and element by element; if each element is computed from
+itself and from arrays that are complete before the group and never written again; and if nobody sees it after the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+import islpy as isl
+
+from generator.expr import Binary, Expr, Int, Load, Name, children
+from generator.polyhedral.members import coordinate
+from generator.polyhedral.tree import Band, Leaf, Tree, from_isl, statements_of
+from generator.polyhedral.tree import Sequence as SequenceTree
+from generator.program import Program, Statement, Step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """Loops that stand beside others in a program: the instances that they run (an isl UnionSet), and how."""
+
+    domain: Any
+    tree: Tree
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Sorted names."""
+        return statements_of(self.domain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Nests in a row of which each writes an array that the one before it writes; `arrays` are all that they write."""
+
+    nests: tuple[Nest, ...]
+    arrays: frozenset[str]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Names, nest by nest."""
+        return tuple(name for nest in self.nests for name in nest.statements)
+
+
+@lru_cache(maxsize=16)
+def groups_of(program: Program) -> tuple[Group, ...]:
+    """The groups of `program` in order."""
+    schedule = isl.Schedule(program.schedule)
+    groups: list[Group] = []
+    for nest in _nests(from_isl(schedule), schedule.get_domain()):
+        arrays = frozenset(program.statement(name).body.target.array for name in nest.statements)
+        if groups and arrays & groups[-1].arrays:
+            groups[-1] = Group((*groups[-1].nests, nest), groups[-1].arrays | arrays)
+        else:
+            groups.append(Group((nest,), arrays))
+    return tuple(groups)
+
+
+def _nests(tree: Tree, domain: Any) -> Iterator[Nest]:
+    if isinstance(tree, SequenceTree):
+        for part, child in zip(tree.filters, tree.children, strict=True):
+            yield from _nests(child, part.intersect(domain))
+    else:
+        yield Nest(domain, tree)
+
+
+@lru_cache(maxsize=16)
+def possible_stages(program: Program) -> Mapping[str, tuple[Step, ...]]:
+    """The steps of every array that can be a stage, in the order of the source."""
+    groups = groups_of(program)
+    last = {array: number for number, group in enumerate(groups) for array in group.arrays}
+    often = [array for group in groups for array in group.arrays]
+    found = {}
+    for number, group in enumerate(groups):
+        name = min(group.arrays)
+        array = program.array(name)
+        if len(group.arrays) > 1 or often.count(name) > 1 or array.role != "temp" or not array.extents:
+            continue
+        read = {a.array for s in group.statements for a in program.statement(s).accesses} - group.arrays
+        if all(last.get(other, -1) < number for other in read) and (steps := _steps(program, group, array.extents)):
+            found[name] = steps
+    return MappingProxyType(found)
+
+
+def _steps(program: Program, group: Group, extents: tuple[int, ...]) -> tuple[Step, ...]:
+    """The statements of a group as steps, if all are; else ()."""
+    steps = []
+    for number, nest in enumerate(group.nests):
+        statement = program.statement(nest.statements[0])
+        step = _step(statement, extents, number == 0) if _in_order(nest, statement) else None
+        if step is None:
+            return ()
+        steps.append(step)
+    return tuple(steps)
+
+
+def _in_order(nest: Nest, statement: Statement) -> bool:
+    """Whether the nest runs one statement, in the order of its iterators."""
+    members: list[Any] = []
+    tree = nest.tree
+    while isinstance(tree, Band):
+        members += tree.members
+        tree = tree.child
+    if not isinstance(tree, Leaf) or len(nest.statements) > 1 or len(members) != len(statement.iterators):
+        return False
+    plain = [coordinate(statement.name, len(members), d) for d in range(len(members))]
+    return all(isl.UnionMap.from_union_pw_aff(a.intersect_domain(nest.domain)).is_equal(
+        isl.UnionMap.from_union_pw_aff(b.intersect_domain(nest.domain))) for a, b in zip(members, plain, strict=True))
+
+
+def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
+    """The statement as a step that computes every element of an array of these extents; None when it does not."""
+    body = statement.body
+    own = list(_subscripts(body.value, body.target.array))
+    if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses) or any(o != body.target.index for o in own):
+        return None
+    dims = [_iterator(index, statement.iterators) for index in body.target.index]
+    known = tuple(d for d in dims if d is not None)
+    domain = isl.Set(statement.domain)
+    if len({position for position, _ in known}) < len(dims) or domain.is_empty() or not domain.is_box():
+        return None
+    ranges = [(int(domain.dim_min_val(d).to_python()), int(domain.dim_max_val(d).to_python()))
+              for d in range(len(statement.iterators))]
+    positions = {position for position, _ in known}
+    loops = tuple((d, low, high) for d, (low, high) in enumerate(ranges) if d not in positions)
+    covers = all(ranges[p] == (-c, n - 1 - c) for (p, c), n in zip(known, extents, strict=True))
+    assigns = not (body.op or own or loops)
+    return Step(statement, known, loops) if covers and (assigns or not first) else None
+
+
+def _subscripts(expr: Expr, array: str) -> Iterator[tuple[Expr, ...]]:
+    """Those of all loads of `array`."""
+    if isinstance(expr, Load) and expr.array == array:
+        yield expr.index
+    for child in children(expr):
+        yield from _subscripts(child, array)
+
+
+def _iterator(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
+    """(position, constant) of a subscript `iterator + constant`; None for others."""
+    match index:
+        case Name(name) if name in iterators:
+            return iterators.index(name), 0
+        case Binary("+", Name(name), Int(constant)) if name in iterators:
+            return iterators.index(name), constant
+        case Binary("-", Name(name), Int(constant)) if name in iterators:
+            return iterators.index(name), -constant
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads a stage to compute `array`: `elements` of it in the text, each `often` times (its reduction loops)."""
+
+    array: str
+    elements: int
+    often: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageFacts:
+    """An array that can be a stage, as a search sees it.
+
+    `statements` compute it, `bytes` is its size; `by_data`: data decide which of its elements somebody reads.
+    """
+
+    array: str
+    statements: tuple[str, ...]
+    bytes: int
+    by_data: bool
+    readers: tuple[Reader, ...]
+
+
+@lru_cache(maxsize=16)
+def stage_facts(program: Program) -> tuple[StageFacts, ...]:
+    """The facts of all possible stages of `program`, in the order of the source."""
+    possible = possible_stages(program)
+    found = []
+    for array, steps in possible.items():
+        own = {step.statement.name for step in steps}
+        readers = [s for s in program.statements if s.name not in own and any(a.array == array for a in s.accesses)]
+        subscripts = [set(_subscripts_in(s, array)) for s in readers]
+        rounds = [_rounds(possible.get(s.body.target.array, ()), s) for s in readers]
+        by_data = any(isinstance(part, Load) for indices in subscripts for index in indices for i in index for part in _parts(i))
+        found.append(StageFacts(array, tuple(step.statement.name for step in steps), program.array(array).bytes, by_data, tuple(
+            Reader(s.body.target.array, len(i), n) for s, i, n in zip(readers, subscripts, rounds, strict=True))))
+    return tuple(found)
+
+
+def _subscripts_in(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
+    body = statement.body
+    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
+        yield from _subscripts(expr, array)
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    for child in children(expr):
+        yield from _parts(child)
+
+
+def _rounds(steps: Sequence[Step], statement: Statement) -> int:
+    """The rounds of the reduction loops in which a stage's statement computes one element; 1 for what is no stage."""
+    return next((prod(1 + high - low for _, low, high in step.loops) for step in steps if step.statement == statement), 1)
+
+
+def reads_by_element(step: Step, number: int) -> Any:
+    """`{ A[element] -> B[index] }` (isl Map): what access `number` of the step reads to compute an element of its target."""
+    statement = step.statement
+    write = next(a for a in statement.accesses if a.array == statement.body.target.array and a.kind == "write")
+    return isl.Map(write.relation).reverse().apply_range(isl.Map(statement.accesses[number].relation))
+
+
+@lru_cache(maxsize=1024)
+def reached(program: Program, statements: tuple[str, ...]) -> frozenset[str]:
+    """The stages of a program that these statements read, also by way of others."""
+    found: set[str] = set()
+    read = {a.array for name in statements for a in program.statement(name).accesses}
+    for stage in reversed(program.stages):
+        if stage.array in read:
+            found.add(stage.array)
+            read |= {a.array for step in stage.steps for a in step.statement.accesses}
+    return frozenset(found)
