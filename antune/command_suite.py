@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from antune.command_pipelines import pipelines
 from antune.command_polybench import polybench
 from antune.command_timing import timing
 from antune.options import Json
@@ -22,6 +23,7 @@ suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, a
                     help="Compare: programs tuned in several ways, explorers on recorded measurements, a machine's "
                     "timing with itself, runs with what their device can do.")
 suite.command()(polybench)
+suite.command()(pipelines)
 suite.command()(timing)
 
 Files = Annotated[list[Path] | None, typer.Argument(

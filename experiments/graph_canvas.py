@@ -17,7 +17,8 @@ Point: TypeAlias = tuple[float, float]
 
 _LOOKS: Mapping[str, tuple[str, str]] = {
     "ag-back": ("paper", ""), "ag-box": ("panel", "line"), "ag-best": ("panel", "best"), "ag-track": ("line", ""),
-    "ag-flow": ("", "flow"), "ag-tip": ("flow", ""), "ag-way": ("", "best")}
+    "ag-flow": ("", "flow"), "ag-tip": ("flow", ""), "ag-way": ("", "best"), "ag-node": ("paper", "line"),
+    "ag-root": ("timed", "timed"), "ag-block": ("best", "best"), "ag-inline": ("flow", "flow")}
 """The fill and the line of each class, as fields of the palette; empty: none."""
 
 

@@ -45,6 +45,7 @@ class Parts:
     make_explorer: Callable[[str, Space, int, Sequence[Preferences]], Explorer]
     starts: Callable[[Program, Target, RunOptions], Sequence[Preferences]]
     default_plan: Callable[[Program, Target, RunOptions], Plan]
+    inlined_plan: Callable[[Program, Target], Plan | None]
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
 
 
@@ -68,7 +69,7 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from generator.polyhedral.hyperplanes import O3
     from generator.polyhedral.partition import level
     from generator.polyhedral.reductions import parallel_reductions
-    from generator.polyhedral.stages import stage_facts
+    from generator.polyhedral.stage_facts import stage_facts
     from graph.o1 import make_o1_space
     from graph.o2 import make_o2_space
     from graph.o3 import make_o3_space
@@ -132,13 +133,13 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[P
 def _stage_starts(program: Program, target: Target) -> Sequence[Preferences]:
     """Every way to place the stages in the first style of kernels, then in the others."""
     from generator.lowering.starts import start_plans
-    from generator.polyhedral.stages import stage_facts
+    from generator.polyhedral.stage_facts import stage_facts
     from graph.o1 import preferences_of
     from graph.pipeline import openings, preferences_of_stages
 
     facts = stage_facts(program)
     found = []
-    for schedule in dict.fromkeys(openings(facts)):
+    for schedule in dict.fromkeys(openings(facts, target)):
         with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
             found.append([dict(preferences_of(plan)) | preferences_of_stages(facts, schedule)
                           for plan in start_plans(program, target, schedule)])
@@ -150,6 +151,17 @@ def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan
     from generator.reading import usual_schedule
 
     return default_plan(program, target, choice=usual_schedule(Path(options.file)))
+
+
+def _inlined_plan(program: Program, target: Target) -> Plan | None:
+    """The default plan of the schedule that inlines every stage that can be; None when it is illegal."""
+    from generator.lowering.default import default_plan
+    from generator.polyhedral.stage_facts import stage_facts
+    from graph.pipeline import openings
+
+    with suppress(IllegalPlan):
+        return default_plan(program, target, choice=openings(stage_facts(program), target)[0])
+    return None
 
 
 def _open_runner(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Runner:
@@ -212,4 +224,4 @@ def _check_place(place: Place) -> None:
 
 
 PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts,
-              _default_plan, _open_runner)
+              _default_plan, _inlined_plan, _open_runner)

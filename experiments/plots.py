@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.parts import PARTS, Parts
-from experiments.report import convergence, effects, failures, kernels, metrics, pheromone, roofline, tree_picture
+from experiments.report import (
+    convergence,
+    effects,
+    failures,
+    kernels,
+    metrics,
+    pheromone,
+    pipeline,
+    roofline,
+    tree_picture,
+)
 from experiments.report.facts import gather
 from experiments.report.page import GRAPH_S
 from experiments.stills import Still, write_still
@@ -29,8 +39,8 @@ def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Pat
     timed = facts.summary.best_ms is not None
     found: list[Still | None] = [
         *(convergence.still(facts.results, facts.summary, along) for along in convergence.ALONG if timed), failures.still(facts),
-        *effects.stills(facts), tree_picture.still(facts), pheromone.still(store, parts, GRAPH_S), kernels.still(facts),
-        metrics.still(facts), roofline.still(facts)]
+        *effects.stills(facts), tree_picture.still(facts), pheromone.still(store, parts, GRAPH_S),
+        *pipeline.stills(facts), kernels.still(facts), metrics.still(facts), roofline.still(facts)]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         return [path for still in found if still is not None for path in write_still(still, directory)]

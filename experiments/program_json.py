@@ -53,7 +53,7 @@ def from_json(text: str, kind: type[T]) -> T:
 
 def _encode(value: object) -> object:
     if is_dataclass(value) and type(value) in _TYPES.values():
-        return {"is": type(value).__name__} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+        return {"is": type(value).__name__} | {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     if value is None or isinstance(value, str | int | float | bool):

@@ -6,7 +6,7 @@ pipelines to Program), `polyhedral/` (the only room that knows isl), `lowering/`
 (text). `expr.py`, `linear.py` and `nest.py` are the expressions and loops that pass between them.
 `facts.py` holds what a static performance model needs to know of kernels, `operations.py` counts what an assignment
 computes. `reading.py` is the door for files,
-`explain.py` shows every step.
+`explain.py` shows every step, `pipeline_graph.py` which kernel computes what.
 
 Imports nothing of the other top-level folders: a person can write a Plan by hand and get code without search.
 """

@@ -152,10 +152,10 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
 
 def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
     for shape in kernel_shapes(program, plan.schedule, target.dialect):
-        yield from _kernel(shape, plan.kernel(shape.statements))
+        yield from _kernel(program, shape, plan.kernel(shape.statements))
 
 
-def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
+def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     shape = shape.ordered(plan.order)
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
@@ -174,12 +174,19 @@ def _kernel(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
         for footprint, _, tiled in shape.staged:
             box = footprint.sizes(plan.tile, tuple(e if inner == 1 else min(inner, e) for e in tiled))
             yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {footprint.array}"
+    if shape.computes:
+        size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, copies=False)
+        yield f"    computes stages in its blocks: {size} bytes of shared memory"
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"
     if shape.reduces:
         ways = {"atomic": "each thread updates atomically", "shared": "a block combines in shared memory",
-                "shuffle": "warps combine by shuffles"}
+                "shuffle": "warps combine by shuffles", "private": "a block combines in shared memory"}
         yield f"    several threads reduce into one element: {ways[plan.combine]}"
+    if shape.updates:
+        arrays = ", ".join(program.statement(name).body.target.array for name in shape.updates.reductions)
+        kept = "kept in shared memory" if plan.combine == "private" else "not kept"
+        yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
     order = "inside" if plan.points_inside else "around"
     yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
     if plan.exchange:

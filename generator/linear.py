@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from generator.expr import Binary, Expr, Int, Name, Unary, map_children
+from generator.expr import Binary, Expr, Int, Name, Select, Unary, children, map_children
 
 # What is multiplied by an integer: a name or anything that is not linear (None: the constant term).
 Terms: TypeAlias = dict[Expr | None, int]
@@ -21,6 +21,22 @@ def simplify(expr: Expr) -> Expr:
             return _from_terms(_terms(expr))
         case _:
             return map_children(expr, simplify)
+
+
+def is_plain(expr: Expr) -> bool:
+    """Whether `expr` is arithmetic of `int` alone, whose terms may be put into another order."""
+    return isinstance(expr, Int | Name | Unary | Binary | Select) and all(is_plain(child) for child in children(expr))
+
+
+def is_sum(expr: Expr) -> bool:
+    """Whether `expr` is a sum of products of names and numbers."""
+    match expr:
+        case Int() | Name():
+            return True
+        case Binary("+" | "-" | "*", left, right):
+            return is_sum(left) and is_sum(right)
+        case _:
+            return False
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:

@@ -85,12 +85,16 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """`target = target operator value`, in one step with regard to all threads; operator "=" stores `value`."""
+    """`target = target operator value`, in one step with regard to all threads; operator "=" stores `value`.
+
+    `shared`: the target is in shared memory, not in global memory.
+    """
 
     target: Load
     operator: str
     value: Expr
     type: str
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from generator.errors import InputError
 from generator.program import Where
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
-Combine: TypeAlias = Literal["atomic", "shared", "shuffle"]
+Combine: TypeAlias = Literal["atomic", "shared", "shuffle", "private"]
 Placement: TypeAlias = Literal["texture", "constant"]
 Cache: TypeAlias = Literal["none", "shared", "l1"]
 Value: TypeAlias = str | int | float | bool
@@ -121,7 +121,8 @@ class KernelPlan:
     `unroll` is the factor of the innermost loops. `points_inside` runs the loops over a thread's points inside its
     sequential loops instead of around them: what a sequential step loads then serves all points.
     `combine` says how the threads of a block add up what they reduce together: each on its own by atomic updates,
-    through shared memory, or by shuffles within a sub-group (warp).
+    through shared memory, or by shuffles within a sub-group (warp). `private` is as `shared`, and what no thread can keep
+    in registers (a histogram) a block updates in a copy of its own, which is in shared memory, too.
     `exchange` stores by atomic exchange. `cache` says what the memory that a multiprocessor shares between both is
     rather to be, shared memory or L1 cache (CUDA only).
     """

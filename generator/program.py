@@ -146,6 +146,14 @@ class Program:
     parameters: tuple[tuple[str, int], ...]
     poison: tuple[Box, ...]
     stages: tuple[Stage, ...] = field(default=(), repr=False)  # digests are older
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Computed once, and the same in every process: a Program is the key of many caches, and it may be large."""
+        if not self._hash:
+            found = hashlib.sha256(f"{self!r}{self.stages!r}".encode()).digest()
+            object.__setattr__(self, "_hash", int.from_bytes(found[:7], "big") + 1)
+        return self._hash
 
     def array(self, name: str) -> Array:
         """The array called `name`. Raises KeyError when there is none."""

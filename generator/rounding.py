@@ -42,6 +42,8 @@ PEERS = 16.0
 # A sample of two random numbers can be small by accident: it is taken from a neighbourhood, and multiplied by this.
 ROUNDING_SAFETY = 16.0
 MOST_DRIFTS = 16.0
+# Runs whose errors differ from place to place come near what another program does.
+MIXED_SAFETY = 2.0
 # Distance to the farthest neighbour along each dimension, by their number: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
@@ -72,10 +74,13 @@ def scale(values: NDArray[Any]) -> NDArray[np.float64]:
     return result
 
 
-def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair]) -> NDArray[np.float64] | None:
+def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pair],
+                       mixed: Sequence[NDArray[Any]] = ()) -> NDArray[np.float64] | None:
     """The absolute differences from `result` that rounding errors explain; None when the usual ones cover them all.
 
-    `pairs` are the results (up, down) of the runs; without any nothing is known: None. The tolerance is infinite
+    `pairs` are the results (up, down) of the runs; without any nothing is known: None. `mixed` are those of runs whose
+    rounding errors differ from place to place, for results that are integers: what two parts of a program do to a number that
+    is cut off can cancel as long as both round the same way. The tolerance is infinite
     where a run with another rounding gives NaN or an infinity and `result` is a number, or the other way round.
     Integers that depend on no rounding get 0.
     """
@@ -89,6 +94,8 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
         else:  # a step, not a sum of small errors: the mean and the neighbours say nothing
             noise = drift
         size, tolerance = scale(result), ROUNDING_SAFETY * noise
+        for run in mixed:
+            tolerance = np.maximum(tolerance, MIXED_SAFETY * _distance(result, run))
         # Without a right digit, errors do not add up any more: they are quotients of random numbers, with long tails.
         tolerance = np.where(tolerance > size, ROUNDING_SAFETY * tolerance, tolerance)
         return tolerance if bool(np.any(tolerance > relative_tolerance(type_name, 1) * size)) else None

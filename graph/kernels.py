@@ -19,9 +19,9 @@ from typing import Protocol, TypeAlias
 
 from generator.plan import Cache, Combine, KernelPlan
 from generator.target import Target
-from graph.ladders import TILES, Geometry, Ladders, Sizes, caps
+from graph.ladders import LONG, TILES, Geometry, Ladders, Sizes, caps
 from graph.policies import Preferences
-from graph.space import Chooser, DeadEnd, Decision, Option
+from graph.space import Chooser, Decision, Option
 
 UNROLL_FACTORS = (1, 2, 4, 8)
 INNER_TILES = (1, 4, 8, 16, 32, 64)
@@ -72,12 +72,19 @@ class Shape(Protocol):
         """Whether its blocks compute other stages in shared memory."""
 
     @property
+    def privatizes(self) -> bool:
+        """Whether its blocks can update an array in a copy of their own."""
+
+    @property
     def reduces(self) -> bool:
         """Whether several threads may update the same element."""
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
-                     copies: bool = True) -> int:
-        """Bytes of shared memory that a block needs, with `copies` or without; more for whole tiles, as `registers` have them."""
+                     copies: bool = True, private: bool = False) -> int:
+        """Bytes of shared memory that a block needs, with `copies` and `private` updates or without.
+
+        More for whole tiles, as `registers` have them.
+        """
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
@@ -121,7 +128,7 @@ class KernelSpace:
         registers = self._registers(chooser, turned, tile, block)
         memory = self._memory(chooser, turned, tile, unroll, registers)
         cache = self._cache(chooser, subject, memory.shared)
-        combine = self._combine(chooser, turned, block)
+        combine = self._combine(chooser, turned, block, self._fits_private(turned, tile, memory, registers))
         exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(_EXCHANGE, subject))
         return KernelPlan(subject, tile, block, memory.shared, memory.inner_tile, unroll, inside, order,
                           memory.padding, registers, combine, exchange, cache)
@@ -136,7 +143,7 @@ class KernelSpace:
 
     def _sizes(self, chooser: Chooser, shape: Shape) -> tuple[Sizes, Sizes]:
         """Tile and block sizes, outermost first; asked x first, since x matters most (coalescing)."""
-        ladders = TILES if shape.coarse else self.ladders
+        ladders = TILES if shape.coarse else LONG if shape.privatizes and self.wide else self.ladders
         largest = caps(shape.extents[::-1], ladders)
         offer = self.sizes(largest, ladders)
         skewed: tuple[tuple[str, Option], ...] = (("skewed", True),) if shape.skewed else ()
@@ -147,7 +154,11 @@ class KernelSpace:
             depends: tuple[tuple[str, Option], ...] = (("largest tiles", largest), ("points", points), ("threads", threads), *skewed)
             name = f"{_TILE} {_AXES[dim]}"
             whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
-            tile = number(chooser, Decision(name, shape.statements, depends), offer.tile_options(dim, points, threads, whole))
+            options = offer.tile_options(dim, points, threads, whole)
+            if shape.computes:
+                options = self._roomy(shape, tiles, options, [sizes[0] for sizes in offer.tiles[dim + 1:]])
+                depends = (*depends, ("offered", options))
+            tile = number(chooser, Decision(name, shape.statements, depends), options)
             name, depends_on_tile = f"{_BLOCK} {_AXES[dim]}", (*depends, ("tile", tile))
             options = (tile,) if whole else offer.block_options(dim, tile, points, threads)
             block = number(chooser, Decision(name, shape.statements, depends_on_tile), options)
@@ -156,6 +167,18 @@ class KernelSpace:
             blocks.append(block)
         return tuple(reversed(tiles)), tuple(reversed(blocks))
 
+    def _roomy(self, shape: Shape, tiles: Sequence[int], options: Sizes, least: Sequence[int]) -> Sizes:
+        """The tile sizes of a dimension with which what a block computes of other stages fits its shared memory.
+
+        `tiles` are the sizes chosen before, `least` the smallest ones of the dimensions to come, x first. One remains in any case.
+        """
+        inner = min(t for t in INNER_TILES if t > 1) if shape.sequential else 1
+        def fits(size: int) -> bool:
+            tile = tuple(reversed((*tiles, size, *least)))
+            return shape.shared_bytes(tile, inner, copies=False) <= self.target.local_bytes
+
+        return tuple(size for size in options if fits(size)) or options[:1]
+
     def _memory(self, chooser: Chooser, shape: Shape, tile: Sizes, unroll: int, registers: bool) -> _Memory:
         """Shared memory, inner tile and padding: the inner tile decides what fits."""
         tilable = shape.sequential and not shape.skewed
@@ -163,14 +186,13 @@ class KernelSpace:
         def fits(inner_tile: int, padding: int, copies: bool) -> bool:
             return shape.shared_bytes(tile, inner_tile, padding, registers, copies) <= self.target.local_bytes
 
-        plain = tuple(t for t in inner if fits(t, 0, False))
-        if not plain:
-            raise DeadEnd("what a block computes of other stages does not fit its shared memory")
+        plain = tuple(t for t in inner if fits(t, 0, False)) or inner[:1]
         fitting = tuple(t for t in inner if shape.shareable and fits(t, 0, True))
         shared = bool(fitting) and switch(chooser, Decision(_SHARED, shape.statements))
         options = fitting if shared else plain
         inner_tile = number(chooser, Decision(_INNER, shape.statements, (("offered", options),)), options)
-        paddings = tuple(p for p in PADDINGS if fits(inner_tile, p, shared)) if (shared or shape.computes) and self.wide else (0,)
+        padded = (shared or shape.computes) and self.wide
+        paddings = tuple(p for p in PADDINGS if padded and fits(inner_tile, p, shared)) or (0,)
         return _Memory(shared, inner_tile, number(chooser, Decision(_PADDING, shape.statements), paddings))
 
     def _cache(self, chooser: Chooser, subject: tuple[str, ...], shared: bool) -> Cache:
@@ -187,16 +209,26 @@ class KernelSpace:
         worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in shape.kept)
         return worth and switch(chooser, Decision(_REGISTERS, shape.statements))
 
-    def _combine(self, chooser: Chooser, shape: Shape, block: Sizes) -> Combine:
-        """How a block combines; alone in its block a thread can only update atomically."""
-        if not shape.reduces or prod(block) == 1:
+    def _fits_private(self, shape: Shape, tile: Sizes, memory: _Memory, registers: bool) -> bool:
+        """Whether a block has room for a copy of what it updates."""
+        return self.wide and shape.privatizes and self.target.local_bytes >= shape.shared_bytes(
+            tile, memory.inner_tile, memory.padding, registers, memory.shared, private=True)
+
+    def _combine(self, chooser: Chooser, shape: Shape, block: Sizes, private: bool) -> Combine:
+        """How a block combines; alone in its block a thread updates atomically, or in a `private` copy."""
+        alone = prod(block) == 1
+        if not shape.reduces or (alone and not private):
             return "atomic"
         shuffles = self.target.sub_group >= LANES and block[-1] % LANES == 0
         offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
+        if alone:
+            offered = ("atomic",)
         if not self.wide:
             return offered[-1]
-        decision = Decision(_COMBINE, shape.statements, (("shuffles", shuffles),))
-        answer = chooser.choose(decision, offered)
+        depends: tuple[tuple[str, Option], ...] = (("shuffles", shuffles),)
+        if private:
+            offered, depends = (*offered, "private"), (*depends, ("private", True), ("alone", alone))
+        answer = chooser.choose(Decision(_COMBINE, shape.statements, depends), offered)
         return next(way for way in offered if way == answer)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil, prod
 from typing import Literal, Protocol, TypeAlias
 
 from generator.plan import Plan, Stages
@@ -23,8 +24,8 @@ MAX_COPIES = 64
 """Expressions of an inlined stage in a kernel's text: more take long to compile."""
 MAX_WORK = 4096
 """Elements of an inlined stage that a point of a kernel computes."""
-MAX_TABLE = 16384
-"""Bytes of a stage that blocks compute as a whole, because data decide what they read of it."""
+SIDE = 4
+"""A block computes stages only if there is room for what a tile of this many points in each dimension needs."""
 _STAGE = "stage"
 
 Place: TypeAlias = Where | Literal["root"]
@@ -33,7 +34,7 @@ Wish: TypeAlias = "Callable[[StageFacts], Place]"
 
 
 class Reader(Protocol):
-    """Who reads a stage (generator.polyhedral.stages.Reader)."""
+    """Who reads a stage (generator.polyhedral.stage_facts.Reader)."""
 
     @property
     def array(self) -> str:
@@ -47,9 +48,17 @@ class Reader(Protocol):
     def often(self) -> int:
         """How often it reads each of them: the rounds of its reduction loops."""
 
+    @property
+    def slope(self) -> float:
+        """How much longer the box that it reads gets, when what it computes gets longer by 1."""
+
+    @property
+    def margin(self) -> float:
+        """How much longer that box is besides."""
+
 
 class StageFacts(Protocol):
-    """What a space needs to know of a stage (generator.polyhedral.stages.StageFacts)."""
+    """What a space needs to know of a stage (generator.polyhedral.stage_facts.StageFacts)."""
 
     @property
     def array(self) -> str:
@@ -60,8 +69,12 @@ class StageFacts(Protocol):
         """What computes it."""
 
     @property
-    def bytes(self) -> int:
+    def extents(self) -> tuple[int, ...]:
         """Its size as a whole."""
+
+    @property
+    def element(self) -> int:
+        """The size of an element in bytes."""
 
     @property
     def by_data(self) -> bool:
@@ -87,7 +100,7 @@ class _PipelineSpace:
     arrays: tuple[Placeable, ...]
 
     def __call__(self, chooser: Chooser) -> Plan:
-        chosen = Chosen()
+        chosen = Chosen(self.kernels.target.local_bytes)
         for stage in reversed(self.stages):
             options = chosen.options(stage)
             answer = chooser.choose(Decision(_STAGE, (stage.array,), (("offered", " ".join(options)),)), options)
@@ -99,16 +112,23 @@ class _PipelineSpace:
 
 @dataclass
 class Chosen:
-    """Where the stages decided so far are computed, and how much of it those that are inlined cost."""
+    """Where the stages decided so far are computed, and what that costs the kernels that compute them, roughly.
 
+    `_sides`: by stage and kernel, how long a side of what a tile of SIDE^n needs of it is; `_used`: bytes of shared memory of
+    such a tile, by kernel.
+    """
+
+    local_bytes: int
     places: dict[str, Place] = field(default_factory=dict)
     _cost: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _sides: dict[str, dict[str, float]] = field(default_factory=dict)
+    _used: dict[str, int] = field(default_factory=dict)
 
     def options(self, stage: StageFacts) -> tuple[Place, ...]:
         """Where `stage` may be computed, all that read it being decided."""
         copies, work = self._inlined(stage)
         inline = copies <= MAX_COPIES and work <= MAX_WORK
-        block = not stage.by_data or stage.bytes <= MAX_TABLE
+        block = all(used <= self.local_bytes for used in self._with(stage).values())
         return tuple(place for place in _PLACES if place == "root" or (inline if place == "inline" else block))
 
     def take(self, stage: StageFacts, place: Place) -> None:
@@ -116,6 +136,23 @@ class Chosen:
         self.places[stage.array] = place
         if place == "inline":
             self._cost[stage.array] = self._inlined(stage)
+        if place == "block":
+            self._used |= self._with(stage)
+        if place != "root":
+            self._sides[stage.array] = self._needed(stage)
+
+    def _needed(self, stage: StageFacts) -> dict[str, float]:
+        """The side of what every kernel that would compute `stage` needs of it."""
+        needed: dict[str, float] = {}
+        for reader in stage.readers:
+            for kernel, side in self._sides.get(reader.array, {reader.array: float(SIDE)}).items():
+                needed[kernel] = max(needed.get(kernel, 1.0), reader.slope * side + reader.margin)
+        return needed
+
+    def _with(self, stage: StageFacts) -> dict[str, int]:
+        """The shared memory that every kernel that would compute `stage` in blocks would use."""
+        return {kernel: self._used.get(kernel, 0) + stage.element * prod(min(ceil(side), n) for n in stage.extents)
+                for kernel, side in self._needed(stage).items()}
 
     def _inlined(self, stage: StageFacts) -> tuple[int, int]:
         """Expressions and elements of `stage` per point of what it would be inlined into, at most."""
@@ -132,16 +169,16 @@ class Chosen:
         return Stages(tuple(computed), reductions)
 
 
-def openings(stages: Sequence[StageFacts]) -> tuple[Stages, ...]:
-    """Where a person would compute the stages, to begin a search with.
+def openings(stages: Sequence[StageFacts], target: Target) -> tuple[Stages, ...]:
+    """Where a person would compute the stages on `target`, to begin a search with.
 
     All inlined that can be; those that are read at several places in blocks, the others inlined; each by itself.
     """
-    return _opening(stages, lambda _: "inline"), _opening(stages, _tiled), Stages()
+    return _opening(stages, target, lambda _: "inline"), _opening(stages, target, _tiled), Stages()
 
 
-def _opening(stages: Sequence[StageFacts], wish: Wish) -> Stages:
-    chosen = Chosen()
+def _opening(stages: Sequence[StageFacts], target: Target, wish: Wish) -> Stages:
+    chosen = Chosen(target.local_bytes)
     for stage in reversed(stages):
         wanted = wish(stage)
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")

@@ -56,10 +56,12 @@ class DeviceMemory(Memory):
         self.everywhere, self.in_block = Uses(), Uses()
         self.shared: dict[str, dict[Element, Number]] = {}
         self.registers: dict[str, dict[Element, Number]] = {}
+        self.whole = dict(self.types), dict(self.extents)
 
     def enter(self, lowered: LoweredKernel) -> None:
         """Before a launch: what shared arrays and registers are called, and how large they are."""
         self.everywhere, self.shared, self.registers = Uses(), {}, {}
+        self.types, self.extents = dict(self.whole[0]), dict(self.whole[1])  # a kernel may use the name of an array of others
         for array in lowered.shared:
             self.types[array.name], self.extents[array.name], self.shared[array.name] = array.type, array.sizes, {}
         for node in walk(lowered.body):

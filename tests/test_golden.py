@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from antune import halide as hl
 from generator.explain import host_lines
+from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan, Stages
+from generator.target import Dialect
 from tests.support_suite import NAMES, ODD_SIZES, TARGET, problem
 
 
@@ -39,3 +42,20 @@ def test_same_plan_same_text_in_any_order(name: str) -> None:
     first = lower(program, plan, TARGET)
     lower(program, other, TARGET)
     assert lower(program, plan, TARGET) == first
+
+
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "stages.cl"), ("cuda", "stages.cu")])
+def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
+    """`rows` is computed by blocks, in shared memory; `doubled` by each thread that needs it, `total` with a loop."""
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 3)], "r")
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    doubled, rows, total, out = hl.Func("doubled"), hl.Func("rows"), hl.Func("total"), hl.Func("out")
+    doubled[x, y] = hl.u16(image[x, y]) * 2
+    rows[x, y] = doubled[x, y] + doubled[x + 1, y]
+    total[x, y] = hl.u16(0)
+    total[x, y] += rows[x, y + r]
+    out[x, y] = total[x, y] - hl.select(x % 2 == 0, rows[x, y], doubled[x, y])
+    program = pipeline_program([out], [37, 21])
+    kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (8, 16), (4, 8), unroll=2)
+    schedule = Stages((("doubled", "inline"), ("rows", "block"), ("total", "inline")))
+    golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)

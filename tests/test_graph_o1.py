@@ -39,13 +39,14 @@ class FakeShape:
     coarse: bool = False
     skewed: bool = False
     computes: bool = False
+    privatizes: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
-                     registers: bool = False, copies: bool = True) -> int:
-        return 4 * math.prod(tile) * inner_tile if copies else 0
+                     registers: bool = False, copies: bool = True, private: bool = False) -> int:
+        return 4 * math.prod(tile) * inner_tile * copies + 1024 * private
 
 
 def same_for_all(*shapes: FakeShape) -> Space:

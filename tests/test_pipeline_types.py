@@ -133,6 +133,15 @@ def test_conversions_wrap_around_and_truncate() -> None:
         assert found.tolist() == [[-2, 2, 255, 0], [0, 5, 255, 0]]
 
 
+def test_remainders_of_numbers_that_were_large_without_sign() -> None:
+    """What is read as a negative number afterwards has a remainder that is not negative all the same."""
+    a, b = hl.ImageParam(hl.UInt(32), 1, "a"), hl.ImageParam(hl.UInt(8), 1, "b")
+    numbers_, bytes_ = np.array([2**32 - 1, 2**31, 5, 2**32 - 8], np.uint32), np.array([255, 128, 5, 249], np.uint8)
+    values = [hl.i32(a[x]) % 7, hl.i32(a[x]) // 7, hl.i32(hl.i8(b[x])) % 7, hl.i32(hl.i8(hl.u32(b[x]))) // 7]
+    for found in evaluate_all(values, 4, {a: numbers_, b: bytes_}):
+        assert found.tolist() == [[6, (-(2**31)) % 7, 5, 6], [-1, -(2**31) // 7, 0, -2], [6, 5, 5, 0], [-1, -19, 0, -1]]
+
+
 def test_rounding_functions_and_shifts() -> None:
     f, i = hl.ImageParam(hl.Float(32), 1, "f"), hl.ImageParam(hl.Int(16), 1, "i")
     reals = np.array([-2.5, -1.5, 0.5, 1.5, 2.4], np.float32)
@@ -249,3 +258,24 @@ def test_clamped_coordinates_are_inside_of_their_intervals(low: float, size: flo
     found = np.asarray(func.realize([64]))
     assert least <= found.min() and found.max() <= most
     assert most - least <= size * scale + 2
+
+
+def test_numbers_cut_off_near_an_integer_are_known_to_depend_on_rounding() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    image, func = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("cut")
+    func[x, y] = hl.u8(0.1 * hl.f32(image[x, y]))
+    data = np.tile(np.arange(250, dtype=np.uint8), (4, 1))
+    image.set(data)
+    ran = run_sequential(program_of([func], [250, 4]), {"image": data})
+    allowed = ran.rounding["cut"]
+    assert (allowed[:, 10::10] >= 1).all()  # 0.1 * 30 is 3, or a little less
+    assert (allowed[:, np.arange(250) % 10 != 0] == 0).all()
+
+
+def test_integers_that_no_rounding_decides_get_no_tolerance() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    image, func = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("halved")
+    func[x, y] = (image[x, y] + image[x + 1, y]) // 2
+    data = np.random.default_rng(0).integers(0, 256, (8, 65)).astype(np.uint8)
+    image.set(data)
+    assert run_sequential(program_of([func], [64, 8]), {"image": data}).rounding == {}

@@ -48,7 +48,8 @@ OPERATORS = {
     "y[3 - i / 3] *= x[i]": "*", "m += p[i] * 2": "+", "m -= l[i]": "+", "q += p[i]": "+", "q -= u[i]": "+",
     "m = m < h[i] ? m : h[i]": "min", "v = v < u[i] ? v : u[i]": "min", "c[0] += h[i]": "+", "s += f[i]": "+",
     "s -= u[i]": "+", "g += x[i]": "+", "d = d < c[i] ? d : c[i]": "min", "s += (i > 3 ? x[i - 3] : y[i])": "+",
-    "s += x[idx[i]]": "+", "v = v > c[i] ? v : c[i]": "max"}
+    "s += x[idx[i]]": "+", "y[idx[i]] += x[i]": "+", "y[idx[i]] = x[i] + y[idx[i]]": "+",
+    "y[idx[i]] = fmin(y[idx[i]], x[i])": "min", "v = v > c[i] ? v : c[i]": "max"}
 
 
 @pytest.mark.parametrize("body", OPERATORS)
@@ -74,7 +75,8 @@ NONE = {
     "equality": LOOP + "s = s == x[i] ? s : x[i];",
     "scaled": LOOP + "s = fmin(s, x[i]) * 2;",
     "under a condition on data": LOOP + "if (x[i] > 0) s += x[i];",
-    "any element": LOOP + "y[idx[i]] += x[i];",
+    "an element that it chooses by itself": LOOP + "idx[idx[i]] += 1;",
+    "an element chosen otherwise": LOOP + "y[idx[i]] = y[idx[i + 1]] + x[i];",
     "an integer that takes up reals": LOOP + "m += f[i];",
     "an integer that takes up reals in a product": LOOP + "m *= x[i];",
     "an integer minimum of reals": LOOP + "m = m < x[i] ? m : x[i];",

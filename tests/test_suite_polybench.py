@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,53 +19,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.options import RunOptions
-from experiments.parts import Parts
-from experiments.side_by_side.entries import Entry
-from experiments.side_by_side.suite import Interrupted, run_suite
-from experiments.side_by_side.table import Section, means, sections_of
-from experiments.side_by_side.wanted import GROUPS, SuiteOptions, parse_programs, split_size
+from experiments.side_by_side.polybench import GROUPS, PolyBench, parse_programs, split_size
+from experiments.side_by_side.suite import Interrupted
+from experiments.side_by_side.table import means, sections_of
+from experiments.side_by_side.wanted import SuiteOptions
 from experiments.store import read_store
 from experiments.suites.polybench import programs
 from generator.errors import InputError
 from generator.problem import Problem
 from metrics.finals import ratio_of
-from runners.base import DeviceInfo, Job
+from runners.base import Job
 from tests.support_cli import Antune, antune_command
-from tests.support_runs import DEVICE, PROGRAM, REFERENCE, ToyRunner, toy_parts
+from tests.support_runs import PROGRAM, REFERENCE, ToyRunner, toy_parts
+from tests.support_side_by_side import figures, suite
 
-WANTED = SuiteOptions(("gemm", "mvt"), "MINI", evaluations=8)
-
-
-@dataclass
-class Shown:
-    """Remembers what it was told."""
-
-    notes: list[str] = field(default_factory=list)
-    steps: list[tuple[int, int]] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def progress(self, done: int, total: int) -> None:
-        self.steps.append((done, total))
-
-    def entry(self, entry: Entry) -> None:
-        self.entries.append(entry)
-
-
-def suite(folder: Path, wanted: SuiteOptions = WANTED, runner: ToyRunner | None = None,
-          parts: Parts | None = None) -> tuple[tuple[Section, ...], Shown]:
-    def find(_name: str | None) -> DeviceInfo:
-        return DEVICE
-
-    shown = Shown()
-    return run_suite(wanted, folder, shown, parts or toy_parts(runner or ToyRunner()), find), shown
-
-
-def figures(entry: Entry) -> Entry:
-    """What a machine's mood does not change."""
-    return replace(entry, measured_at="", load=0.0)
+WANTED = SuiteOptions(("gemm", "mvt"), PolyBench("MINI"), evaluations=8)
 
 
 @pytest.fixture
@@ -74,9 +42,9 @@ def antune(monkeypatch: pytest.MonkeyPatch) -> Antune:
 
 
 def test_every_way_is_measured_and_compared(tmp_path: Path) -> None:
-    (section,), shown = suite(tmp_path)
+    (section,), shown = suite(tmp_path, WANTED)
     gemm, mvt = section.entries
-    assert (gemm.program, mvt.program, gemm.evaluations, gemm.size) == ("gemm", "mvt", 8, "MINI")
+    assert (gemm.program, mvt.program, gemm.evaluations, gemm.setting) == ("gemm", "mvt", 8, PolyBench("MINI"))
     assert [way.name for way in gemm.ways] == ["tiles", "random", "colony"]
     assert all(way.ms and way.over_default and way.over_default.middle >= 1 for way in gemm.ways)
     for duel in gemm.duels:
@@ -162,7 +130,7 @@ def test_a_program_that_cannot_be_tuned_is_left_out(tmp_path: Path) -> None:
             raise InputError("no compiler today")
         return Problem(PROGRAM, REFERENCE)
 
-    (section,), shown = suite(tmp_path, parts=replace(toy_parts(ToyRunner()), read_problem=read))
+    (section,), shown = suite(tmp_path, WANTED, parts=replace(toy_parts(ToyRunner()), read_problem=read))
     assert [entry.program for entry in section.entries] == ["mvt"]
     assert any("gemm: left out: no compiler today" in note for note in shown.notes)
 
@@ -176,11 +144,24 @@ def test_another_run_in_the_place_is_not_taken_for_its_own(tmp_path: Path) -> No
     assert any("mvt: left out" in note and "--out" in note for note in shown.notes)
 
 
+def test_entries_without_the_name_of_a_suite_are_polybench(tmp_path: Path) -> None:
+    """Those that were kept before there were others."""
+    wanted, runner = replace(WANTED, programs=("gemm",)), ToyRunner()
+    suite(tmp_path, wanted)
+    file = tmp_path / "toy" / "gemm-mini-float-o2" / "entry.json"
+    data = json.loads(file.read_text())
+    assert data.pop("suite") == "polybench" and data["size"] == "MINI"
+    file.write_text(json.dumps(data))
+    (section,), _ = suite(tmp_path, wanted, runner)
+    assert (section.setting, runner.evaluated, runner.sittings) == (PolyBench("MINI"), [], [])
+
+
 def test_a_damaged_entry_is_said(tmp_path: Path) -> None:
     suite(tmp_path, replace(WANTED, programs=("gemm",)))
-    (tmp_path / "toy" / "gemm-mini-float-o2" / "entry.json").write_text("{")
-    with pytest.raises(InputError, match=r"entry.json cannot be read.*remove it"):
-        suite(tmp_path)
+    for text in ("{", "[]", '{"suite": "linpack"}', '{"size": "HUGE", "type": "float", "defines": [], "level": "o2"}'):
+        (tmp_path / "toy" / "gemm-mini-float-o2" / "entry.json").write_text(text)
+        with pytest.raises(InputError, match=r"entry.json cannot be read.*remove it"):
+            suite(tmp_path, WANTED)
 
 
 def test_geometric_means(tmp_path: Path) -> None:
@@ -224,7 +205,7 @@ def bad() -> Sequence[tuple[Sequence[object], str]]:
     return ((["--programs", "gemmm"], "no program and no group"), (["--size", "huge"], "no size 'HUGE'"),
             (["--size", "mini", "-D", "LARGE_DATASET"], "two sizes"), (["--explorer", "magic"], "unknown explorer 'magic'"),
             (["--explorer", ","], "name some explorers"), (["--explorer", "tiles"], "always measured"),
-            (["--minutes", "-1"], "--minutes"), (["--device", "no such device"], "device"))
+            (["--minutes", "-1"], "--minutes"), (["--json", "nowhere/x.json"], "there is no directory nowhere"), (["--device", "no such device"], "device"))
 
 
 def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,8 +234,9 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsy
 
 def test_the_suite_on_a_real_device(tmp_path: Path, antune: Antune) -> None:
     words = ("--programs", "gesummv", "--size", "mini", "--budget", 2, "--explorer", "random", "--device", "pocl")
-    assert antune(*words, "--out", tmp_path) == 0
-    (row,) = json.loads((tmp_path / "table.json").read_text())["rows"]
+    assert antune(*words, "--out", tmp_path / "suite", "--json", tmp_path / "found.json") == 0
+    assert (tmp_path / "found.json").read_text() == (tmp_path / "suite" / "table.json").read_text()
+    (row,) = json.loads((tmp_path / "found.json").read_text())["rows"]
     assert row["platform"] == "PoCL" and row["type"] == "float" and row["sittings"] >= 3
     assert [way["name"] for way in row["ways"]] == ["tiles", "random"]
     known = [way for way in row["ways"] if way["ms"] is not None]  # on a busy machine a plan may take too long

@@ -36,13 +36,14 @@ class TwoDimensional:
     coarse: bool = False
     skewed: bool = False
     computes: bool = False
+    privatizes: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
         """As it is, but for the extents."""
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
-                     registers: bool = False, copies: bool = True) -> int:
+                     registers: bool = False, copies: bool = True, private: bool = False) -> int:
         """Two operands of four bytes."""
         return 4 * inner_tile * sum(tile) if copies else 0
 

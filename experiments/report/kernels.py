@@ -17,17 +17,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WHOLE = "all kernels"
+MOST_NAMED = 8
+"""Statements that a kernel's name may hold: a kernel of a pipeline can have a hundred."""
 
 
 def compared(facts: Facts) -> tuple[Pair, ...]:
     """The kernels by their statements with their times in ms, the default plan's first; the sums of both plans last."""
-    default = {" ".join(kernel.statements): kernel.median_ms for kernel in kernels_of(facts.default)}
-    best = {" ".join(kernel.statements): kernel.median_ms for kernel in kernels_of(facts.best)}
-    kernels = [Pair(name, default.get(name), best.get(name)) for name in dict.fromkeys([*default, *best])]
+    default = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts.default)}
+    best = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts.best)}
+    names = named(list(dict.fromkeys([*default, *best])))
+    kernels = [Pair(name, default.get(statements), best.get(statements)) for statements, name in names.items()]
     if not kernels:
         return ()
     whole = Pair(WHOLE, sum(default.values()) if default else None, sum(best.values()) if best else None)
     return (*kernels, whole)
+
+
+def named(kernels: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """Names by statements: all of these, or the first few, the last and how many, where that tells the kernels apart."""
+    whole = {statements: " ".join(statements) for statements in kernels}
+    short = {statements: name if len(statements) <= MOST_NAMED else
+             f"{' '.join(statements[:3])} \N{HORIZONTAL ELLIPSIS} {statements[-1]} ({len(statements)} statements)"
+             for statements, name in whole.items()}
+    return short if len(set(short.values())) == len(short) else whole
 
 
 def section(facts: Facts) -> Section:

@@ -23,6 +23,7 @@ from experiments.report import (
     metrics,
     overview,
     pheromone,
+    pipeline,
     roofline,
     tree_picture,
 )
@@ -48,8 +49,8 @@ def sections(store: Store, facts: Facts, parts: Parts, graph_s: float) -> list[S
     """All sections in their order; each says so where the run has nothing for it."""
     return [overview.section(facts), finals.section(facts), convergence.section(facts), failures.section(facts),
             effects.section(facts), tree_picture.section(facts), pheromone.section(store, parts, graph_s),
-            kernels.section(facts), metrics.section(facts), roofline.section(facts), code_columns.section(facts),
-            environment.section(facts), environment.command_section(facts)]
+            *pipeline.section(facts), kernels.section(facts), metrics.section(facts), roofline.section(facts),
+            code_columns.section(facts), environment.section(facts), environment.command_section(facts)]
 
 
 def whole_page(heading: str, about: str, shown: Sequence[Section], library: str, status: str = "", script: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -12,9 +12,12 @@ from statistics import median
 from typing import Any
 
 from experiments.files import write_atomically
+from experiments.outcome_rows import kind_of
 from experiments.side_by_side.lanes import Lane
 from experiments.side_by_side.measured import DEFAULT, Measured, time_ms
-from experiments.side_by_side.wanted import TILES, SuiteOptions
+from experiments.side_by_side.pipelines import INLINED
+from experiments.side_by_side.polybench import TILES
+from experiments.side_by_side.wanted import BEST, Setting, SuiteOptions, setting_data, take_setting
 from experiments.store import utc_now
 from generator.errors import InputError
 from metrics.finals import Ratio, ratio_of
@@ -29,7 +32,8 @@ class Way:
     """What a way to search came to: the median over its seeds. None: nothing valid was found.
 
     `over_default`: how many times faster than the default plan, with an interval over the sittings, or over the seeds where
-    there are several. `detail` says more about the best plan (of the first seed): `tile 64`, or that it is the default plan.
+    there are several. `detail` says more about the best plan (of the first seed): `tile 64`, who found it, that it is the default
+    plan, or how it failed.
     """
 
     name: str
@@ -56,13 +60,10 @@ class Entry:
     """
 
     program: str
-    size: str
-    type: str
-    defines: tuple[str, ...]
+    setting: Setting
     device: str
     platform: str
     driver: str
-    level: str
     evaluations: int
     minutes: float | None
     seeds: int
@@ -73,6 +74,11 @@ class Entry:
     ways: tuple[Way, ...]
     duels: tuple[Duel, ...]
     sittings: int
+
+    @property
+    def explorers(self) -> tuple[str, ...]:
+        """The ways that are explorers."""
+        return tuple(way.name for way in self.ways if way.name not in (self.setting.rival, BEST))
 
     def way(self, name: str) -> Way | None:
         """The way called `name`, None when it was not searched."""
@@ -87,16 +93,29 @@ class Entry:
 def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Sequence[Lane],
                sequential_ms: Sequence[float], measured: Measured) -> Entry:
     """The entry of a program whose lanes' best were `measured`. `sequential_ms`: all samples of the C program."""
-    best: dict[str, list[int | None]] = {}
+    rival = wanted.setting.rival
+    best: dict[str, list[int | None]] = {} if wanted.setting.rival_is_searched else {rival: [measured.rival]}
+    if measured.teams:
+        best[BEST] = list(measured.teams)
     for lane, number in zip(lanes, measured.best, strict=True):
         best.setdefault(lane.way, []).append(number)
-    ways = tuple(_way(name, numbers, measured) for name, numbers in best.items())
-    duels = tuple(Duel(one, two, ratio) for two, one in combinations(best, 2)
+    ways = tuple(Way(name, _detail(name, best, measured, wanted.setting.default_words), *_figures(numbers, measured))
+                 for name, numbers in best.items())
+    duels = tuple(Duel(one, two, ratio) for one, two in _pairs(best, rival)
                   if (ratio := _pooled([_faster(measured, a, b) for a, b in zip(*_paired(best[one], best[two]), strict=True)])))
-    return Entry(program, wanted.size, wanted.type, wanted.defines, device.name, device.platform, device.driver, wanted.level,
-                 wanted.evaluations, wanted.minutes, wanted.seeds, utc_now(), round(os.getloadavg()[0], 2),
-                 median(sequential_ms) if sequential_ms else None, time_ms(measured.sittings, DEFAULT), ways, duels,
-                 len(measured.sittings))
+    return Entry(program, wanted.setting, device.name, device.platform, device.driver, wanted.evaluations, wanted.minutes,
+                 wanted.seeds, utc_now(), round(os.getloadavg()[0], 2), median(sequential_ms) if sequential_ms else None,
+                 time_ms(measured.sittings, DEFAULT), ways, duels, len(measured.sittings))
+
+
+def _pairs(names: Iterable[str], rival: str) -> Iterator[tuple[str, str]]:
+    """Who is compared with whom: all with the rival, explorers with those that stand behind them in the list of all explorers."""
+    from explorer.registry import EXPLORERS
+
+    rank = {name: place for place, name in enumerate(EXPLORERS)}
+    for one, two in combinations(sorted(names, key=lambda name: (name == rival, rank.get(name, -1))), 2):
+        if one != BEST or two == rival:
+            yield one, two
 
 
 def _paired(one: list[int | None], two: list[int | None]) -> tuple[list[int | None], list[int | None]]:
@@ -105,18 +124,22 @@ def _paired(one: list[int | None], two: list[int | None]) -> tuple[list[int | No
     return (one * count)[:count] if len(one) == 1 else one, (two * count)[:count] if len(two) == 1 else two
 
 
-def _way(name: str, numbers: Sequence[int | None], measured: Measured) -> Way:
+def _figures(numbers: Sequence[int | None], measured: Measured) -> tuple[float | None, Ratio | None]:
+    """The time of a way in milliseconds, and how many times faster than the default plan that is."""
     times = [ms for n in numbers if n is not None and (ms := time_ms(measured.sittings, n)) is not None]
-    over = _pooled([_faster(measured, n, DEFAULT) for n in numbers])
-    first = next((n for n in numbers if n is not None), None)
-    return Way(name, "" if first is None else _detail(name, first, measured), median(times) if times else None, over)
+    return median(times) if times else None, _pooled([_faster(measured, n, DEFAULT) for n in numbers])
 
 
-def _detail(name: str, number: int, measured: Measured) -> str:
-    tiles = [kernel.tile[0] for kernel in measured.plans[number].kernels if kernel.tile]
+def _detail(name: str, best: Mapping[str, Sequence[int | None]], measured: Measured, default_words: str) -> str:
+    number = next((n for n in best[name] if n is not None), None)
+    if number is None:
+        return kind_of(measured.failure).replace("_", " ") if name == INLINED and measured.failure else ""
     if name == TILES:
+        tiles = [kernel.tile[0] for kernel in measured.plans[number].kernels if kernel.tile]
         return f"tile {tiles[0]}" if tiles else "no loop to tile"
-    return "the default plan" if number == DEFAULT else ""
+    if name == BEST:
+        return ", ".join(other for other, numbers in best.items() if other not in (BEST, INLINED) and number in numbers)
+    return f"the {default_words}" if number == DEFAULT else ""
 
 
 def _faster(measured: Measured, one: int | None, two: int | None) -> Ratio | None:
@@ -133,9 +156,16 @@ def _pooled(ratios: Sequence[Ratio | None]) -> Ratio | None:
     return Ratio(median(middles), interval.low, interval.high)
 
 
+def entry_data(entry: Entry) -> dict[str, Any]:
+    """An entry for a JSON file; its setting's fields stand beside the others."""
+    data = asdict(entry)
+    del data["setting"]
+    return setting_data(entry.setting) | data
+
+
 def write_entry(entry: Entry, folder: Path) -> None:
     """Keep `entry`: from now on the program is done."""
-    write_atomically(folder / ENTRY_FILE, json.dumps(asdict(entry), indent=2) + "\n")
+    write_atomically(folder / ENTRY_FILE, json.dumps(entry_data(entry), indent=2) + "\n")
 
 
 def read_entry(folder: Path) -> Entry | None:
@@ -145,14 +175,14 @@ def read_entry(folder: Path) -> Entry | None:
         return _entry(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         raise InputError(f"{path} cannot be read: {error}; remove it, and it will be measured again") from None
 
 
 def _entry(data: dict[str, Any]) -> Entry:
     ways = tuple(Way(**(way | {"over_default": _ratio(way["over_default"])})) for way in data["ways"])
     duels = tuple(Duel(duel["one"], duel["two"], Ratio(**duel["ratio"])) for duel in data["duels"])
-    return Entry(**(data | {"defines": tuple(data["defines"]), "ways": ways, "duels": duels}))
+    return Entry(**({"setting": take_setting(data)} | data | {"ways": ways, "duels": duels}))
 
 
 def _ratio(data: dict[str, float] | None) -> Ratio | None:

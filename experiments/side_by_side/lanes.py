@@ -11,7 +11,7 @@ from experiments.options import RunOptions
 from experiments.parts import Parts
 from experiments.records import RunInfo
 from experiments.run import Reporter, resume, tune
-from experiments.side_by_side.wanted import TILES, SuiteOptions
+from experiments.side_by_side.wanted import SuiteOptions
 from experiments.store import Store, is_run, read_store
 from generator.errors import InputError
 from graph.tiles import TILE_SIZES
@@ -19,7 +19,7 @@ from graph.tiles import TILE_SIZES
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One search of an entry: `way` is an explorer or TILES, `planned` how many evaluations it will make at most."""
+    """One search of an entry: `way` is an explorer or the rival, `planned` how many evaluations it will make at most."""
 
     way: str
     seed: int
@@ -29,10 +29,12 @@ class Lane:
 
 
 def lanes_of(wanted: SuiteOptions, program: str, entry: Path) -> tuple[Lane, ...]:
-    """The lanes of a program: the tile sizes, then each explorer with each seed."""
-    ways = [(TILES, 0), *((name, seed) for seed in range(wanted.seeds) for name in wanted.explorers)]
-    return tuple(Lane(way, seed, entry / (way if way == TILES else f"{way}-{seed}"), wanted.run_options(program, way, seed),
-                      len(TILE_SIZES) if way == TILES else wanted.evaluations) for way, seed in ways)
+    """The lanes of a program: the rival if that is searched, then each explorer with each seed."""
+    rival = wanted.setting.rival
+    ways = [*([(rival, 0)] if wanted.setting.rival_is_searched else []),
+            *((name, seed) for seed in range(wanted.seeds) for name in wanted.explorers)]
+    return tuple(Lane(way, seed, entry / (way if way == rival else f"{way}-{seed}"), wanted.run_options(program, way, seed),
+                      len(TILE_SIZES) if way == rival else wanted.evaluations) for way, seed in ways)
 
 
 def is_complete(lane: Lane) -> bool:

@@ -1,20 +1,22 @@
 """The best plans of all lanes of an entry, measured in turns: only times of the same sittings are compared.
 
 First the few that may be the best of each lane sit together, and the best of each lane is chosen. Then those that were
-chosen, and the default plan, sit together again: whoever was chosen because it had luck has it only by chance this time.
+chosen, the default plan and the rival, if that is a plan, sit together again: whoever was chosen because it had luck has it only
+by chance this time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from experiments.finals import finalists, times_of
 from experiments.records import Result
 from experiments.sittings import hold_sittings
 from generator.plan import Plan
 from metrics.finals import SittingTimes, standings
-from metrics.outcome import cost_ms
+from metrics.outcome import Failed, Outcome, Timed, cost_ms
 from runners.base import Job, Runner
 
 CANDIDATES = 3
@@ -25,38 +27,65 @@ LIMIT_S = 60.0
 """After that, a round of sittings ends early."""
 DEFAULT = 0
 
+Numbers: TypeAlias = tuple[int | None, ...]
+"""Plans by number; None where there is none that works."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane, or None, and the sittings."""
+    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane and of each team, and the sittings.
+
+    `rival` is the number of the rival that is a plan, None when there is none or it fails; then `failure` is its outcome, if any.
+    """
 
     plans: tuple[Plan, ...]
-    best: tuple[int | None, ...]
+    best: Numbers
     sittings: tuple[SittingTimes, ...]
+    teams: Numbers = ()
+    rival: int | None = None
+    failure: Failed | None = None
 
 
-def measure(runner: Runner, lanes: Sequence[Sequence[Result]], seed: int = 0) -> Measured:
-    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of each)."""
-    numbers: dict[Plan, int] = {lanes[0][0].evaluation.plan: DEFAULT}
+def measure(runner: Runner, lanes: Sequence[Sequence[Result]], rival: Plan | None = None, teams: Sequence[Sequence[int]] = (),
+            seed: int = 0) -> Measured:
+    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of each).
+
+    `rival` is measured with them if it works. `teams` are lanes, by their positions, of which the best of all is wanted, too.
+    """
+    default = lanes[0][0]
+    numbers: dict[Plan, int] = {default.evaluation.plan: DEFAULT}
     candidates = [[numbers.setdefault(r.evaluation.plan, len(numbers)) for r in finalists(results, CANDIDATES)]
                   for results in lanes]
+    number = None if rival is None else numbers.setdefault(rival, len(numbers))
     plans = tuple(numbers)
-    best = _best(runner, plans, candidates, seed)
-    default_works = cost_ms(lanes[0][0].outcome) is not None
-    wanted = sorted({n for n in best if n is not None} | ({DEFAULT} if default_works else set()))
-    return Measured(plans, best, _sit(runner, plans, wanted, seed + 1, MEASURING))
+    tried = default.outcome if number == DEFAULT else None if number is None else _outcome(runner, Job(number, plans[number]))
+    best, of_teams = _best(runner, plans, candidates, teams, seed)
+    works = {DEFAULT: cost_ms(default.outcome) is not None} | ({} if number is None else {number: isinstance(tried, Timed)})
+    wanted = sorted({n for n in best if n is not None} | {n for n, fine in works.items() if fine})
+    sittings = _sit(runner, plans, wanted, seed + 1, MEASURING)
+    return Measured(plans, best, sittings, of_teams, number if isinstance(tried, Timed) else None,
+                    None if isinstance(tried, Timed) else tried)
 
 
-def _best(runner: Runner, plans: Sequence[Plan], candidates: Sequence[Sequence[int]], seed: int) -> tuple[int | None, ...]:
-    """The best candidate of each lane: measured where there is a choice, the apparently best one where that fails."""
-    several = sorted({n for some in candidates if len(some) > 1 for n in some})
+def _outcome(runner: Runner, job: Job) -> Outcome:
+    """What becomes of a plan that nobody has tried: a sitting would time it without comparing its results."""
+    (_, outcome), = runner.evaluate([job])
+    return outcome
+
+
+def _best(runner: Runner, plans: Sequence[Plan], candidates: Sequence[Sequence[int]], teams: Sequence[Sequence[int]],
+          seed: int) -> tuple[Numbers, Numbers]:
+    """The best candidate of each lane and team: measured where there is a choice, the apparently best one where that fails."""
+    chosen_of = {n for team in teams for lane in team for n in candidates[lane]}
+    several = sorted({n for some in candidates if len(some) > 1 for n in some} | (chosen_of if len(chosen_of) > 1 else set()))
     sittings = _sit(runner, plans, several, seed, CHOOSING)
 
     def best_of(some: Sequence[int]) -> int | None:
         found = standings([{n: ms for n, ms in times.items() if n in some} for times in sittings]) if len(some) > 1 else ()
         return found[0].number if found else next(iter(some), None)
 
-    return tuple(best_of(some) for some in candidates)
+    best = tuple(best_of(some) for some in candidates)
+    return best, tuple(best_of(list(dict.fromkeys(n for lane in team if (n := best[lane]) is not None))) for team in teams)
 
 
 def _sit(runner: Runner, plans: Sequence[Plan], numbers: Sequence[int], seed: int, count: int) -> tuple[SittingTimes, ...]:

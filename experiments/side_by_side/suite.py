@@ -11,6 +11,7 @@ from typing import Protocol
 
 from experiments.files import write_atomically
 from experiments.options import Budget, RunOptions
+from experiments.outcome_rows import kind_of
 from experiments.parts import PARTS, Parts, find_device, limits_of, place_of
 from experiments.records import Result, RunInfo
 from experiments.run import opened
@@ -18,10 +19,12 @@ from experiments.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read
 from experiments.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.side_by_side.measured import measure
 from experiments.side_by_side.table import Section, markdown, sections_of, to_data
-from experiments.side_by_side.wanted import TILES, SuiteOptions
+from experiments.side_by_side.wanted import SuiteOptions
 from experiments.store import read_store
 from generator.errors import AntuneError
+from generator.plan import Plan
 from generator.problem import Problem
+from metrics.outcome import Failed
 from runners.base import DeviceInfo
 
 TABLE_FILES = ("table.md", "table.json")
@@ -101,15 +104,15 @@ class _Suite:
         folder = self._folder(program)
         known, wanted = read_entry(folder), self.wanted
         if known is not None:
-            explorers = dict.fromkeys([*(way.name for way in known.ways if way.name != TILES), *wanted.explorers])
-            wanted = replace(wanted, explorers=tuple(explorers), seeds=max(known.seeds, wanted.seeds),
+            explorers = tuple(dict.fromkeys([*known.explorers, *wanted.explorers]))
+            wanted = replace(wanted, explorers=explorers, seeds=max(known.seeds, wanted.seeds),
                              evaluations=max(known.evaluations, wanted.evaluations))
-            same = (len(explorers), wanted.seeds, wanted.evaluations) == (len(known.ways) - 1, known.seeds, known.evaluations)
+            same = (explorers, wanted.seeds, wanted.evaluations) == (known.explorers, known.seeds, known.evaluations)
             known = known if same else None
         return known, wanted, lanes_of(wanted, program, folder)
 
     def _folder(self, program: str) -> Path:
-        return self.folder / self.wanted.entry_name(program)
+        return self.folder / self.wanted.setting.entry_name(program)
 
     def _progress(self) -> None:
         self.show.progress(sum(self.done.values()), sum(self.planned.values()))
@@ -138,8 +141,25 @@ class _Suite:
             results.append(found)
             samples += info.sequential_ms
         problem = Problem(info.program, reference)
+        rival, teams = self._rival_and_teams(info, lanes)
         with opened(self.parts, problem, place_of(info), limits_of(info.options), self._folder(program)) as runner:
-            return make_entry(wanted, program, runner.device, lanes, samples, measure(runner, results))
+            measured = measure(runner, results, rival, teams)
+            if measured.failure is not None:
+                self.show.note(f"{program}: {wanted.setting.rival_words}: {_words(measured.failure)}")
+            return make_entry(wanted, program, runner.device, lanes, samples, measured)
+
+    def _rival_and_teams(self, info: RunInfo, lanes: Sequence[Lane]) -> tuple[Plan | None, Sequence[Sequence[int]]]:
+        """The rival that is no search, and for every seed the searches of which the best is wanted, by their positions."""
+        if self.wanted.setting.rival_is_searched:
+            return None, ()
+        seeds = dict.fromkeys(lane.seed for lane in lanes)
+        return (self.parts.inlined_plan(info.program, info.device.target),
+                [[number for number, lane in enumerate(lanes) if lane.seed == seed] for seed in seeds])
+
+
+def _words(failure: Failed) -> str:
+    """What went wrong, in one line."""
+    return f"{kind_of(failure).replace('_', ' ')}: {next(iter(failure.message.splitlines()), '')}"
 
 
 def _once(read: Callable[[RunOptions], Problem]) -> Callable[[RunOptions], Problem]:

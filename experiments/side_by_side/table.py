@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from experiments.side_by_side.entries import Entry
-from experiments.side_by_side.wanted import TILES
+from experiments.side_by_side.entries import Entry, entry_data
+from experiments.side_by_side.wanted import BEST, Setting
 from experiments.words import describe_ms, describe_ratio
 from metrics.finals import Ratio
 from metrics.statistics import geometric_mean
@@ -21,7 +21,8 @@ FEWEST = 3
 """Programs that make an interval."""
 BRACKETS = "ratios have their 95 % interval in [brackets], or all that was seen where there are fewer than six sittings or seeds"
 """With one seed, the sittings are what the interval is over."""
-_WORDS = {TILES: "best tile size"}
+WIDE = 7
+"""With more columns of ratios, those between the ways make a table of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,33 @@ class Section:
         one = self.entries[0]
         minutes = "" if one.minutes is None else f", at most {one.minutes:g} minutes"
         seeds = f", {one.seeds} seeds" if one.seeds > 1 else ""
-        sizes = " ".join([f"{one.size}_DATASET", *(f"-D {define}" for define in one.defines)])
-        return (f"{one.device} ({one.platform}), driver {one.driver}: {sizes}, {one.type}, level {one.level}, "
+        return (f"{one.device} ({one.platform}), driver {one.driver}: {one.setting.title}, "
                 f"{one.evaluations} evaluations per search{minutes}{seeds}")
 
     @property
+    def setting(self) -> Setting:
+        """That of all entries."""
+        return self.entries[0].setting
+
+    @property
     def explorers(self) -> tuple[str, ...]:
-        """The ways that any entry has, beside the tile sizes."""
-        return tuple(dict.fromkeys(way.name for entry in self.entries for way in entry.ways if way.name != TILES))
+        """The explorers that any entry has."""
+        return tuple(dict.fromkeys(name for entry in self.entries for name in entry.explorers))
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """All ways in the order of the tables: the rival, the best of all explorers where that is known, the explorers."""
+        best = any(entry.way(BEST) for entry in self.entries)
+        return (self.setting.rival, *([BEST] if best else []), *self.explorers)
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Who is compared with the rival and with sequential C, line by line: the best of all, else every explorer."""
+        return (BEST,) if BEST in self.ways else self.explorers
+
+    def words(self, way: str) -> str:
+        """What a way is called."""
+        return {self.setting.rival: self.setting.rival_words, BEST: "best of all"}.get(way, way)
 
     @property
     def duels(self) -> tuple[tuple[str, str], ...]:
@@ -70,33 +90,47 @@ def sections_of(entries: Sequence[Entry]) -> tuple[Section, ...]:
 
 
 def _key(entry: Entry) -> tuple[str, ...]:
-    return (entry.device, entry.platform, entry.driver, entry.size, *entry.defines, entry.type, entry.level,
+    return (entry.device, entry.platform, entry.driver, entry.setting.suite, entry.setting.title,
             f"{entry.evaluations:9d} {entry.minutes or 0:9.3f} {entry.seeds:4d}")
 
 
 def times(section: Section) -> Table:
     """What everything takes, a line per program."""
-    ways = (TILES, *section.explorers)
     lines = [(entry.program, describe_ms(entry.sequential_ms), describe_ms(entry.default_ms),
-              *(_time(entry, name) for name in ways)) for entry in section.entries]
-    return ("time", "sequential C", "default plan", *map(_words, ways)), lines
+              *(_time(entry, name) for name in section.ways)) for entry in section.entries]
+    return ("time", "sequential C", section.setting.default_words, *map(section.words, section.ways)), lines
 
 
-def speedups(section: Section) -> Table:
-    """Over the default plan, over each other, over sequential C, a line per program."""
-    ways, pairs = (TILES, *section.explorers), [pair for pair in section.duels if pair[1] != TILES]
-    lines = [(entry.program, *(describe_interval(_over_default(entry, name)) for name in ways),
-              *(describe_interval(_duel(entry, *pair)) for pair in pairs),
-              *(describe_ratio(entry.over_sequential(name)) for name in section.explorers)) for entry in section.entries]
-    return ("over the default plan", *map(_words, ways), *(f"{one} : {two}" for one, two in pairs),
-            *(f"{name} : C" for name in section.explorers)), lines
+def speedups(section: Section) -> tuple[Table, ...]:
+    """Over the default plan, over each other, over sequential C, a line per program; in two tables where one is too wide."""
+    words, entries = section.words, section.entries
+    over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries]) for name in section.ways]
+    pairs = [(f"{words(one)} : {words(two)}", [describe_interval(_duel(entry, one, two)) for entry in entries])
+             for one, two in section.duels if two != section.setting.rival or one == BEST]
+    serial = [(f"{words(name)} : C", [describe_ratio(entry.over_sequential(name)) for entry in entries]) for name in section.leaders]
+    title = f"over the {section.setting.default_words}"
+    if not pairs or len(over) + len(pairs) + len(serial) <= WIDE:
+        return (_table(title, entries, over + pairs + serial),)
+    return _table(title, entries, over), _table("over each other", entries, pairs + serial)
+
+
+def _table(title: str, entries: Sequence[Entry], columns: Sequence[tuple[str, Sequence[str]]]) -> Table:
+    """The table with these columns and a line per entry."""
+    cells = zip(*(cells for _, cells in columns), strict=True)
+    return (title, *(name for name, _ in columns)), [(entry.program, *line) for entry, line in zip(entries, cells, strict=True)]
+
+
+def tables(section: Section) -> tuple[Table, ...]:
+    """All tables of a section."""
+    return (times(section), *speedups(section), mean_table(section))
 
 
 def _time(entry: Entry, name: str) -> str:
     way = entry.way(name)
-    if way is None or way.ms is None:
-        return "-" if way is None else "nothing valid"
-    return describe_ms(way.ms) + (f" ({way.detail})" if way.detail else "")
+    if way is None:
+        return "-"
+    time = "nothing valid" if way.ms is None else describe_ms(way.ms)
+    return time + (f" ({way.detail})" if way.detail else "")
 
 
 def _over_default(entry: Entry, name: str) -> Ratio | None:
@@ -115,23 +149,17 @@ def describe_interval(ratio: Ratio | None) -> str:
 
 def means(section: Section) -> tuple[Mean, ...]:
     """The geometric means of all ratios: over the default plan, over each other, over sequential C."""
-    ways = (*([TILES] if any(entry.way(TILES) for entry in section.entries) else []), *section.explorers)
-
-    wanted = [*((f"{_words(name)} : default plan", [_middle(_over_default(entry, name)) for entry in section.entries])
-                for name in ways),
-              *((f"{one} : {_words(two)}", [_middle(_duel(entry, one, two)) for entry in section.entries])
+    entries, words = section.entries, section.words
+    wanted = [*((f"{words(name)} : {section.setting.default_words}", [_middle(_over_default(entry, name)) for entry in entries])
+                for name in section.ways),
+              *((f"{words(one)} : {words(two)}", [_middle(_duel(entry, one, two)) for entry in entries])
                 for one, two in section.duels),
-              *((f"{_words(name)} : sequential C", [entry.over_sequential(name) for entry in section.entries])
-                for name in ways)]
+              *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries]) for name in section.ways)]
     return tuple(mean for name, ratios in wanted if (mean := _mean(name, ratios)))
 
 
 def _middle(ratio: Ratio | None) -> float | None:
     return ratio.middle if ratio else None
-
-
-def _words(name: str) -> str:
-    return _WORDS.get(name, name)
 
 
 def _mean(name: str, ratios: Sequence[float | None]) -> Mean | None:
@@ -167,9 +195,9 @@ def _markdown(section: Section) -> Iterator[str]:
     loads = [entry.load for entry in entries]
     yield f"## {section.title}\n"
     yield (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, load average {min(loads):.1f} to {max(loads):.1f}. Times "
-           f"are medians; {BRACKETS}. The best plan of each way and the default plan were "
+           f"are medians; {BRACKETS}. The best plan of each way and the {section.setting.default_words} were "
            "measured again in turns; sequential C was timed apart.\n")
-    for table in (times(section), speedups(section), mean_table(section)):
+    for table in tables(section):
         yield from _rows(*table)
         yield ""
 
@@ -181,5 +209,5 @@ def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
 
 def to_data(sections: Sequence[Section]) -> dict[str, Any]:
     """The tables for a JSON file: `rows` are the entries, `means` belong to the sections."""
-    return {"rows": [asdict(entry) for section in sections for entry in section.entries],
+    return {"rows": [entry_data(entry) for section in sections for entry in section.entries],
             "means": [asdict(mean) | {"section": section.title} for section in sections for mean in means(section)]}

@@ -16,9 +16,13 @@ _NAMES = {"+": "add", "*": "mul", "min": "min", "max": "max", "=": "exchange"}
 _APPLIED = {"+": "old + value", "*": "old * value", "=": "value"}
 
 
-def atomic_name(operator: str, kind: str) -> str:
-    """The function that does `*place = *place operator value` atomically for a C type."""
-    return f"antune_{_NAMES[operator]}_{kind.replace(' ', '_')}"
+def atomic_name(operator: str, kind: str, shared: bool, words: Words) -> str:
+    """The function that does `*place = *place operator value` atomically for a C type; `shared`: in shared memory.
+
+    Where pointers say to which memory they lead, there is one for each memory.
+    """
+    memory = "_shared" if shared and words.block_pointer != words.shared_pointer else ""
+    return f"antune_{_NAMES[operator]}_{kind.replace(' ', '_')}{memory}"
 
 
 def has_atomics(kind: str) -> bool:
@@ -26,12 +30,13 @@ def has_atomics(kind: str) -> bool:
     return kind in _BYTES
 
 
-def atomic_functions(used: Iterable[tuple[str, str]], words: Words) -> str:
-    """The functions for the (operator, type) pairs in `used`, in order."""
-    return "".join(_function(operator, kind, words) for operator, kind in sorted(used))
+def atomic_functions(used: Iterable[tuple[str, str, bool]], words: Words) -> str:
+    """The functions for what is `used` (operator, type, whether in shared memory), in order."""
+    functions = {atomic_name(*one, words): one for one in sorted(used)}
+    return "".join(_function(*one, words) for one in functions.values())
 
 
-def _function(operator: str, kind: str, words: Words) -> str:
+def _function(operator: str, kind: str, shared: bool, words: Words) -> str:
     """Swaps in the new value unless somebody else was faster, then tries again with what that one left."""
     value = words.type(kind)
     floating = kind in ("float", "double")
@@ -39,7 +44,8 @@ def _function(operator: str, kind: str, words: Words) -> str:
         f"f{operator}(old, value)" if floating and words.generic_extrema else
         f"f{operator}{'f' if kind == 'float' else ''}(old, value)" if floating else f"{operator}(old, value)")
     word = words.swap_word[_BYTES[kind]]
-    head = f"{words.device_function} void {atomic_name(operator, kind)}({words.shared_pointer}{value} *place, {value} value)"
+    pointer = words.block_pointer if shared else words.shared_pointer
+    head = f"{words.device_function} void {atomic_name(operator, kind, shared, words)}({pointer}{value} *place, {value} value)"
     union = f"union {{ {word} bits; {value} number; }}"
     return "\n".join([
         f"{head} {{",
@@ -55,6 +61,6 @@ def _function(operator: str, kind: str, words: Words) -> str:
         f"    const {value} old = seen.number;",
         "    (void)old;",
         f"    made.number = {applied};",
-        f"    seen.bits = {words.swap[_BYTES[kind]]}(({words.shared_pointer}{word} *)place, before, made.bits);",
+        f"    seen.bits = {words.swap[_BYTES[kind]]}(({pointer}{word} *)place, before, made.bits);",
         "  } while (seen.bits != before);",
         "}", ""])

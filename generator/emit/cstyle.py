@@ -20,7 +20,7 @@ class Printer:
     Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call;
     `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures` gives the function that reads an element
     and its number of coordinates, one (linear) or two (the last index; the others, linear), for arrays that are textures.
-    `symbols` holds the names of arrays that are called otherwise in the text.
+    `symbols` holds the names of arrays that are called otherwise in the text, `reals` the texts of real numbers that are.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -28,6 +28,7 @@ class Printer:
     call: Callable[[str, list[str]], str]
     textures: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
+    reals: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, expr: Expr, outer: int = 0) -> str:
         """The C text of `expr`, in parentheses if it binds less tightly than `outer`."""
@@ -39,7 +40,7 @@ class Printer:
             case Int(value):
                 return str(value), _ATOM if value >= 0 else _UNARY
             case Real(text):
-                return text, _ATOM
+                return self.reals.get(text, text), _ATOM
             case Name(name):
                 return name, _ATOM
             case Load(array, index, _):

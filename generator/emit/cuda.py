@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from generator.emit.words import Words
 
+_INFINITY = "__int_as_float(0x7f800000)"
+
 
 def _call(function: str, arguments: list[str]) -> str:
     """CUDA's device library has the names of math.h."""
@@ -27,8 +29,9 @@ CUDA = Words(
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
     barrier="__syncthreads();",
     group_index="blockIdx.{axis}", thread_index="threadIdx.{axis}", axes=("x", "y", "z"),
-    types={}, double_preamble="", call=_call, device_function="static __device__ inline", shared_pointer="",
+    types={}, double_preamble="", call=_call, device_function="static __device__ inline", shared_pointer="", block_pointer="",
     swap={4: "atomicCAS", 8: "atomicCAS"}, swap_word={4: "unsigned int", 8: "unsigned long long"}, swap_preamble="",
     shuffle="__shfl_xor_sync(0xffffffffu, {value}, {lanes})", sub_groups="", sub_group_preamble="",
-    generic_extrema=False, textures=dict.fromkeys((1, 2), "cudaTextureObject_t"), fetch=_fetch, sampler="",
+    # NVRTC, which includes no headers, has no INFINITY.
+    generic_extrema=False, reals={"INFINITY": _INFINITY, "-INFINITY": f"-{_INFINITY}"}, textures=dict.fromkeys((1, 2), "cudaTextureObject_t"), fetch=_fetch, sampler="",
     constant_memory="", constant_symbol="__constant__ {type} {name}[{elements}];\n")

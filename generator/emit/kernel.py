@@ -44,10 +44,10 @@ def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dial
     """What stands before kernels with these bodies and placements."""
     words = _DIALECTS[dialect]
     nodes = [node for body in bodies for node in walk(body)]
-    atomics = {(node.operator, node.type) for node in nodes if isinstance(node, Atomic)}
+    atomics = {(node.operator, node.type, node.shared) for node in nodes if isinstance(node, Atomic)}
     parts = [words.double_preamble] if any(a.type == "double" for a in program.arrays) else []
     parts.append(placement_preamble(program, placements, words))
-    if any(ELEMENT_BYTES[kind] == 8 for _, kind in atomics):
+    if any(ELEMENT_BYTES[kind] == 8 for _, kind, _ in atomics):
         parts.append(words.swap_preamble)
     if any(isinstance(node, Shuffle) for node in nodes):
         parts.append(words.sub_group_preamble)
@@ -127,7 +127,7 @@ class _Writer:
         scalars |= {name: names[name] for name in kernel.scalars if name in names}
         textures = {t.array: (fetch_name(t), len(t.shape)) for t in kernel.placements if isinstance(t, Texture)}
         self.printer = Printer(shapes, scalars, words.call, textures,
-                               {**names, **symbols(kernel.placements, words)})
+                               {**names, **symbols(kernel.placements, words)}, words.reals)
 
     def indices(self, code: list[str]) -> Iterator[str]:
         """Block and thread indices that `code` mentions, by name; dimension 0 is the outermost."""
@@ -175,8 +175,8 @@ class _Writer:
                     yield from self._copy(node, depth)
                 case Declare(name, kind, sizes):
                     yield f"{pad}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
-                case Atomic(target, operator, value, kind):
-                    yield (f"{pad}{atomic_name(operator, kind)}(&{self.printer.text(target)}, "
+                case Atomic(target, operator, value, kind, shared):
+                    yield (f"{pad}{atomic_name(operator, kind, shared, self.words)}(&{self.printer.text(target)}, "
                            f"{self.printer.text(value)});")
                 case Shuffle():
                     yield from self._shuffle(node, depth)

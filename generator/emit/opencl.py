@@ -39,13 +39,14 @@ OPENCL = Words(
     types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"},
     double_preamble="#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
     call=_call, device_function="static inline", shared_pointer="volatile __global ",
+    block_pointer="volatile __local ",
     swap={4: "atomic_cmpxchg", 8: "atom_cmpxchg"}, swap_word={4: "uint", 8: "ulong"},
     swap_preamble="#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n",
     shuffle="sub_group_shuffle_xor({value}, {lanes})",
     sub_groups="__attribute__((intel_reqd_sub_group_size(32)))",
     sub_group_preamble="#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
-    generic_extrema=True, textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
+    generic_extrema=True, reals={}, textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "
             "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n",
     constant_memory="__constant ", constant_symbol="")

@@ -14,9 +14,9 @@ class Words:
     `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
 
     `swap` names the compare-and-swap of a word of so many bytes, `swap_word` the type of that word and `shared_pointer`
-    how pointers to memory that others write are qualified. `shuffle` is the value `{value}` of the thread whose lane
+    how pointers to global memory that others write are qualified, `block_pointer` those to shared memory. `shuffle` is the value `{value}` of the thread whose lane
     differs in the bits `{lanes}`; `sub_groups` are attributes of kernels that shuffle. `generic_extrema`: fmin and fmax
-    take any floating type.
+    take any floating type. `reals` says what certain real numbers are called.
 
     `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that returns
     element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
@@ -39,6 +39,7 @@ class Words:
     call: Callable[[str, list[str]], str]
     device_function: str
     shared_pointer: str
+    block_pointer: str
     swap: Mapping[int, str]
     swap_word: Mapping[int, str]
     swap_preamble: str
@@ -46,6 +47,7 @@ class Words:
     sub_groups: str
     sub_group_preamble: str
     generic_extrema: bool
+    reals: Mapping[str, str]
     textures: Mapping[int, str]
     fetch: Callable[[str, int, int], tuple[str, ...]]
     sampler: str

@@ -189,11 +189,21 @@ def _rounded(name: str, value: float) -> float:
 def _cast(kind: Type, given: Type, a: Interval) -> Interval:
     if kind.is_bool():
         return 0, 1
-    if kind.is_float() or not given.is_float():
-        return _real(a, kind) if kind.is_float() else a
+    if kind.is_float():
+        return _real(a, kind)
+    if not given.is_float():
+        return _whole(kind, given, a)
     low, high = (math.trunc(x) if math.isfinite(x) else x for x in a)
     # what does not exist in the type has no value there, so that nothing outside needs to be expected
     return (max(low, kind.least), min(high, kind.greatest)) if kind.bits < 32 else (low, high)
+
+
+def _whole(kind: Type, given: Type, a: Interval) -> Interval:
+    """The bounds of an integer as another one: a large `uint32` is a negative `int32`."""
+    if kind.is_int() == given.is_int() and kind.bits >= given.bits:
+        return a
+    low, high = max(a[0], given.least), min(a[1], given.greatest)
+    return (low, high) if low >= kind.least and high <= kind.greatest else _of_type(kind)
 
 
 def _real(a: Interval, kind: Type) -> Interval:

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from generator.arithmetic import FLOATING, c_type
 from generator.capture.build import RunFailed, Unit, compile_unit, link, system_compiler
 from generator.capture.execute import execute
 from generator.emit.cstyle import Printer
 from generator.errors import InputError
+from generator.expr import Binary, Call, Cast, Expr, map_children
 from generator.linear import substitute
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.sequence import original_loops
@@ -29,6 +31,9 @@ from generator.rounding import rounding_tolerance
 _HEAD = Path(__file__).with_name("sequential.h")
 _FLAGS = ("-O3", "-fsigned-char", "-fwrapv")
 _ROUNDED = ("up0", "down0", "up1", "down1")
+_MIXED = ("least", "most")
+_STEPS = ("floor", "ceil", "rint", "round", "trunc")
+_COMPARED = ("<", "<=", ">", ">=", "==", "!=")
 _PREFIX = "loop_"
 
 
@@ -80,13 +85,33 @@ def c_program(program: Program) -> str:
     call = f"antune_pipeline({', '.join(a.name for a in arrays)})"
     main += [f"ANTUNE_TIMED({call});"]
     main += [_write("out", a) for a in program.outputs]
+    steps = [a for a in program.outputs if a.type not in FLOATING]
+    main += _mixed_runs(steps, call.replace("(", "_mixed(", 1)) if steps else []
     for number, kind in enumerate(_ROUNDED):
         if kind == "up1":
             main += [f"antune_nudge_{a.type}({a.name}, {a.elements});" for a in _given(program) if a.type in ("float", "double")]
         main += [f"if (ANTUNE_ROUNDED({call}, {number % 2})) {{", *(f"  {_write(kind, a)}" for a in program.outputs), "}"]
     text = "\n  ".join
-    return (f"{_HEAD.read_text(encoding='utf-8')}\nvoid antune_pipeline({parameters or 'void'}) {{\n  {text(body)}\n}}\n\n"
+    functions = [("antune_pipeline", body), *([("antune_pipeline_mixed", [*body[:len(scalars)], *_lines(program, True)])] if steps else [])]
+    return (f"{_HEAD.read_text(encoding='utf-8')}\n"
+            + "".join(f"void {name}({parameters or 'void'}) {{\n  {text(lines)}\n}}\n\n" for name, lines in functions) +
             f"int main(void) {{\n  {text([*main, 'return 0;'])}\n}}\n")
+
+
+def _mixed_runs(steps: Sequence[Array], call: str) -> Iterator[str]:
+    """The runs whose rounding errors differ from place to place; `steps` are the outputs that are integers."""
+    for array in steps:
+        for kind in _MIXED:
+            yield f"{array.type} *{kind}_{array.name} = antune_new({array.elements}, sizeof({array.type}));"
+            yield f"memcpy({kind}_{array.name}, {array.name}, {array.elements} * sizeof({array.type}));"
+    yield "int antune_mixed = 0;"
+    yield f"while (antune_mixed < ANTUNE_WAYS && ANTUNE_MIXED({call}, antune_mixed)) {{"
+    yield from (f"  ANTUNE_WIDEN({a.name}, least_{a.name}, most_{a.name}, {a.elements});" for a in steps)
+    yield "  antune_mixed++;"
+    yield "}"
+    yield "if (antune_mixed) {"
+    yield from (f'  antune_write("{kind}_{a.name}", {kind}_{a.name}, {a.elements}, sizeof({a.type}));' for a in steps for kind in _MIXED)
+    yield "}"
 
 
 def _given(program: Program) -> Iterator[Array]:
@@ -97,41 +122,71 @@ def _write(kind: str, array: Array) -> str:
     return f'antune_write("{kind}_{array.name}", {array.name}, {array.elements}, sizeof({array.type}));'
 
 
-def _lines(program: Program) -> Iterator[str]:
+def _lines(program: Program, mixed: bool = False) -> Iterator[str]:
+    """The stages; `mixed`: such that rounding errors differ from place to place."""
     shapes = {a.name: a.extents for a in program.arrays if a.extents}
     scalars = {a.name: f"{a.name}[0]" for a in program.arrays if not a.extents and a.role != "temp"}
     printer = Printer(shapes, scalars, lambda name, arguments: f"{name}({', '.join(arguments)})")
-    yield from _nodes(program, original_loops(program, _PREFIX), printer, 0)
+    yield from _nodes(program, original_loops(program, _PREFIX), printer, 0, mixed)
 
 
-def _nodes(program: Program, nodes: Sequence[Node], printer: Printer, depth: int) -> Iterator[str]:
+def _nodes(program: Program, nodes: Sequence[Node], printer: Printer, depth: int, mixed: bool) -> Iterator[str]:
     pad = "  " * depth
     for node in nodes:
         match node:
             case For(iterator, start, condition, step, body):
                 yield (f"{pad}for (int {iterator} = {printer.text(start)}; {printer.text(condition)}; "
                        f"{iterator} += {step}) {{")
-                yield from _nodes(program, body, printer, depth + 1)
+                if mixed and not depth:
+                    yield f"  antune_turn({iterator});"
+                yield from _nodes(program, body, printer, depth + 1, mixed)
                 yield f"{pad}}}"
             case If(condition, then, otherwise):
                 yield f"{pad}if ({printer.text(condition)}) {{"
-                yield from _nodes(program, then, printer, depth + 1)
+                yield from _nodes(program, then, printer, depth + 1, mixed)
                 yield f"{pad}}} else {{"
-                yield from _nodes(program, otherwise, printer, depth + 1)
+                yield from _nodes(program, otherwise, printer, depth + 1, mixed)
                 yield f"{pad}}}"
             case Instance():
-                yield pad + _statement(program, node, printer)
+                yield pad + _statement(program, node, printer, mixed)
             case _:
                 raise AssertionError("these are loops and instances only")
 
 
-def _statement(program: Program, instance: Instance, printer: Printer) -> str:
+def _statement(program: Program, instance: Instance, printer: Printer, mixed: bool) -> str:
     statement = program.statement(instance.name)
     values = dict(zip(statement.iterators, instance.arguments, strict=True))
     body = statement.body
-    target, value = (substitute(e, values) for e in (body.target, body.value))
+    types = {a.name: a.type for a in program.arrays}
+    target, value, guard = (substitute(e, values) if e is not None else None for e in (body.target, body.value, body.guard))
+    assert target is not None and value is not None
+    if mixed:
+        array = program.array(body.target.array)
+        if array.type not in FLOATING:  # what is stored is cut off
+            value = _shake(value.operand if isinstance(value, Cast) else value, types, "result" if array.role == "out" else "shake")
+        target, value = _shaken(target, types), _shaken(value, types)
+        guard = _shaken(guard, types) if guard is not None else None
     text = f"{printer.text(target)} {body.op}= {printer.text(value)};"
-    return text if body.guard is None else f"if ({printer.text(substitute(body.guard, values))}) {text}"
+    return text if guard is None else f"if ({printer.text(guard)}) {text}"
+
+
+def _shaken(expr: Expr, types: Mapping[str, str]) -> Expr:
+    """`expr` with rounding errors wherever a number is about to be cut off or compared."""
+    expr = map_children(expr, lambda child: _shaken(child, types))
+    match expr:
+        case Cast(kind, operand) if kind not in FLOATING:
+            return Cast(kind, _shake(operand, types))
+        case Binary(op, left, right) if op in _COMPARED:
+            return Binary(op, _shake(left, types), right)
+        case Call(function, (argument,)) if function.rstrip("f") in _STEPS:
+            return Call(function, (_shake(argument, types),))
+        case _:
+            return expr
+
+
+def _shake(expr: Expr, types: Mapping[str, str], how: str = "shake") -> Expr:
+    kind = c_type(expr, types)
+    return Call(f"antune_{how}_{kind}", (expr,)) if kind in FLOATING else expr
 
 
 def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
@@ -140,8 +195,9 @@ def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
 
 def _rounding(folder: Path, array: Array, result: NDArray[Any]) -> NDArray[Any] | None:
     """What rounding errors explain of an output; None when the usual tolerance is enough or nothing is known."""
-    if not all((folder / f"{kind}_{array.name}").exists() for kind in _ROUNDED):
+    kinds = _ROUNDED if array.type in FLOATING else (*_ROUNDED, *_MIXED)
+    if not all((folder / f"{kind}_{array.name}").exists() for kind in kinds):
         return None
-    runs = [_result(folder, kind, array) for kind in _ROUNDED]
-    return rounding_tolerance(array.type, result, [(runs[0], runs[1]), (runs[2], runs[3])])
+    runs = [_result(folder, kind, array) for kind in kinds]
+    return rounding_tolerance(array.type, result, [(runs[0], runs[1]), (runs[2], runs[3])], runs[4:])
 

@@ -12,15 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
-from generator.linear import simplify, substitute
+from generator.linear import is_plain, is_sum, simplify, substitute
 from generator.lowering.cooperative import share
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.boxes import StageBox, stage_boxes, tile_names
+from generator.polyhedral.boxes import stage_boxes, tile_names
 from generator.polyhedral.footprint import StagePoint
 from generator.polyhedral.kernels import KernelPart
+from generator.polyhedral.tile_boxes import TileBox
 from generator.program import ELEMENT_BYTES, Program, Stage, Step
 
 
@@ -34,7 +36,7 @@ class ComputedArray:
     name: str
     type: str
     sizes: tuple[int, ...]
-    box: StageBox
+    box: TileBox
     variables: tuple[str | None, ...]
     stage: int
 
@@ -55,11 +57,28 @@ def computed_arrays(program: Program, part: KernelPart, plan: KernelPlan, points
     for number, point in enumerate(points):
         for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number) if point.computed else ():
             name = fresh_name(f"{box.array}_here", taken)
-            corner = tuple(None if _is_sum(first) else fresh_name(f"{box.array}_at{d}", taken)
+            corner = tuple(None if is_sum(first) else fresh_name(f"{box.array}_at{d}", taken)
                            for d, first in enumerate(box.corner))
             sizes = (*box.sizes[:-1], box.sizes[-1] + plan.padding)
             result.append(ComputedArray(name, program.array(box.array).type, sizes, box, corner, number))
     return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A stage point at which loops are: its number, and the numbers of the tiles around it by name."""
+
+    number: int
+    tiles: Mapping[str, Expr]
+
+    def told(self, corner: Expr) -> Expr:
+        """A corner of a box, in names of the generated code."""
+        return simplify(substitute(corner, self.tiles))
+
+
+def entered(number: int, point: StagePoint, tiles: Sequence[Expr]) -> Entered:
+    """Stage point `number`, where the numbers of the tiles around it are `tiles`."""
+    return Entered(number, dict(zip(tile_names(point), tiles, strict=False)))
 
 
 @dataclass
@@ -71,29 +90,23 @@ class Computing:
     block: tuple[int, ...]
     fresh: Callable[[str], str]
     stages: Mapping[str, Stage] = field(init=False)
-    corners: dict[str, tuple[Expr, ...]] = field(default_factory=dict, init=False)
+    variables: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.stages = {stage.array: stage for stage in self.program.stages}
 
-    def enter(self, number: int, tiles: Sequence[Expr], point: StagePoint, filled: bool) -> list[Node]:
-        """What fills the boxes of stage point `number`, up to the barrier; `filled`: copies before it await one, too."""
+    def enter(self, at: Entered, filled: bool) -> list[Node]:
+        """What fills the boxes of a stage point, up to the barrier; `filled`: copies before it await one, too."""
         nodes: list[Node] = []
-        values = dict(zip(tile_names(point), tiles, strict=False))
         waiting: set[str] = set()
-        for local in self.arrays:
-            if local.stage != number:
-                continue
+        for local in (a for a in self.arrays if a.stage == at.number):
             stage = self.stages[local.box.array]
             if waiting & self._reads(stage):
                 nodes.append(Barrier())
                 waiting.clear()
-            corner = [simplify(substitute(first, values)) for first in local.box.corner]
-            for name, first in zip(local.variables, corner, strict=True):
-                nodes += [Declare(name, "int", ()), Assign(Load(name), "", first)] if name else []
-            self.corners[local.name] = tuple(Load(name) if name else first
-                                             for name, first in zip(local.variables, corner, strict=True))
-            nodes.append(self._fill(local, stage))
+            for name, first in zip(local.variables, local.box.corner, strict=True):
+                nodes += [Declare(name, "int", ()), Assign(Load(name), "", at.told(first))] if name else []
+            nodes.append(self._fill(local, stage, at))
             waiting.add(local.box.array)
         return [*nodes, Barrier()] if waiting or filled else nodes
 
@@ -107,12 +120,12 @@ class Computing:
                     read |= {access.array} | (self._reads(other) if other is not None and other.where == "inline" else set())
         return read
 
-    def _fill(self, local: ComputedArray, stage: Stage) -> Node:
+    def _fill(self, local: ComputedArray, stage: Stage, at: Entered) -> Node:
         """The loops in which the threads of the block share out a box."""
         index = tuple(Name(f"e{d}") for d in range(len(local.box.sizes)))
-        element = tuple(simplify(Binary("+", first, e)) for first, e in zip(self.corners[local.name], index, strict=True))
+        element = tuple(simplify(Binary("+", first, e)) for first, e in zip(_corner(local, at), index, strict=True))
         nodes: list[Node] = []
-        value = self._value(stage, element, nodes, {}, local.stage)
+        value = self._value(stage, element, nodes, {}, at)
         body: tuple[Node, ...] = (*nodes, Assign(Load(local.name, index), "", value))
         sizes = " x ".join(map(str, local.box.sizes))
         for dim in reversed(range(len(index))):
@@ -121,48 +134,58 @@ class Computing:
             body = (For(index[dim].name, start, Binary("<", index[dim], Int(local.box.sizes[dim])), step, body, note),)
         return body[0]
 
-    def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], number: int) -> Expr:
+    def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None) -> Expr:
         """`expr` with stages read from where they are; what has to run before it goes to `before`.
 
-        `known` maps elements to the variables that hold them already; `number` is the stage point above.
+        `known` maps elements to the variables that hold them already; `at` is the stage point above.
+
+        Raises:
+            IllegalPlan: there is none, where a block computes a stage.
         """
-        if not isinstance(expr, Load) or expr.array not in self.stages:
-            return map_children(expr, lambda child: self.placed(child, before, known, number))
-        index = tuple(simplify(self.placed(i, before, known, number)) for i in expr.index)
+        if not isinstance(expr, Load):
+            return map_children(expr, lambda child: self.placed(child, before, known, at))
+        index = tuple(_tidy(self.placed(i, before, known, at)) for i in expr.index)
+        if expr.array not in self.stages:
+            return Load(expr.array, index, expr.access)
         stage = self.stages[expr.array]
         if stage.where == "block":
-            local = next(a for a in self.arrays if a.box.array == expr.array and a.stage == number)
-            corner = self.corners[local.name]
-            return Load(local.name, tuple(simplify(Binary("-", i, first)) for i, first in zip(index, corner, strict=True)))
+            if at is None:  # isl put what fills the box under a condition of its own
+                raise IllegalPlan("a barrier would stand under a condition")
+            local = next(a for a in self.arrays if a.box.array == expr.array and a.stage == at.number)
+            return Load(local.name, tuple(simplify(Binary("-", i, first)) for i, first in zip(index, _corner(local, at), strict=True)))
         element = Load(expr.array, index)
         if element not in known:
-            value = self._value(stage, index, before, known, number)
-            if not isinstance(value, Load) or value.index:  # one step: an expression
-                name = self.fresh(expr.array)
-                before += [Declare(name, self.program.array(expr.array).type, ()), Assign(Load(name), "", value)]
-                value = Load(name)
-            known[element] = value
+            known[element] = self._held(stage, index, before, known, at)
         return known[element]
 
-    def _value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load], number: int) -> Expr:
-        """The value of one element: an expression, or the variable in which it is put together."""
+    def _value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load], at: Entered | None) -> Expr:
+        """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
+        if len(stage.steps) > 1:
+            return self._held(stage, element, before, known, at)
+        return self.placed(_at(stage.steps[0], element, {}), before, known, at)
+
+    def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load], at: Entered | None) -> Load:
+        """A variable with the value of one element."""
         first, *updates = stage.steps
-        value = self.placed(_at(first, element, {}), before, known, number)
-        if not updates:
-            return value
-        held = Load(self.fresh(stage.array))
+        value = self.placed(_at(first, element, {}), before, known, at)
+        held = Load(self._variable(stage.array))
         before += [Declare(held.array, self.program.array(stage.array).type, ()), Assign(held, "", value)]
         for step in updates:
-            before += self._updated(step, element, held, known, number)
+            before += self._updated(step, element, held, known, at)
         return held
 
-    def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load], number: int) -> list[Node]:
+    def _variable(self, base: str) -> str:
+        """A name for a variable that holds an element of the stage `base`, or for an iterator."""
+        self.variables[base] = self.variables.get(base, -1) + 1
+        return self.fresh(f"{base}_{self.variables[base]}")
+
+    def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load], at: Entered | None) -> list[Node]:
         """The loops of an update of the variable `held`."""
-        names = {step.statement.iterators[d]: Name(self.fresh(step.statement.iterators[d])) for d, _, _ in step.loops}
+        names = {step.statement.iterators[d]: Name(self._variable(step.statement.iterators[d])) for d, _, _ in step.loops}
         own = step.statement.body.target.array
         value = _replaced(_at(step, element, names), own, held)
         nodes: list[Node] = []
-        value = self.placed(value, nodes, dict(known), number)  # what is declared inside of loops is unknown outside
+        value = self.placed(value, nodes, dict(known), at)  # what is declared inside of loops is unknown outside
         nodes.append(Assign(held, step.statement.body.op, value))
         for d, low, high in reversed(step.loops):
             name = names[step.statement.iterators[d]]
@@ -170,15 +193,14 @@ class Computing:
         return nodes
 
 
-def _is_sum(expr: Expr) -> bool:
-    """Whether `expr` is a sum of products of names and numbers."""
-    match expr:
-        case Int() | Name():
-            return True
-        case Binary("+" | "-" | "*", left, right):
-            return _is_sum(left) and _is_sum(right)
-        case _:
-            return False
+def _corner(local: ComputedArray, at: Entered) -> tuple[Expr, ...]:
+    """The first indices of a box."""
+    return tuple(Load(name) if name else at.told(first) for name, first in zip(local.variables, local.box.corner, strict=True))
+
+
+def _tidy(index: Expr) -> Expr:
+    """A subscript in normal form, where that changes no meaning."""
+    return simplify(index) if is_plain(index) else index
 
 
 def _at(step: Step, element: tuple[Expr, ...], names: Mapping[str, Expr]) -> Expr:

@@ -154,8 +154,8 @@ def _leaves(nodes: tuple[Node, ...], at: Place) -> Iterator[tuple[Place, Node]]:
 
 
 def _types(program: Program, lowered: LoweredKernel) -> dict[str, str]:
-    """C types of everything that is loaded or stored; what is missing is a floating-point scratch array."""
-    types: dict[str, str] = {array.name: array.type for array in program.arrays}
+    """C types of everything that is loaded or stored."""
+    types: dict[str, str] = {array.name: array.type for array in (*program.arrays, *lowered.shared)}
     for node in walk(lowered.body):
         match node:
             case Declare(name, kind, _):

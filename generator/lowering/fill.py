@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Int, Load, Name, Select, Unary, children, map_children
-from generator.linear import simplify, substitute
-from generator.lowering.computed import Computing
+from generator.expr import Binary, Expr, Int, Load, map_children
+from generator.linear import is_plain, simplify, substitute
+from generator.lowering.computed import Computing, entered
+from generator.lowering.private import PrivateArray
 from generator.lowering.registers import Register, exchanges
 from generator.lowering.staging import LocalArray, copies, into_local, origin
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
@@ -22,10 +23,14 @@ from generator.program import Program
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """How a statement's updates of its target are done: `update` on `register`, or atomically (None)."""
+    """How a statement's updates of its target are done.
+
+    `update` on `register`; or (None) atomically, in the block's `private` copy or (None) in global memory.
+    """
 
     update: Update
     register: Register | None
+    private: PrivateArray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +88,7 @@ class Filler:
         here = tuple(a for a in filling.arrays if a.stage == number)
         point = filling.points[number]
         yield from copies(here, filling.program, filling.part, filling.plan, point, self._tiles(point, arguments))
-        yield from filling.computing.enter(number, arguments, point, bool(here))
+        yield from filling.computing.enter(entered(number, point, arguments), bool(here))
 
     def _tiles(self, point: StagePoint, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Tile indices of the tiled members; an untiled member has only one tile."""
@@ -97,11 +102,12 @@ class Filler:
         body = statement.body
         before: list[Node] = []
         known: dict[Load, Load] = {}
-        number = next((n for n, point in enumerate(self.filling.points) if instance.name in point.statements), 0)
+        at = next((entered(n, point, tiles[n]) for n, point in enumerate(self.filling.points)
+                   if instance.name in point.statements and n in tiles), None)
 
         def placed(expr: Expr) -> Expr:
             here = self._redirect(instance.name, substitute(expr, values), corners)
-            return self.filling.computing.placed(here, before, known, number)
+            return self.filling.computing.placed(here, before, known, at)
 
         target = placed(body.target)
         assert isinstance(target, Load)
@@ -112,6 +118,8 @@ class Filler:
             return (*before, store if guard is None else If(guard, (store,)))
         value = placed(updates.update.contribution)
         kind = self.filling.program.array(body.target.array).type
+        if updates.private is not None:
+            return (*before, updates.private.update(target, value))
         if updates.register is None:
             return (*before, Atomic(target, updates.update.operator, value, kind))
         return (*before, apply(target, updates.update.operator, value, kind))
@@ -160,11 +168,6 @@ class Filler:
             load = Load(expr.array, tuple(self._redirect(name, i, corners) for i in expr.index), expr.access)
             if expr.access in corners:
                 return into_local(load, *corners[expr.access])
-            index = tuple(simplify(i) if _is_plain(i) else i for i in load.index)
+            index = tuple(simplify(i) if is_plain(i) else i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
         return map_children(expr, lambda child: self._redirect(name, child, corners))
-
-
-def _is_plain(expr: Expr) -> bool:
-    """Whether `expr` is arithmetic of `int` alone, whose terms may be put into another order."""
-    return isinstance(expr, Int | Name | Unary | Binary | Select) and all(_is_plain(child) for child in children(expr))

@@ -21,7 +21,7 @@ from generator.variant import HostBranch, HostLoop, HostOp
 from generator.variant import Launch as LaunchOp
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def host_nest(program: Program, choice: Schedule) -> tuple[Node, ...]:
     """Loops whose instances are `K<number>` with the values of the kernel's prefix.
 
@@ -29,6 +29,8 @@ def host_nest(program: Program, choice: Schedule) -> tuple[Node, ...]:
         IllegalPlan: isl's loops do not launch what they should.
     """
     scheduled = schedule_kernels(program, choice)
+    if not any(part.prefix for part in scheduled.kernels):
+        return tuple(Instance(f"K{number}", ()) for number in launches_of(scheduled.host))
     launches = [images(k.prefix, k.domain, f"K{n}") for n, k in enumerate(scheduled.kernels)]
     tree = _over_launches(scheduled.host, scheduled.kernels, launches, 0)
     nest = generate(tree, union_of(launches), box_context([]), host_names(program, choice))

@@ -11,6 +11,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Load, children
 from generator.lowering.fill import Updates
 from generator.lowering.naming import fresh_name
+from generator.lowering.private import PrivateArray, private_arrays
 from generator.lowering.registers import Register
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept, Sharing, keepable, sharing
@@ -29,10 +30,11 @@ MAX_PARTIAL = 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptArrays:
-    """The registers of a kernel, and its statements that update elements together with other threads."""
+    """The registers of a kernel, its statements that update elements together with other threads, copies per block."""
 
     registers: tuple[Register, ...]
     shared_updates: Mapping[str, Updates]
+    private: tuple[PrivateArray, ...] = ()
 
     @property
     def by_array(self) -> dict[str, Register]:
@@ -57,7 +59,7 @@ class Threads:
 
 
 def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> KeptArrays:
-    """What a kernel keeps in registers (nothing unless `allowed`); new names are added to `taken`."""
+    """What a kernel keeps in registers (nothing unless `allowed`) and per block; new names are added to `taken`."""
     part, plan = threads.part, threads.plan
     where = [indices(threads.mapped.tree, level) for level in ("block", "thread")]
     relaxed = [name for name in part.statements if name in threads.reductions]
@@ -70,13 +72,14 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
         if wanted is not None:
             registers.append(_register(program, threads, kept, wanted, taken))
     by_array = {register.array: register for register in registers}
+    private = private_arrays(program, part, plan, threads.prefix, shares, taken)
     updates = {}
-    for name in together:
+    for name in (*together, *(name for name in private if name not in together)):
         statement = program.statement(name)
         update = update_of(program, statement)
         assert update is not None, "only reductions are relaxed"
-        updates[name] = Updates(update, by_array.get(statement.body.target.array))
-    return KeptArrays(tuple(registers), updates)
+        updates[name] = Updates(update, by_array.get(statement.body.target.array), private.get(name))
+    return KeptArrays(tuple(registers), updates, tuple(private.values()))
 
 
 def _check_atomics(program: Program, together: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from generator.lowering.host import host_names
 from generator.lowering.keep import Threads, keep, unseen_outside
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.lowering.points import over_all_points
+from generator.lowering.private import PrivateArray, combined, filled
 from generator.lowering.registers import Scratch, closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
@@ -40,7 +41,7 @@ class LoweredKernel:
     kernel: Kernel
     grid: tuple[int, ...]
     body: tuple[Node, ...]
-    shared: tuple[LocalArray | ComputedArray | Scratch, ...] = ()
+    shared: tuple[LocalArray | ComputedArray | Scratch | PrivateArray, ...] = ()
 
 
 _UNNAMED = "kernel"
@@ -99,8 +100,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     loops = point_loops(mapped.tree, part.domain, names, several)
     taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
-    filled = not program.stages and unseen_outside(program, part, kept)
-    whole = padded(program, part, plan, [r.kept for r in kept.registers]) if filled else None
+    fill_up = not program.stages and unseen_outside(program, part, kept)
+    whole = padded(program, part, plan, [r.kept for r in kept.registers]) if fill_up else None
     staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan, taken)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
@@ -109,11 +110,13 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {})
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
-    body = (*(node for r in kept.registers for node in opening(r)),
+    body = (*filled(kept.private, plan.block), *(node for r in kept.registers for node in opening(r)),
             *(_unrolled(node, plan, loops) for node in inside),
-            *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
+            *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
+            *combined(kept.private, plan.block))
     check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
-    return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *staged.computed, *scratch), body, dialect)
+    return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), body,
+                    dialect)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -150,7 +153,7 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
 
 
 def _printed(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
-             shared: Sequence[LocalArray | ComputedArray | Scratch], body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
+             shared: Sequence[LocalArray | ComputedArray | Scratch | PrivateArray], body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
     names = _used_arrays(program, body)
     kernel = Kernel(
         _UNNAMED, plan.statements, tuple(n for n in names if not program.array(n).by_value),

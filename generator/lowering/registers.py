@@ -77,23 +77,22 @@ def opening(register: Register) -> Iterator[Node]:
     yield Declare(register.name, register.type, tuple(count for _, count in register.points))
     first: Expr = Int(0)
     if register.sharing != "thread":
-        first = neutral(register)
+        assert register.operator is not None, "only reductions are combined"
+        first = neutral(register.operator, register.type)
     elif register.loaded:
         first = register.target if register.exists == Int(1) else Select(register.exists, register.target, Int(0))
     yield from _over_points(register, (Assign(register.here, "", first),))
 
 
-def neutral(register: Register) -> Expr:
-    """The value that changes nothing when combined. Raises AssertionError for a register without operator."""
-    match register.operator:
+def neutral(operator: Operator, kind: str) -> Expr:
+    """The value of type `kind` that changes nothing when combined."""
+    match operator:
         case "+":
             return Int(0)
         case "*":
             return Int(1)
-        case "min" | "max" as operator:
-            return extreme(register.type, operator == "min")
-        case None:
-            raise AssertionError("only reductions are combined")
+        case "min" | "max":
+            return extreme(kind, operator == "min")
 
 
 def extreme(kind: str, greatest: bool) -> Expr:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from generator.errors import IllegalPlan
 from generator.lowering.kernel import Frame, frame_of, lower_part
 from generator.plan import Hyperplanes, KernelPlan, Schedule
 from generator.polyhedral.accumulate import keepable
-from generator.polyhedral.boxes import stage_boxes
 from generator.polyhedral.footprint import StagedArray, stage_points
-from generator.polyhedral.kernels import KernelPart, reordered
+from generator.polyhedral.kernels import KernelPart, reordered, runs_on_a_box
 from generator.polyhedral.limited import limited
 from generator.polyhedral.members import mixes
+from generator.polyhedral.private import private_updates, update_box
 from generator.polyhedral.remembered import remembered
+from generator.polyhedral.rough_boxes import block_bytes
 from generator.polyhedral.sections import kernels_of
-from generator.polyhedral.tree import Band, Sequence, Tree
+from generator.polyhedral.tree import Band, Sequence, Tree, members_of
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 
@@ -34,12 +33,25 @@ class BlockStages:
     order: tuple[int, ...] = ()
 
     def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
-        """What they take in shared memory."""
+        """What they take in shared memory, roughly."""
+        return block_bytes(self.program, reordered(self.part, self.order), tile, inner_tile, padding)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockUpdates:
+    """The reductions of a kernel that a block can do in copies of its own, with its parallel dimensions in `order`."""
+
+    program: Program
+    part: KernelPart
+    prefix: tuple[str, ...]
+    reductions: tuple[str, ...]
+    order: tuple[int, ...] = ()
+
+    def bytes(self, tile: tuple[int, ...]) -> int:
+        """What the copies take in shared memory."""
         part = reordered(self.part, self.order)
-        boxes = [box for number, point in enumerate(stage_points(self.program, part)) if point.computed
-                 for box in stage_boxes(self.program, part, tile, inner_tile, number)]
-        return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes[:-1]) * (box.sizes[-1] + padding)
-                   for box in boxes)
+        boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
+        return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class KernelShape:
     in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
     holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
     point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`:
-    stages that its blocks compute in shared memory.
+    stages that its blocks compute in shared memory; `updates`: what its blocks can reduce in copies of their own.
     """
 
     statements: tuple[str, ...]
@@ -64,6 +76,12 @@ class KernelShape:
     coarse: bool = False
     skewed: bool = False
     blocks: BlockStages | None = None
+    updates: BlockUpdates | None = None
+
+    @property
+    def privatizes(self) -> bool:
+        """Whether its blocks can update an array in a copy of their own."""
+        return self.updates is not None
 
     @property
     def computes(self) -> bool:
@@ -79,16 +97,19 @@ class KernelShape:
             for a, size, tiled in self.staged)
         kept = tuple(tuple(order.index(d) for d in owned) for owned in self.kept)
         blocks = replace(self.blocks, order=order) if self.blocks else None
-        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, blocks=blocks)
+        updates = replace(self.updates, order=order) if self.updates else None
+        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, blocks=blocks,
+                       updates=updates)
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
-                     copies: bool = True) -> int:
-        """Bytes of local memory that a block needs, with shared `copies` or without.
+                     copies: bool = True, private: bool = False) -> int:
+        """Bytes of local memory that a block needs, with shared `copies` and `private` updates or without.
 
         `registers` fill partial tiles up, so copies are whole.
         """
         outer = tile if registers else tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
         total = self.blocks.bytes(tile, inner_tile, padding) if self.blocks else 0
+        total += self.updates.bytes(tile) if self.updates and private else 0
         for footprint, element, tiled in self.staged if copies else ():
             inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
             *rows, row = footprint.sizes(outer, inner)
@@ -96,7 +117,7 @@ class KernelShape:
         return total
 
 
-@remembered(maxsize=256)
+@remembered(maxsize=1024)
 def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl") -> tuple[KernelShape, ...]:
     """The kernels of `program` under a schedule, sorted by statements; more arrays are shareable in CUDA (`barriers`).
 
@@ -121,31 +142,23 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
             raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
         staged = ()
     blocks = BlockStages(program, part) if computes else None
+    private = private_updates(program, part, frame.reductions) if part.parallel else ()
+    updates = BlockUpdates(program, part, frame.prefix, private) if private else None
     return KernelShape(statements, tuple(d.extent for d in part.parallel), tuple(sorted({a.array for a, _, _ in staged})),
                        _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)), bool(frame.reductions),
-                       staged, part.coarse, skewed, blocks)
+                       staged, part.coarse, skewed, blocks, updates)
 
 
 def _is_skewed(part: KernelPart) -> bool:
     """Whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are no box."""
-    members = (*part.prefix, *(d.member for d in part.parallel), *_members(part.tree))
+    members = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
     return part.coarse or any(mixes(member) for member in members)
-
-
-def _members(tree: Tree) -> Iterator[Any]:
-    match tree:
-        case Band(members=members, child=child):
-            yield from members
-            yield from _members(child)
-        case Sequence(children=children):
-            for child in children:
-                yield from _members(child)
-        case _:
-            return
 
 
 def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect) -> bool:
     """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
+    if runs_on_a_box(part):
+        return True
     count = len(part.parallel)
     plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, True, TYPICAL_TILE)
 

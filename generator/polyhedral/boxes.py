@@ -1,7 +1,6 @@
 """What the threads of a block compute of a stage at one place of a kernel: a box that holds all that is read there.
 
-Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box has two rows more than the tile. The corner of a box
-depends on the numbers of block and tile, its size does not: near the end of the array the corner moves back.
+Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box has two rows more than the tile.
 """
 
 from __future__ import annotations
@@ -13,30 +12,13 @@ from typing import Any
 
 import islpy as isl
 
-from generator.errors import IllegalPlan
-from generator.expr import Expr
-from generator.polyhedral.affine import affine
-from generator.polyhedral.ast import box_context, expression
 from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import Dimension, KernelPart
 from generator.polyhedral.mapping import block_names, tile_member
-from generator.polyhedral.members import value_range
-from generator.polyhedral.regions import box as region
 from generator.polyhedral.stages import reached, reads_by_element
+from generator.polyhedral.tile_boxes import TileBox, tile_box
 from generator.polyhedral.tree import multi
 from generator.program import Program, Stage
-
-
-@dataclass(frozen=True, slots=True)
-class StageBox:
-    """The elements of a stage from `corner` on, `sizes` many in each dimension.
-
-    `corner` is in the names of block indices and of `tile_names`.
-    """
-
-    array: str
-    corner: tuple[Expr, ...]
-    sizes: tuple[int, ...]
 
 
 def tile_names(point: StagePoint) -> tuple[str, ...]:
@@ -45,7 +27,7 @@ def tile_names(point: StagePoint) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int) -> tuple[StageBox, ...]:
+def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int) -> tuple[TileBox, ...]:
     """The boxes at stage point `number` of a kernel, in the order in which they can be computed.
 
     Raises:
@@ -77,14 +59,6 @@ class _Tiles:
         members = multi([tile_member(d, size).intersect_domain(domain) for _, d, size in self.loops])
         return isl.UnionMap.from_multi_union_pw_aff(members)
 
-    def expression(self, value: Any) -> Expr:
-        """A PwAff of the numbers as an expression of their names."""
-        names = [name for name, _, _ in self.loops]
-        given = isl.MultiPwAff(f"[{', '.join(names)}] -> {{ [{', '.join(f'({n})' for n in names)}] }}")
-        context = box_context(self.ranges)
-        value = value.pullback_multi_pw_aff(given) if names else value
-        return expression(isl.AstBuild.from_context(context).expr_from_pw_aff(value.gist_params(context)))
-
 
 class _Finder:
     """Follows reads from the statements of a kernel to the stages that it computes."""
@@ -92,43 +66,18 @@ class _Finder:
     def __init__(self, program: Program, point: StagePoint, tiles: _Tiles) -> None:
         self.program, self.point, self.tiles = program, point, tiles
         self.numbers = tiles.numbers(point.domain).reverse()
-        self.computed: dict[str, Any] = {}
+        self.computed: dict[str, tuple[TileBox, Any]] = {}
 
-    def box(self, stage: Stage) -> StageBox:
+    def box(self, stage: Stage) -> TileBox:
         """The box of a stage of the kind `block`, checked."""
         return self._shape(stage)[0]
 
-    def _shape(self, stage: Stage) -> tuple[StageBox, Any]:
+    def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
         if stage.array not in self.computed:
-            read = self.read(stage.array)
             extents = self.program.array(stage.array).extents
-            lows = [read.dim_min(d) for d in range(len(extents))]
-            sizes = [1 + value_range(read.dim_max(d).sub(low))[1] for d, low in enumerate(lows)]
-            corners = tuple(self.tiles.expression(_limited(low.coalesce(), n - size).coalesce())
-                            for low, n, size in zip(lows, extents, sizes, strict=True))
-            found = StageBox(stage.array, corners, tuple(sizes))
-            self.computed[stage.array] = (found, self._elements(found, read, extents))
-        shape: tuple[StageBox, Any] = self.computed[stage.array]
-        return shape
-
-    def _elements(self, box: StageBox, read: Any, extents: tuple[int, ...]) -> Any:
-        """All elements of `box`, as its printed corner says. Raises IllegalPlan if something that is `read` is not there."""
-        ranges = self.tiles.ranges
-        at = region([name for name, _, _ in ranges], [(low, high) for _, low, high in ranges])
-        result = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, len(ranges), 0)).intersect_domain(at.domain)
-        for corner, size, extent in zip(box.corner, box.sizes, extents, strict=True):
-            first = affine(corner, at).intersect_domain(at.domain)
-            low, high = value_range(first)
-            if low < 0 or high + size > extent:
-                raise IllegalPlan(f"a tile would compute elements of `{box.array}` that do not exist")
-            start = isl.Map.from_pw_aff(first)
-            steps = isl.Map(f"{{ [i] -> [o] : i <= o < i + {size} }}")
-            result = result.flat_range_product(start.apply_range(steps))
-        result = result.set_tuple_name(isl.dim_type.out, box.array)
-        if not read.is_subset(result):
-            raise IllegalPlan(f"a tile would not compute all that it reads of `{box.array}`")
-        return result
+            self.computed[stage.array] = tile_box(stage.array, self.read(stage.array), self.tiles.ranges, extents, always=True)
+        return self.computed[stage.array]
 
     def read(self, array: str) -> Any:
         """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point (isl Map)."""
@@ -155,9 +104,3 @@ class _Finder:
     def _reached(self) -> frozenset[str]:
         """The stages that the statements below the point need."""
         return reached(self.program, self.point.statements)
-
-
-def _limited(value: Any, most: int) -> Any:
-    limit = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(value.domain().get_space()))
-                               .set_constant_val(isl.Val(most)))
-    return value.min(limit)

@@ -71,7 +71,7 @@ class StagePoint:
         return bool(self.computed) or (shared and bool(self.arrays))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def stage_points(program: Program, part: KernelPart) -> tuple[StagePoint, ...]:
     """The stage points of a kernel, in tree order (one per path to its first sequential band)."""
     return tuple(_points(program, part, part.tree, part.domain))

@@ -11,8 +11,8 @@ from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice, Sta
 from generator.polyhedral.ast import to_schedule
 from generator.polyhedral.explicit import hyperplane_tree
 from generator.polyhedral.legality import check_host
-from generator.polyhedral.members import value_range
-from generator.polyhedral.model import model
+from generator.polyhedral.members import mixes, union_of, value_range
+from generator.polyhedral.model import model, sets
 from generator.polyhedral.partition import MAX_PARALLEL, partition_tree
 from generator.polyhedral.reductions import order_of, reducible
 from generator.polyhedral.scheduling import compute_schedule
@@ -23,6 +23,7 @@ from generator.polyhedral.tree import (
     Tree,
     coincident_first,
     from_isl,
+    members_of,
     restrict,
     statements_of,
 )
@@ -70,13 +71,22 @@ class ScheduledProgram:
     kernels: tuple[KernelPart, ...]
 
 
-@lru_cache(maxsize=64)
 def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
     """Schedule `program` and find its kernels; checked exactly down to the launches.
+
+    What stages the kernels compute besides makes no difference: nothing in the program writes what these read.
 
     Raises:
         IllegalPlan: the scheduler gave up, a partition breaks a dependence, or a name is no reduction.
     """
+    if program.stages:
+        own = {access.array for statement in program.statements for access in statement.accesses}
+        program = replace(program, arrays=tuple(a for a in program.arrays if a.name in own), stages=())
+    return _scheduled(program, schedule)
+
+
+@lru_cache(maxsize=1024)
+def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
     if wrong := set(schedule.reductions) - set(reducible(program)):
         raise IllegalPlan(f"{min(wrong)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
     domain = model(program).domain
@@ -194,3 +204,12 @@ def _has_parallel(tree: Tree) -> bool:
             return any(_has_parallel(c) for c in children)
         case _:
             return False
+
+
+def runs_on_a_box(part: KernelPart) -> bool:
+    """Whether every statement runs on a box, all on the same one as far as blocks and threads go."""
+    loops = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
+    if not all(one.is_box() for one in sets(part.domain)) or any(mixes(loop) for loop in loops):
+        return False
+    return all(value_range(d.member.intersect_domain(union_of([one]))) == (d.low, d.high)
+               for d in part.parallel for one in sets(part.domain))

@@ -31,7 +31,7 @@ class Model:
         return self.flow.union(self.false)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def model(program: Program) -> Model:
     """The Model of `program`; cached, since every Plan of a Program needs it."""
     reads = access_maps(program.statements, "read")

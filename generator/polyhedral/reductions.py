@@ -2,7 +2,8 @@
 
 `x[f(i)] = x[f(i)] op e(i)` with an associative and commutative `op` and an `e` that reads nothing that the statement
 writes is a reduction: the dependences between its own updates are the only thing that orders them (Pugh & Wonnacott,
-"Static analysis of upper and lower bounds on dependences and parallelism", TOPLAS 1994, section 7).
+"Static analysis of upper and lower bounds on dependences and parallelism", TOPLAS 1994, section 7). `f` may depend on data
+(a histogram) that the statement does not write.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _holds(expr: Expr, target: Load) -> bool:
 
 
 def _same(expr: Expr, target: Load) -> bool:
-    return isinstance(expr, Load) and (expr.array, expr.index) == (target.array, target.index)
+    return isinstance(expr, Load) and _bare(expr) == _bare(target)
 
 
 def _bare(expr: Expr) -> Expr:
@@ -130,7 +131,7 @@ def _bare(expr: Expr) -> Expr:
     return Load(stripped.array, stripped.index) if isinstance(stripped, Load) else stripped
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def reducible(program: Program) -> tuple[str, ...]:
     """Names of the statements that update an element more than once and may do so in any order, sorted."""
     return tuple(sorted(s.name for s in program.statements if _is_reduction(program, s)))
@@ -146,15 +147,14 @@ def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]
 
 
 def _is_reduction(program: Program, statement: Statement) -> bool:
-    update = update_of(program, statement)
-    if update is None or any(load.array == statement.body.target.array for load in _loads(update.contribution)):
+    update, target = update_of(program, statement), statement.body.target
+    seen = (update.contribution, *target.index) if update else ()
+    if update is None or any(load.array == target.array for expr in seen for load in _loads(expr)):
         return False  # it would see what a part of the updates makes
     own = _between(model(program).dependences, statement.name, statement.name)
     if own is None:
         return False
-    writes = isl.Map(statement.accesses[statement.body.target.access].relation)
-    if not writes.is_single_valued():
-        return False
+    writes = isl.Map(statement.accesses[target.access].relation)  # of all elements where data decide which one
     return bool(own.is_subset(writes.apply_range(writes.reverse())))
 
 
@@ -181,7 +181,7 @@ class Order:
     flow: Any
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def order_of(program: Program, reductions: tuple[str, ...]) -> Order:
     """The dependences that are left when the statements `reductions` may update in any order.
 

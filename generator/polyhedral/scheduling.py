@@ -42,7 +42,7 @@ class Constraints:
     proximity: Any
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def compute_schedule(program: Program, choice: ScheduleChoice) -> Any:
     """The isl Schedule that the scheduler finds; legal by construction and checked again later.
 

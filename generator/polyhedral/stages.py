@@ -4,7 +4,8 @@
 
 A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. An array is a
 stage if one group writes it and nothing else, statement by statement and element by element; if each element is computed from
-itself and from arrays that are complete before the group and never written again; and if nobody sees it after the program.
+itself and from arrays that are complete before the group and never written again; if nobody sees it after the program; and if
+who reads it under a condition could do so without (`untimely`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,7 @@ from generator.expr import Binary, Expr, Int, Load, Name, children
 from generator.polyhedral.members import coordinate
 from generator.polyhedral.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.tree import Sequence as SequenceTree
+from generator.polyhedral.untimely import untimely
 from generator.program import Program, Statement, Step
 
 
@@ -79,11 +80,14 @@ def possible_stages(program: Program) -> Mapping[str, tuple[Step, ...]]:
     groups = groups_of(program)
     last = {array: number for number, group in enumerate(groups) for array in group.arrays}
     often = [array for group in groups for array in group.arrays]
+    temporary = {array.name for array in program.arrays if array.role == "temp" and array.extents}
+    for statement in program.statements:
+        temporary -= untimely(program, statement, temporary)
     found = {}
     for number, group in enumerate(groups):
         name = min(group.arrays)
         array = program.array(name)
-        if len(group.arrays) > 1 or often.count(name) > 1 or array.role != "temp" or not array.extents:
+        if len(group.arrays) > 1 or often.count(name) > 1 or name not in temporary:
             continue
         read = {a.array for s in group.statements for a in program.statement(s).accesses} - group.arrays
         if all(last.get(other, -1) < number for other in read) and (steps := _steps(program, group, array.extents)):
@@ -120,7 +124,7 @@ def _in_order(nest: Nest, statement: Statement) -> bool:
 def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
     """The statement as a step that computes every element of an array of these extents; None when it does not."""
     body = statement.body
-    own = list(_subscripts(body.value, body.target.array))
+    own = list(subscripts(body.value, body.target.array))
     if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses) or any(o != body.target.index for o in own):
         return None
     dims = [_iterator(index, statement.iterators) for index in body.target.index]
@@ -137,12 +141,12 @@ def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step |
     return Step(statement, known, loops) if covers and (assigns or not first) else None
 
 
-def _subscripts(expr: Expr, array: str) -> Iterator[tuple[Expr, ...]]:
+def subscripts(expr: Expr, array: str) -> Iterator[tuple[Expr, ...]]:
     """Those of all loads of `array`."""
     if isinstance(expr, Load) and expr.array == array:
         yield expr.index
     for child in children(expr):
-        yield from _subscripts(child, array)
+        yield from subscripts(child, array)
 
 
 def _iterator(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
@@ -156,62 +160,6 @@ def _iterator(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
             return iterators.index(name), -constant
         case _:
             return None
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """What reads a stage to compute `array`: `elements` of it in the text, each `often` times (its reduction loops)."""
-
-    array: str
-    elements: int
-    often: int
-
-
-@dataclass(frozen=True, slots=True)
-class StageFacts:
-    """An array that can be a stage, as a search sees it.
-
-    `statements` compute it, `bytes` is its size; `by_data`: data decide which of its elements somebody reads.
-    """
-
-    array: str
-    statements: tuple[str, ...]
-    bytes: int
-    by_data: bool
-    readers: tuple[Reader, ...]
-
-
-@lru_cache(maxsize=16)
-def stage_facts(program: Program) -> tuple[StageFacts, ...]:
-    """The facts of all possible stages of `program`, in the order of the source."""
-    possible = possible_stages(program)
-    found = []
-    for array, steps in possible.items():
-        own = {step.statement.name for step in steps}
-        readers = [s for s in program.statements if s.name not in own and any(a.array == array for a in s.accesses)]
-        subscripts = [set(_subscripts_in(s, array)) for s in readers]
-        rounds = [_rounds(possible.get(s.body.target.array, ()), s) for s in readers]
-        by_data = any(isinstance(part, Load) for indices in subscripts for index in indices for i in index for part in _parts(i))
-        found.append(StageFacts(array, tuple(step.statement.name for step in steps), program.array(array).bytes, by_data, tuple(
-            Reader(s.body.target.array, len(i), n) for s, i, n in zip(readers, subscripts, rounds, strict=True))))
-    return tuple(found)
-
-
-def _subscripts_in(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
-    body = statement.body
-    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
-        yield from _subscripts(expr, array)
-
-
-def _parts(expr: Expr) -> Iterator[Expr]:
-    yield expr
-    for child in children(expr):
-        yield from _parts(child)
-
-
-def _rounds(steps: Sequence[Step], statement: Statement) -> int:
-    """The rounds of the reduction loops in which a stage's statement computes one element; 1 for what is no stage."""
-    return next((prod(1 + high - low for _, low, high in step.loops) for step in steps if step.statement == statement), 1)
 
 
 def reads_by_element(step: Step, number: int) -> Any:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -149,3 +150,16 @@ def launches_of(tree: Tree) -> list[int]:
             return [n for c in children for n in launches_of(c)]
         case _:
             raise AssertionError("a host tree holds bands, sequences and launches")
+
+
+def members_of(tree: Tree) -> Iterator[Any]:
+    """The members of all bands of an unmapped tree."""
+    match tree:
+        case Band(members=members, child=child):
+            yield from members
+            yield from members_of(child)
+        case Sequence(children=children):
+            for child in children:
+                yield from members_of(child)
+        case _:
+            return

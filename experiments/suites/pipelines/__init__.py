@@ -8,39 +8,66 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias, assert_never, get_args
+
+from generator.frontend_py.load import SIZES as EXTENTS
+
+SizeName: TypeAlias = Literal["small", "medium", "full"]
+SIZES: tuple[SizeName, ...] = get_args(SizeName)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A program of the suite: `size` as for --size, `small` for tests; `parameters` of `build` for the small size."""
+    """A program of the suite: `size` as for --size, `small` for tests; `parameters` of `build` for the small size.
+
+    At the `medium` size, reading and sequential C together take a few seconds at most; it has `medium_parameters`.
+    """
 
     name: str
     size: str
     small: str
     parameters: tuple[tuple[str, int], ...] = ()
+    medium: str = "1024x768"
+    medium_parameters: tuple[tuple[str, int], ...] = ()
 
     @property
     def file(self) -> Path:
         """Its file."""
         return Path(__file__).with_name(f"{self.name}.py")
 
+    def parameters_at(self, size: SizeName) -> tuple[tuple[str, int], ...]:
+        """The extents of the output and the parameters of `build`, as --size and --param give them."""
+        match size:
+            case "small":
+                return _extents(self.small) + self.parameters
+            case "medium":
+                return _extents(self.medium) + self.medium_parameters
+            case "full":
+                return _extents(self.size)
+            case _:
+                assert_never(size)
+
+
+def _extents(text: str) -> tuple[tuple[str, int], ...]:
+    return tuple(zip(EXTENTS, map(int, text.split("x")), strict=False))
+
 
 PIPELINES = (
     Pipeline("blur", "1536x2560", "40x24"),
     Pipeline("unsharp", "1536x2560", "36x20"),
     Pipeline("harris", "1536x2560", "36x20"),
-    Pipeline("max_filter", "1536x2560", "32x20", (("radius", 3),)),
+    Pipeline("max_filter", "1536x2560", "32x20", (("radius", 3),), "512x384"),
     Pipeline("histogram_equalize", "1536x2560", "48x20"),
-    Pipeline("stencil_chain", "1536x2560", "32x20", (("stages", 4),)),
-    Pipeline("matmul", "1024x1024", "24x20", (("depth", 28),)),
-    Pipeline("conv_layer", "128x100x80x5", "8x12x10x2", (("inputs", 6),)),
+    Pipeline("stencil_chain", "1536x2560", "32x20", (("stages", 4),), "512x384"),
+    Pipeline("matmul", "1024x1024", "24x20", (("depth", 28),), "512x512", (("depth", 512),)),
+    Pipeline("conv_layer", "128x100x80x5", "8x12x10x2", (("inputs", 6),), "64x32x32x2", (("inputs", 64),)),
     Pipeline("iir_blur", "1536x2560", "32x20"),
     Pipeline("bilateral_grid", "1536x2560", "48x32"),
-    Pipeline("local_laplacian", "1536x2560", "40x32", (("levels", 3), ("intensities", 4))),
-    Pipeline("interpolate", "1536x2560", "48x40", (("levels", 5),)),
-    Pipeline("pyramid_blend", "2048x2048", "40x32", (("levels", 3),)),
-    Pipeline("camera_pipe", "2560x1920", "32x24"),
-    Pipeline("nl_means", "512x512", "24x16", (("patch", 3), ("search", 3))),
+    Pipeline("local_laplacian", "1536x2560", "40x32", (("levels", 3), ("intensities", 4)), "384x256"),
+    Pipeline("interpolate", "1536x2560", "48x40", (("levels", 5),), "512x384"),
+    Pipeline("pyramid_blend", "2048x2048", "40x32", (("levels", 3),), "512x512"),
+    Pipeline("camera_pipe", "2560x1920", "32x24", medium="640x480"),
+    Pipeline("nl_means", "512x512", "24x16", (("patch", 3), ("search", 3)), "384x256"),
 )
 """In the order in which they need more of the language."""
 

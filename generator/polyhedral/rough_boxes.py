@@ -1,0 +1,205 @@
+"""What a block computes of its stages, roughly and quickly: for a search that asks for many tile sizes.
+
+`boxes.py` finds boxes exactly, for all blocks. Here a block in the middle stands for all, subscripts are followed by interval
+arithmetic, and a box may come out longer by an element or two. Kernels whose loops are no plain boxes are left to `boxes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, TypeAlias
+
+import islpy as isl
+
+from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
+from generator.polyhedral.boxes import stage_boxes
+from generator.polyhedral.footprint import StagePoint, stage_points
+from generator.polyhedral.kernels import Dimension, KernelPart
+from generator.polyhedral.stages import reached, subscripts
+from generator.program import ELEMENT_BYTES, Program, Stage, Statement, Step
+
+Range: TypeAlias = tuple[int, int]
+"""The least and the greatest value."""
+
+Ranges: TypeAlias = tuple[Range, ...]
+
+
+@lru_cache(maxsize=16384)
+def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+    """Bytes of shared memory that a block of the kernel needs for its stages."""
+    total = 0
+    for number, point in enumerate(stage_points(program, part)):
+        for array, sizes in _sizes(program, part, tile, inner_tile, number) if point.computed else ():
+            total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
+    return total
+
+
+def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int) -> Iterator[tuple[str, list[int]]]:
+    loops = _loops(program, part, number)
+    if loops is None:
+        yield from ((box.array, list(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
+        return
+    finder = _Finder(program, {s: one.middle((*tile, *(inner_tile for _ in range(one.tiled)))) for s, one in loops.items()})
+    for stage in program.stages:
+        if stage.array in stage_points(program, part)[number].computed:
+            yield stage.array, [1 + high - low for low, high in finder.read(stage)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """The iterators of a statement: their ranges; and of each parallel and tiled loop, the iterator that it follows.
+
+    `followed` holds position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled (size 1).
+    """
+
+    ranges: Ranges
+    followed: tuple[tuple[int, int, int, int], ...]
+    tiled: int
+
+    def middle(self, sizes: Sequence[int]) -> Ranges:
+        """The ranges in a block in the middle."""
+        ranges = list(self.ranges)
+        for number, ((position, constant, low, high), size) in enumerate(zip(self.followed, sizes, strict=True)):
+            if size == 1 and number >= len(sizes) - self.tiled:
+                continue
+            first = low + (high - low) // 2 // size * size - constant
+            ranges[position] = first, min(first + size - 1, self.ranges[position][1])
+        return tuple(ranges)
+
+
+@lru_cache(maxsize=4096)
+def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loops] | None:
+    """The loops around every statement below a stage point; None when they are no plain boxes."""
+    point: StagePoint = stage_points(program, part)[number]
+    found = {}
+    for name in point.statements:
+        domain = point.domain.extract_set(isl.Set(program.statement(name).domain).get_space())
+        followed = [_followed(dim, domain) for dim in (*part.parallel, *point.tiled)]
+        known = tuple(one for one in followed if one is not None)
+        if not domain.is_box() or len(known) < len(followed):
+            return None
+        found[name] = _Loops(_box(domain), known, len(point.tiled))
+    return found
+
+
+def _box(domain: Any) -> Ranges:
+    return tuple((int(domain.dim_min_val(d).to_python()), int(domain.dim_max_val(d).to_python()))
+                 for d in range(domain.dim(isl.dim_type.set)))
+
+
+def _followed(dim: Dimension, domain: Any) -> tuple[int, int, int, int] | None:
+    """Position and constant of a loop `iterator + constant`, with its range; None for others."""
+    value = dim.member.extract_pw_aff(domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)).gist(domain)
+    if not value.isa_aff():
+        return None
+    affine = value.as_aff()
+    factors = [affine.get_coefficient_val(isl.dim_type.in_, d).to_python() for d in range(affine.dim(isl.dim_type.in_))]
+    if affine.dim(isl.dim_type.div) or sorted(factors) != [0] * (len(factors) - 1) + [1]:
+        return None
+    return factors.index(1), int(affine.get_constant_val().to_python()), dim.low, dim.high
+
+
+class _Finder:
+    """Follows reads from the statements of a block to the stages that it computes."""
+
+    def __init__(self, program: Program, blocks: Mapping[str, Ranges]) -> None:
+        self.program, self.blocks = program, blocks
+        self.reached = reached(program, tuple(blocks))
+        self.known: dict[str, list[Range]] = {}
+
+    def read(self, stage: Stage) -> list[Range]:
+        """The elements of a stage that are read."""
+        if stage.array not in self.known:
+            extents = self.program.array(stage.array).extents
+            found = [self._reached(index, names, extents) for index, names in self._subscripts(stage.array)]
+            self.known[stage.array] = [(min(low for low, _ in along), max(high for _, high in along))
+                                       for along in zip(*found, strict=True)]
+        return self.known[stage.array]
+
+    def _subscripts(self, array: str) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, Range]]]:
+        """All subscripts with which `array` is read, with the ranges of the iterators in them."""
+        for name, ranges in self.blocks.items():
+            statement = self.program.statement(name)
+            for index in _read(statement, array):
+                yield index, dict(zip(statement.iterators, ranges, strict=True))
+        for stage in self.program.stages:
+            if stage.array not in self.reached or stage.array == array:
+                continue
+            for step in stage.steps:
+                if any(access.array == array for access in step.statement.accesses):
+                    names = _iterators(step, self.read(stage))
+                    yield from ((index, names) for index in _read(step.statement, array))
+
+    def _reached(self, index: tuple[Expr, ...], names: Mapping[str, Range], extents: tuple[int, ...]) -> list[Range]:
+        ranges = [_interval(i, names) or (0, n - 1) for i, n in zip(index, extents, strict=True)]
+        return [(min(max(low, 0), n - 1), max(min(high, n - 1), 0)) for (low, high), n in zip(ranges, extents, strict=True)]
+
+
+def _read(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
+    body = statement.body
+    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
+        yield from subscripts(expr, array)
+
+
+def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
+    """The ranges of a step's iterators for these elements of its target."""
+    names = step.statement.iterators
+    found = {names[position]: (low, high) for position, low, high in step.loops}
+    for (position, constant), (low, high) in zip(step.dims, element, strict=True):
+        found[names[position]] = low - constant, high - constant
+    return found
+
+
+def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
+    """The values of `expr`; None when data decide."""
+    if isinstance(expr, Select):
+        truth = _interval(expr.condition, names)
+        branches = [expr.then] * (truth != (0, 0)) + [expr.otherwise] * (truth != (1, 1))
+    else:
+        branches = list(children(expr))
+    parts = [part for part in (_interval(child, names) for child in branches) if part is not None]
+    if len(parts) < len(branches):
+        return None
+    match expr:
+        case Int(value):
+            return value, value
+        case Name(name):
+            return names.get(name)
+        case Unary("-"):
+            return -parts[0][1], -parts[0][0]
+        case Binary(op):
+            return _operated(op, *parts)
+        case Select():
+            return min(low for low, _ in parts), max(high for _, high in parts)
+        case _:
+            return None
+
+
+def _operated(op: str, a: Range, b: Range) -> Range | None:
+    match op:
+        case "+":
+            return a[0] + b[0], a[1] + b[1]
+        case "-":
+            return a[0] - b[1], a[1] - b[0]
+        case "*":
+            products = [p * q for p in a for q in b]
+            return min(products), max(products)
+        case "/" if b[0] == b[1] and b[0] > 0:
+            return int(a[0] / b[0]), int(a[1] / b[0])
+        case "%" if b[0] == b[1] and b[0] > 0:
+            return (0, b[0] - 1) if a[0] >= 0 else (1 - b[0], b[0] - 1)
+        case "min":
+            return min(a[0], b[0]), min(a[1], b[1])
+        case "max":
+            return max(a[0], b[0]), max(a[1], b[1])
+        case "<":
+            return int(a[1] < b[0]), int(a[0] < b[1])
+        case ">":
+            return int(a[0] > b[1]), int(a[1] > b[0])
+        case "<=" | ">=" | "==" | "!=" | "&&" | "||":
+            return 0, 1
+        case _:
+            return None
