@@ -57,9 +57,9 @@ CASES = {
     "clamp to another type": ("f[x] = hl.clamp(image[x, 0], 0, x)", 1, "clamp of a uint8 to a bound of type int32"),
     "clamp to a real number": ("f[x] = hl.clamp(image[x, 0], 0, 3.5)", 1, "clamp of a uint8 to a bound of type float32"),
     "size against bound": ("f[x, y] = 1\n f.bound(x, 0, 3)\n return f", None, "16 is wanted of output `f` in dimension `x` (number 0)"),
-    "value out of its type": (("b = hl.Buffer(__import__('numpy').array([4294967291] * 16, 'uint32'), 'b')\n g[x] = x\n"
+    "a large number as a negative one": (("b = hl.Buffer(__import__('numpy').array([4294967291] * 16, 'uint32'), 'b')\n g[x] = x\n"
                                " f[x, y] = g[hl.min(hl.i32(b[x]), 9)]\n return f"), 3,
-                              "`g` is read at coordinate -5 in dimension 0, outside of 0 to 9"),
+                              "Func `f` reads `g` at coordinates without bounds in dimension 0"),
     "no element": ("b = hl.Buffer(hl.UInt(8), [4, 5], 'b')\n f[x] = b[4, 0]", 2, "image `b` has no element 4 in dimension 0"),
     "exit": ("raise SystemExit(3)", 1, "the pipeline's own code fails: SystemExit: 3"),
     "too large": ("f[x, y, z] = image[x, y]\n f.bound(z, 0, 10**12)\n return f", None, "there is not enough memory for"),

@@ -203,7 +203,8 @@ def _whole(kind: Type, given: Type, a: Interval) -> Interval:
     if kind.is_int() == given.is_int() and kind.bits >= given.bits:
         return a
     low, high = max(a[0], given.least), min(a[1], given.greatest)
-    return (low, high) if low >= kind.least and high <= kind.greatest else _of_type(kind)
+    around = (low - kind.least) // 2**kind.bits * 2**kind.bits
+    return (low - around, high - around) if high - around <= kind.greatest else _of_type(kind)
 
 
 def _real(a: Interval, kind: Type) -> Interval:
