@@ -13,7 +13,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice
 from generator.problem import Problem
@@ -46,8 +46,9 @@ class DeterministicRunner:
     """Answers at once, or after `delay_s` seconds per evaluation."""
 
     def __init__(self, problem: Problem, limits: Limits | None = None, delay_s: float = 0.0) -> None:
-        """The Program only makes the times of two programs differ."""
-        self._salt, self._limits, self._delay_s = problem.program.digest, limits or Limits(), delay_s
+        """The Program only makes the times of two programs differ; where its file lies makes none."""
+        self._salt = replace(problem.program, file="").digest
+        self._limits, self._delay_s = limits or Limits(), delay_s
 
     @property
     def device(self) -> DeviceInfo:
