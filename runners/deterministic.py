@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 
 from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice
 from generator.problem import Problem
@@ -47,7 +48,8 @@ class DeterministicRunner:
 
     def __init__(self, problem: Problem, limits: Limits | None = None, delay_s: float = 0.0) -> None:
         """The Program only makes the times of two programs differ; where its file lies makes none."""
-        self._salt = replace(problem.program, file="").digest
+        program = problem.program
+        self._salt = (replace(program, file="") if Path(program.file).is_absolute() else program).digest
         self._limits, self._delay_s = limits or Limits(), delay_s
 
     @property
