@@ -27,12 +27,15 @@ Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Progra
 Size = Annotated[str | None, typer.Option("--size", metavar="SIZE", show_default=False, help="mini, small, medium, large or "
                                           "extralarge, as `-D SMALL_DATASET`. Default: medium.")]
 Type = Annotated[FloatChoice, typer.Option("--type", help="The type of floating-point numbers.")]
-Level = Annotated[LevelChoice, typer.Option("--level", help="Who decides the schedule, see `antune tune`.")]
+Level = Annotated[LevelChoice | None, typer.Option("--level", show_default=False, help="Who decides the schedule, see `antune "
+                                                   "tune`. Default: o2.")]
+Levels = Annotated[str | None, typer.Option("--levels", metavar="A,B", show_default=False, help="Several levels, to compare them: "
+                                            "each explorer searches at each, e.g. o1,o2,o3.")]
 
 
 def polybench(programs: Programs = "core", size: Size = None, define: Defines = None, type_: Type = FloatChoice.float,
               explorer: Explorers = "random,colony", budget: Budget = 20, minutes: Minutes = None, seeds: Seeds = 1,
-              level: Level = LevelChoice.o2, device: Device = None, out: Out = SUITE_ROOT,
+              level: Level = None, levels: Levels = None, device: Device = None, out: Out = SUITE_ROOT,
               json_file: Json = None) -> None:
     """Tune PolyBench programs in several ways, and compare what they find.
 
@@ -46,11 +49,13 @@ def polybench(programs: Programs = "core", size: Size = None, define: Defines = 
       antune suite polybench --programs gemm,mvt,atax --size small --budget 10
       antune suite polybench --programs core --size large --budget 50 --device pocl --level o2
       antune suite polybench --programs stencils --explorer random,genetic,colony --seeds 6
+      antune suite polybench --programs core --levels o1,o2,o3 --explorer colony,random@o2 --budget 50
     """
-    from experiments.side_by_side.polybench import PolyBench, parse_programs, split_size
+    from experiments.side_by_side.polybench import PolyBench, at_levels, parse_programs, split_levels, split_size
     from experiments.side_by_side.wanted import SuiteOptions, parse_explorers
 
     size, defines = split_size(tuple(define or ()), size)
-    setting = PolyBench(size, type_.value, defines, level.value)
-    wanted = SuiteOptions(parse_programs(programs), setting, parse_explorers(explorer), budget, minutes, seeds, device)
+    main, all_levels = split_levels(level.value if level else None, levels)
+    setting, ways = PolyBench(size, type_.value, defines, main), at_levels(parse_explorers(explorer), main, all_levels)
+    wanted = SuiteOptions(parse_programs(programs), setting, ways, budget, minutes, seeds, device)
     run_side_by_side(wanted, out, json_file)

@@ -62,17 +62,17 @@ class _Show:
 
     def entry(self, entry: Entry) -> None:
         """One line, as soon as a program is done."""
-        from experiments.side_by_side.table import Section, speedups, times
+        from experiments.side_by_side.table import Section, line_tables
 
         words = []
-        for (title, *names), ((_, *cells),) in (times(Section((entry,))), *speedups(Section((entry,)))):
+        for (title, *names), ((_, *cells),) in line_tables(Section((entry,))):
             words.append(f"{title}: " + ", ".join(f"{name} {cell}" for name, cell in zip(names, cells, strict=True)))
         self.note(f"{entry.program}: {'; '.join(words)}")
 
 
 def _print(sections: Sequence[Section]) -> None:
     from antune.tables import print_table
-    from experiments.side_by_side.table import BRACKETS, tables
+    from experiments.side_by_side.table import BRACKETS, notes, tables
 
     for section in sections:
         print(f"\n{section.title}")
@@ -80,3 +80,5 @@ def _print(sections: Sequence[Section]) -> None:
             print_table(*table)
     if sections:
         print(f"Times are medians; {BRACKETS}.")
+    for note in dict.fromkeys(note for section in sections for note in notes(section)):
+        print(f"{note[0].upper()}{note[1:]}.")

@@ -64,16 +64,29 @@ def bandwidth_for(working_set: float, bandwidths: Sequence[Bandwidth]) -> float:
     return bandwidths[0 if size < bandwidths[0].working_set else -1].bytes_per_s
 
 
+def arithmetic(type_: str, ceilings: Ceilings) -> tuple[str, float] | None:
+    """The type that results of `type_` are computed in at best, with its operations per second; None when that is not known.
+
+    Integers may come of floating-point numbers of any type: then it is the fastest one.
+    """
+    rates = dict(ceilings.operations_per_s)
+    if type_ in rates:
+        return type_, rates[type_]
+    if type_ in ("float", "double") or not rates:
+        return None
+    return max(ceilings.operations_per_s, key=lambda rate: rate[1])
+
+
 def roof(demand: Demand, ceilings: Ceilings) -> Roof | None:
     """The least time of a program that must do `demand`; None for a type whose ceiling is not known.
 
     Data counts once: every element that is live at the entry and read, and every one that is written and live at the
     exit. Divisions and functions count as one operation, integer operations as none, so that the bound holds.
     """
-    rates = dict(ceilings.operations_per_s)
-    if demand.type not in rates or not ceilings.bandwidths:
+    fastest = arithmetic(demand.type, ceilings)
+    if fastest is None or not ceilings.bandwidths:
         return None
     moved = demand.read_bytes + demand.written_bytes
     memory_s = moved / bandwidth_for(moved, ceilings.bandwidths)
-    compute_s = demand.operations.floating / rates[demand.type]
+    compute_s = demand.operations.floating / fastest[1]
     return Roof(1e3 * max(memory_s, compute_s), "memory" if memory_s >= compute_s else "compute")

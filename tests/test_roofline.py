@@ -74,7 +74,7 @@ def test_the_tighter_ceiling_bounds() -> None:
     assert [first.ms, second.ms] == pytest.approx([1.0, 32_000 / 2e9 * 1e3])
     assert (first.limit, second.limit) == ("compute", "memory")
     assert second.share(0.032) == pytest.approx(0.5)
-    assert roof(replace(moving, type="int"), CEILINGS) is None
+    assert roof(replace(moving, type="double"), CEILINGS) is None
 
 
 def test_bandwidth_between_working_sets() -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.ceilings.files import kept_ceilings
+from experiments.records import RunInfo
 from experiments.store import read_store
 from experiments.summary import summarize
 from generator.program import Program
 from metrics.roofline import Ceilings, Roof, roof
+from runners.base import DeviceInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,21 @@ def program_roof(program: Program, ceilings: Ceilings) -> Roof | None:
     return roof(program_demand(program), ceilings)
 
 
+def run_roof(info: RunInfo) -> Roof | str:
+    """The roof of a run's program on its device, or why it is not known."""
+    ceilings = kept_ceilings(info.device)
+    if ceilings is None:
+        return unknown_ceilings(info.device)
+    found = program_roof(info.program, ceilings)
+    return "there is no ceiling for the type of its numbers" if found is None else found
+
+
+def unknown_ceilings(device: DeviceInfo) -> str:
+    """How to make the ceilings of a device known."""
+    return (f"the ceilings of {device.name} ({device.platform}) are not known here; "
+            f"`antune suite roofline --device {device.key}` measures them")
+
+
 def place_run(directory: Path) -> Placed | str:
     """The run in `directory` beside the kept ceilings of its device, or why that is not possible.
 
@@ -46,13 +63,9 @@ def place_run(directory: Path) -> Placed | str:
     """
     with read_store(directory) as store:
         info, summary = store.info(), summarize(store)
-    ceilings = kept_ceilings(info.device)
-    if ceilings is None:
-        return (f"{directory}: the ceilings of {info.device.name} ({info.device.platform}) are not known here; "
-                f"`antune suite roofline --device {info.device.key}` measures them")
-    found = program_roof(info.program, ceilings)
-    if found is None:
-        return f"{directory}: there is no ceiling for the type of its numbers"
+    found = run_roof(info)
+    if isinstance(found, str):
+        return f"{directory}: {found}"
 
     def share(ms: float | None) -> float | None:
         return None if ms is None else found.share(ms)

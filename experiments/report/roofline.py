@@ -20,7 +20,7 @@ from experiments.report.plotly import LEGEND, Figure, Json, View, axis
 from experiments.stills import Still, plain
 from experiments.words import describe_ms
 from generator.errors import IllegalPlan
-from metrics.roofline import Ceilings, Roof, bandwidth_for, roof
+from metrics.roofline import Ceilings, Roof, arithmetic, bandwidth_for, roof
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,14 +71,15 @@ def roofline(facts: Facts) -> Roofline | str:
         return "Nothing valid was timed, so there is nothing below the roofline."
     demand = program_demand(facts.info.program)
     found, moved = roof(demand, ceilings), demand.read_bytes + demand.written_bytes
-    if found is None or not demand.operations.floating or not moved:
+    fastest = arithmetic(demand.type, ceilings)
+    if found is None or fastest is None or not demand.operations.floating or not moved:
         return "The program does no floating-point operations, or of a type whose ceiling was not measured."
     work, own = demand.operations.floating, bandwidth_for(moved, ceilings.bandwidths)
     whole = [Spot(plan, "program", False, work / moved, 1e3 * work / ms)
              for plan, ms in (("default", facts.summary.default_ms), ("best", facts.summary.best_ms)) if ms]
     spots = (*whole, *_kernel_spots(facts, "default", facts.default), *_kernel_spots(facts, "best", facts.best))
-    places = [spot.intensity for spot in spots] + [dict(ceilings.operations_per_s)[demand.type] / own]
-    return Roofline(demand.type, dict(ceilings.operations_per_s)[demand.type], tuple(_lines(ceilings)), own, spots, found,
+    places = [spot.intensity for spot in spots] + [fastest[1] / own]
+    return Roofline(*fastest, tuple(_lines(ceilings)), own, spots, found,
                     min(places) / 4, max(places) * 8)
 
 

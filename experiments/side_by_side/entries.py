@@ -21,6 +21,7 @@ from experiments.side_by_side.wanted import BEST, Setting, SuiteOptions, setting
 from experiments.store import utc_now
 from generator.errors import InputError
 from metrics.finals import Ratio, ratio_of
+from metrics.roofline import Roof
 from metrics.statistics import median_interval
 from runners.base import DeviceInfo
 
@@ -56,7 +57,8 @@ class Entry:
     """A program of a suite, measured. Times in milliseconds; `load` is the machine's load average when it was measured.
 
     `sequential_ms` is the median of the C program, timed on its own before the searches; `sittings` is how often the others
-    were measured in turns.
+    were measured in turns. `roof` is the least time that the device's ceilings allow: it is not kept with the entry, since
+    they may be measured at any time (`placing.py`).
     """
 
     program: str
@@ -74,6 +76,7 @@ class Entry:
     ways: tuple[Way, ...]
     duels: tuple[Duel, ...]
     sittings: int
+    roof: Roof | None = None
 
     @property
     def explorers(self) -> tuple[str, ...]:
@@ -89,6 +92,16 @@ class Entry:
         way = self.way(name)
         return self.sequential_ms / way.ms if way and way.ms and self.sequential_ms else None
 
+    def share_of_roof(self, name: str) -> float | None:
+        """How much of the speed that the device's ceilings allow the best of a way has."""
+        way = self.way(name)
+        return self.roof.share(way.ms) if self.roof and way and way.ms else None
+
+    @property
+    def default_share(self) -> float | None:
+        """How much of that speed the default plan has."""
+        return self.roof.share(self.default_ms) if self.roof and self.default_ms else None
+
 
 def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Sequence[Lane],
                sequential_ms: Sequence[float], measured: Measured) -> Entry:
@@ -101,20 +114,26 @@ def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Se
         best.setdefault(lane.way, []).append(number)
     ways = tuple(Way(name, _detail(name, best, measured, wanted.setting.default_words), *_figures(numbers, measured))
                  for name, numbers in best.items())
-    duels = tuple(Duel(one, two, ratio) for one, two in _pairs(best, rival)
+    duels = tuple(Duel(one, two, ratio) for one, two in _pairs(best, wanted.setting)
                   if (ratio := _pooled([_faster(measured, a, b) for a, b in zip(*_paired(best[one], best[two]), strict=True)])))
     return Entry(program, wanted.setting, device.name, device.platform, device.driver, wanted.evaluations, wanted.minutes,
                  wanted.seeds, utc_now(), round(os.getloadavg()[0], 2), median(sequential_ms) if sequential_ms else None,
                  time_ms(measured.sittings, DEFAULT), ways, duels, len(measured.sittings))
 
 
-def _pairs(names: Iterable[str], rival: str) -> Iterator[tuple[str, str]]:
-    """Who is compared with whom: all with the rival, explorers with those that stand behind them in the list of all explorers."""
+def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
+    """Who is compared with whom: all with the rival, explorers with those that stand behind them in the list of all explorers.
+
+    An explorer at several levels is compared with itself, the higher level first, with others at the same level only.
+    """
     from explorer.registry import EXPLORERS
 
-    rank = {name: place for place, name in enumerate(EXPLORERS)}
-    for one, two in combinations(sorted(names, key=lambda name: (name == rival, rank.get(name, -1))), 2):
-        if one != BEST or two == rival:
+    rival, rank = setting.rival, {name: place for place, name in enumerate(EXPLORERS)}
+    by_level = sorted(names, key=setting.level_of, reverse=True)
+    ordered = sorted(by_level, key=lambda name: (name == rival, rank.get(setting.explorer_of(name), -1)))
+    for one, two in combinations(ordered, 2):
+        alike = setting.explorer_of(one) == setting.explorer_of(two) or setting.level_of(one) == setting.level_of(two)
+        if two == rival or (one != BEST and alike):
             yield one, two
 
 
@@ -157,9 +176,9 @@ def _pooled(ratios: Sequence[Ratio | None]) -> Ratio | None:
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
-    """An entry for a JSON file; its setting's fields stand beside the others."""
+    """An entry for a JSON file, without its roof; its setting's fields stand beside the others."""
     data = asdict(entry)
-    del data["setting"]
+    del data["setting"], data["roof"]
     return setting_data(entry.setting) | data
 
 

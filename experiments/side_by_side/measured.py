@@ -1,8 +1,8 @@
 """The best plans of all lanes of an entry, measured in turns: only times of the same sittings are compared.
 
 First the few that may be the best of each lane sit together, and the best of each lane is chosen. Then those that were
-chosen, the default plan and the rival, if that is a plan, sit together again: whoever was chosen because it had luck has it only
-by chance this time.
+chosen, the default plan and the rival, if that is a plan, sit together again: whoever was chosen because it had luck has
+it only by chance this time.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ Numbers: TypeAlias = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane and of each team, and the sittings.
+    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane, that of each of the `teams`.
 
-    `rival` is the number of the rival that is a plan, None when there is none or it fails; then `failure` is its outcome, if any.
+    `rival` is the number of the rival that is a plan, None when there is none or it fails; then `failure` is its outcome,
+    if any.
     """
 
     plans: tuple[Plan, ...]
@@ -46,11 +47,11 @@ class Measured:
     failure: Failed | None = None
 
 
-def measure(runner: Runner, lanes: Sequence[Sequence[Result]], rival: Plan | None = None, teams: Sequence[Sequence[int]] = (),
-            seed: int = 0) -> Measured:
+def measure(runner: Runner, lanes: Sequence[Sequence[Result]], rival: Plan | None = None,
+            teams: Sequence[Sequence[int]] = (), seed: int = 0) -> Measured:
     """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of each).
 
-    `rival` is measured with them if it works. `teams` are lanes, by their positions, of which the best of all is wanted, too.
+    `rival` is measured with them if it works. `teams` are lanes, by their positions, of which the best of all is wanted.
     """
     default = lanes[0][0]
     numbers: dict[Plan, int] = {default.evaluation.plan: DEFAULT}
@@ -58,37 +59,42 @@ def measure(runner: Runner, lanes: Sequence[Sequence[Result]], rival: Plan | Non
                   for results in lanes]
     number = None if rival is None else numbers.setdefault(rival, len(numbers))
     plans = tuple(numbers)
-    tried = default.outcome if number == DEFAULT else None if number is None else _outcome(runner, Job(number, plans[number]))
+    tried = default.outcome if number == DEFAULT else _outcome(runner, plans, number)
     best, of_teams = _best(runner, plans, candidates, teams, seed)
-    works = {DEFAULT: cost_ms(default.outcome) is not None} | ({} if number is None else {number: isinstance(tried, Timed)})
-    wanted = sorted({n for n in best if n is not None} | {n for n, fine in works.items() if fine})
+    fine, failure = (number, None) if isinstance(tried, Timed) else (None, tried)
+    first = None if cost_ms(default.outcome) is None else DEFAULT
+    wanted = sorted({n for n in (*best, first, fine) if n is not None})
     sittings = _sit(runner, plans, wanted, seed + 1, MEASURING)
-    return Measured(plans, best, sittings, of_teams, number if isinstance(tried, Timed) else None,
-                    None if isinstance(tried, Timed) else tried)
+    return Measured(plans, best, sittings, of_teams, fine, failure)
 
 
-def _outcome(runner: Runner, job: Job) -> Outcome:
+def _outcome(runner: Runner, plans: Sequence[Plan], number: int | None) -> Outcome | None:
     """What becomes of a plan that nobody has tried: a sitting would time it without comparing its results."""
-    (_, outcome), = runner.evaluate([job])
+    if number is None:
+        return None
+    (_, outcome), = runner.evaluate([Job(number, plans[number])])
     return outcome
 
 
 def _best(runner: Runner, plans: Sequence[Plan], candidates: Sequence[Sequence[int]], teams: Sequence[Sequence[int]],
           seed: int) -> tuple[Numbers, Numbers]:
-    """The best candidate of each lane and team: measured where there is a choice, the apparently best one where that fails."""
-    chosen_of = {n for team in teams for lane in team for n in candidates[lane]}
-    several = sorted({n for some in candidates if len(some) > 1 for n in some} | (chosen_of if len(chosen_of) > 1 else set()))
-    sittings = _sit(runner, plans, several, seed, CHOOSING)
+    """The best candidate of each lane and team: measured where there is a choice, the apparently best where that fails."""
+    in_teams = {n for team in teams for lane in team for n in candidates[lane]}
+    several = {n for some in (*candidates, in_teams) if len(some) > 1 for n in some}
+    sittings = _sit(runner, plans, sorted(several), seed, CHOOSING)
 
     def best_of(some: Sequence[int]) -> int | None:
-        found = standings([{n: ms for n, ms in times.items() if n in some} for times in sittings]) if len(some) > 1 else ()
+        shared = [{n: ms for n, ms in times.items() if n in some} for times in sittings]
+        found = standings(shared) if len(some) > 1 else ()
         return found[0].number if found else next(iter(some), None)
 
     best = tuple(best_of(some) for some in candidates)
-    return best, tuple(best_of(list(dict.fromkeys(n for lane in team if (n := best[lane]) is not None))) for team in teams)
+    of_teams = [dict.fromkeys(n for lane in team if (n := best[lane]) is not None) for team in teams]
+    return best, tuple(best_of(list(some)) for some in of_teams)
 
 
-def _sit(runner: Runner, plans: Sequence[Plan], numbers: Sequence[int], seed: int, count: int) -> tuple[SittingTimes, ...]:
+def _sit(runner: Runner, plans: Sequence[Plan], numbers: Sequence[int], seed: int,
+         count: int) -> tuple[SittingTimes, ...]:
     jobs = [Job(n, plans[n]) for n in numbers]
     return tuple(times_of(outcomes) for outcomes in hold_sittings(runner, jobs, seed, count, LIMIT_S))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from experiments.options import Budget, RunOptions, Timing
 from experiments.side_by_side.names import chosen
@@ -24,35 +25,16 @@ class Pipelines:
 
     size: SizeName = "medium"
 
+    suite: ClassVar[str] = "pipelines"
+    default_words: ClassVar[str] = "all-root plan"
+    rival: ClassVar[str] = INLINED
+    rival_words: ClassVar[str] = "all inlined"
+    rival_is_searched: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         """Raise InputError for a size that there is not."""
         if self.size not in SIZES:
             raise InputError(f"there is no size {self.size!r}; use one of {', '.join(SIZES)}")
-
-    @property
-    def suite(self) -> str:
-        """See `Setting`."""
-        return "pipelines"
-
-    @property
-    def default_words(self) -> str:
-        """See `Setting`."""
-        return "all-root plan"
-
-    @property
-    def rival(self) -> str:
-        """See `Setting`."""
-        return INLINED
-
-    @property
-    def rival_words(self) -> str:
-        """See `Setting`."""
-        return "all inlined"
-
-    @property
-    def rival_is_searched(self) -> bool:
-        """See `Setting`."""
-        return False
 
     @property
     def title(self) -> str:
@@ -68,6 +50,15 @@ class Pipelines:
     def entry_name(self, program: str) -> str:
         """`blur-small`."""
         return f"{program}-{self.size}"
+
+    def explorer_of(self, way: str) -> str:
+        """See `Setting`."""
+        return way
+
+    def level_of(self, way: str) -> str:
+        """See `Setting`: the space of stages has none."""
+        del way
+        return ""
 
     def run_options(self, program: str, way: str, budget: Budget, seed: int, device: str | None) -> RunOptions:
         """See `Setting`."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from experiments.ceilings.files import kept_ceilings
+from experiments.ceilings.placed import unknown_ceilings
 from experiments.files import write_atomically
 from experiments.options import Budget, RunOptions
 from experiments.outcome_rows import kind_of
@@ -18,6 +20,7 @@ from experiments.run import opened
 from experiments.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
 from experiments.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.side_by_side.measured import measure
+from experiments.side_by_side.placing import placed
 from experiments.side_by_side.table import Section, markdown, sections_of, to_data
 from experiments.side_by_side.wanted import SuiteOptions
 from experiments.store import read_store
@@ -26,6 +29,7 @@ from generator.plan import Plan
 from generator.problem import Problem
 from metrics.outcome import Failed
 from runners.base import DeviceInfo
+from runners.registry import is_deterministic
 
 TABLE_FILES = ("table.md", "table.json")
 
@@ -90,7 +94,7 @@ class _Suite:
         for program, (known, wanted, lanes) in tasks.items():
             try:
                 entry = known if known and all(map(is_complete, lanes)) else self._measured(program, wanted, lanes)
-                self.show.entry(entry)
+                self.show.entry(placed(entry, self._folder(program)))
             except AntuneError as error:
                 self.show.note(f"{program}: left out: {error}")
             self.done[program] = self.planned[program]  # a search may end early
@@ -182,9 +186,11 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
         InputError: there is no such device or explorer, or the directory cannot be written.
         Interrupted: asked to stop; the same call goes on.
     """
-    for name in wanted.explorers:
-        parts.check_explorer(name)
+    for way in wanted.explorers:
+        parts.check_explorer(wanted.setting.explorer_of(way))
     device = find(wanted.device)
+    if kept_ceilings(device) is None and not is_deterministic(device.key):
+        show.note(f"{unknown_ceilings(device)}, and the same command then says how near the best plans are to them")
     folder = directory / re.sub(r"[^\w.-]+", "-", device.key)
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -196,7 +202,8 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
 
 def write_tables(directory: Path) -> tuple[Section, ...]:
     """Write table.md and table.json of everything that a suite's directory holds, if it holds anything."""
-    entries = [entry for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}")) if (entry := read_entry(path.parent))]
+    entries = [placed(entry, path.parent) for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
+               if (entry := read_entry(path.parent))]
     sections = sections_of(entries)
     if sections:
         write_atomically(directory / TABLE_FILES[0], markdown(sections))

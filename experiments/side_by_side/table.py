@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, TypeAlias
 
 from experiments.side_by_side.entries import Entry, entry_data
+from experiments.side_by_side.paper import PAPER, PAPER_LEVELS, PAPER_WORDS, RANDOM, RANDOM_LEVEL
 from experiments.side_by_side.wanted import BEST, Setting
 from experiments.words import describe_ms, describe_ratio
 from metrics.finals import Ratio
@@ -17,12 +18,17 @@ from metrics.statistics import geometric_mean
 Cells: TypeAlias = tuple[str, ...]
 Table: TypeAlias = tuple[Cells, Sequence[Cells]]
 """The names of the columns, and the lines."""
+Column: TypeAlias = tuple[str, Sequence[str]]
+"""The name of a column, and its cells from top to bottom."""
 FEWEST = 3
 """Programs that make an interval."""
 BRACKETS = "ratios have their 95 % interval in [brackets], or all that was seen where there are fewer than six sittings or seeds"
 """With one seed, the sittings are what the interval is over."""
-WIDE = 7
-"""With more columns of ratios, those between the ways make a table of their own."""
+WIDEST = 120
+"""Characters of a line: columns that would make it longer go into a table of their own."""
+ROOFLINE = "of the roofline"
+ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least time is that of the program's operations or of moving its data "
+                  "once, whichever is longer, at the rates that `antune suite roofline` measured on the device")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,9 @@ class Section:
         one = self.entries[0]
         minutes = "" if one.minutes is None else f", at most {one.minutes:g} minutes"
         seeds = f", {one.seeds} seeds" if one.seeds > 1 else ""
-        return (f"{one.device} ({one.platform}), driver {one.driver}: {one.setting.title}, "
+        others = [level for level in self.levels if level != one.setting.level_of("")]
+        beside = f" (and ways at {', '.join(others)})" if others else ""
+        return (f"{one.device} ({one.platform}), driver {one.driver}: {one.setting.title}{beside}, "
                 f"{one.evaluations} evaluations per search{minutes}{seeds}")
 
     @property
@@ -63,7 +71,16 @@ class Section:
 
     def words(self, way: str) -> str:
         """What a way is called."""
-        return {self.setting.rival: self.setting.rival_words, BEST: "best of all"}.get(way, way)
+        known = {self.setting.rival: self.setting.rival_words, BEST: "best of all"}.get(way)
+        if known or not self.levels:
+            return known or way
+        return f"{self.setting.explorer_of(way)} {self.setting.level_of(way)}"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels of the explorers, in order; none where all search at that of the setting."""
+        found = sorted({self.setting.level_of(way) for way in self.explorers})
+        return () if found == [self.setting.level_of("")] else tuple(found)
 
     @property
     def duels(self) -> tuple[tuple[str, str], ...]:
@@ -94,35 +111,75 @@ def _key(entry: Entry) -> tuple[str, ...]:
             f"{entry.evaluations:9d} {entry.minutes or 0:9.3f} {entry.seeds:4d}")
 
 
-def times(section: Section) -> Table:
+def times(section: Section) -> tuple[Table, ...]:
     """What everything takes, a line per program."""
-    lines = [(entry.program, describe_ms(entry.sequential_ms), describe_ms(entry.default_ms),
-              *(_time(entry, name) for name in section.ways)) for entry in section.entries]
-    return ("time", "sequential C", section.setting.default_words, *map(section.words, section.ways)), lines
+    entries = section.entries
+    return _fitting("time", entries, [
+        ("sequential C", [describe_ms(entry.sequential_ms) for entry in entries]),
+        (section.setting.default_words, [describe_ms(entry.default_ms) for entry in entries]),
+        *((section.words(name), [_time(entry, name) for entry in entries]) for name in section.ways)])
+
+
+def shares(section: Section) -> tuple[Table, ...]:
+    """How near everything comes to the least time that the device's ceilings allow; no table where no ceilings are known."""
+    entries = section.entries
+    if not any(entry.roof for entry in entries):
+        return ()
+    return _fitting(ROOFLINE, entries, [
+        ("least time", [describe_ms(entry.roof.ms if entry.roof else None) for entry in entries]),
+        ("limited by", [entry.roof.limit if entry.roof else "-" for entry in entries]),
+        (section.setting.default_words, [_percent(entry.default_share) for entry in entries]),
+        *((section.words(name), [_percent(entry.share_of_roof(name)) for entry in entries]) for name in section.ways)])
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"
 
 
 def speedups(section: Section) -> tuple[Table, ...]:
-    """Over the default plan, over each other, over sequential C, a line per program; in two tables where one is too wide."""
+    """Over the default plan, over each other, over sequential C, a line per program; in several tables where one is too wide."""
     words, entries = section.words, section.entries
     over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries]) for name in section.ways]
     pairs = [(f"{words(one)} : {words(two)}", [describe_interval(_duel(entry, one, two)) for entry in entries])
              for one, two in section.duels if two != section.setting.rival or one == BEST]
     serial = [(f"{words(name)} : C", [describe_ratio(entry.over_sequential(name)) for entry in entries]) for name in section.leaders]
     title = f"over the {section.setting.default_words}"
-    if not pairs or len(over) + len(pairs) + len(serial) <= WIDE:
-        return (_table(title, entries, over + pairs + serial),)
-    return _table(title, entries, over), _table("over each other", entries, pairs + serial)
+    whole = _fitting(title, entries, over + pairs + serial)
+    if not pairs or len(whole) == 1:
+        return whole
+    return *_fitting(title, entries, over), *_fitting("over each other", entries, pairs + serial)
 
 
-def _table(title: str, entries: Sequence[Entry], columns: Sequence[tuple[str, Sequence[str]]]) -> Table:
+def _fitting(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> tuple[Table, ...]:
+    """The columns in as few tables of about as many columns as have no line longer than WIDEST."""
+    for count in range(1, len(columns) + 1):
+        cuts = [place * len(columns) // count for place in range(count + 1)]
+        found = tuple(_table(title, entries, columns[low:high]) for low, high in pairwise(cuts))
+        if count == len(columns) or max(map(_width, found)) <= WIDEST:
+            return found
+    return ()
+
+
+def _width(table: Table) -> int:
+    """Characters of a line, both in Markdown and on a terminal."""
+    head, lines = table
+    return 1 + sum(3 + max(map(len, column)) for column in zip(head, *lines, strict=True))
+
+
+def _table(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> Table:
     """The table with these columns and a line per entry."""
     cells = zip(*(cells for _, cells in columns), strict=True)
     return (title, *(name for name, _ in columns)), [(entry.program, *line) for entry, line in zip(entries, cells, strict=True)]
 
 
+def line_tables(section: Section) -> tuple[Table, ...]:
+    """The tables with a line per program."""
+    return *times(section), *speedups(section), *shares(section)
+
+
 def tables(section: Section) -> tuple[Table, ...]:
     """All tables of a section."""
-    return (times(section), *speedups(section), mean_table(section))
+    return *line_tables(section), mean_table(section), *published(section)
 
 
 def _time(entry: Entry, name: str) -> str:
@@ -148,13 +205,14 @@ def describe_interval(ratio: Ratio | None) -> str:
 
 
 def means(section: Section) -> tuple[Mean, ...]:
-    """The geometric means of all ratios: over the default plan, over each other, over sequential C."""
+    """The geometric means of all ratios: over the default plan, over each other, over sequential C, over the roofline."""
     entries, words = section.entries, section.words
     wanted = [*((f"{words(name)} : {section.setting.default_words}", [_middle(_over_default(entry, name)) for entry in entries])
                 for name in section.ways),
               *((f"{words(one)} : {words(two)}", [_middle(_duel(entry, one, two)) for entry in entries])
                 for one, two in section.duels),
-              *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries]) for name in section.ways)]
+              *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries]) for name in section.ways),
+              *((f"{words(name)} : roofline", [entry.share_of_roof(name) for entry in entries]) for name in section.ways)]
     return tuple(mean for name, ratios in wanted if (mean := _mean(name, ratios)))
 
 
@@ -184,6 +242,20 @@ def mean_table(section: Section) -> Table:
          describe_ratio(mean.lowest), str(mean.programs)) for mean in means(section)]
 
 
+def published(section: Section) -> tuple[Table, ...]:
+    """The means that the paper reports beside those of a suite at several levels; no table for other suites."""
+    if not section.levels:
+        return ()
+    found = {mean.name.partition(" : ")[0]: mean.mean for mean in means(section)
+             if mean.name.endswith(f" : {section.setting.default_words}")}
+    random = describe_ratio(found.get(f"{RANDOM} {RANDOM_LEVEL}"))
+    explorers = dict.fromkeys(section.setting.explorer_of(way) for way in section.explorers)
+    ours = [(f"{explorer}, here", *(describe_ratio(found.get(f"{explorer} {level}")) for level in PAPER_LEVELS), random)
+            for explorer in explorers if explorer != RANDOM]
+    theirs = [(f"Coding Ants, {device}", *map(describe_ratio, ratios)) for device, ratios in PAPER.items()]
+    return ((f"means over the {section.setting.default_words}", *PAPER_LEVELS, f"{RANDOM} {RANDOM_LEVEL}"), [*ours, *theirs]),
+
+
 def markdown(sections: Sequence[Section]) -> str:
     """All tables, for a file."""
     return "\n".join(text for section in sections for text in _markdown(section)) + "\n"
@@ -196,10 +268,19 @@ def _markdown(section: Section) -> Iterator[str]:
     yield f"## {section.title}\n"
     yield (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, load average {min(loads):.1f} to {max(loads):.1f}. Times "
            f"are medians; {BRACKETS}. The best plan of each way and the {section.setting.default_words} were "
-           "measured again in turns; sequential C was timed apart.\n")
+           f"measured again in turns; sequential C was timed apart.{_notes(section)}\n")
     for table in tables(section):
         yield from _rows(*table)
         yield ""
+
+
+def _notes(section: Section) -> str:
+    return "".join(f" {note[0].upper()}{note[1:]}." for note in notes(section))
+
+
+def notes(section: Section) -> tuple[str, ...]:
+    """What the words in some tables mean."""
+    return ((ROOFLINE_WORDS,) if shares(section) else ()) + ((PAPER_WORDS,) if section.levels else ())
 
 
 def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
@@ -208,6 +289,14 @@ def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
 
 
 def to_data(sections: Sequence[Section]) -> dict[str, Any]:
-    """The tables for a JSON file: `rows` are the entries, `means` belong to the sections."""
-    return {"rows": [entry_data(entry) for section in sections for entry in section.entries],
+    """The tables for a JSON file: `rows` are the entries with their roofs, `means` belong to the sections."""
+    return {"rows": [entry_data(entry) | {"roof": _roof_data(entry)} for section in sections for entry in section.entries],
             "means": [asdict(mean) | {"section": section.title} for section in sections for mean in means(section)]}
+
+
+def _roof_data(entry: Entry) -> dict[str, Any] | None:
+    """The least time of a program, and the shares of the possible speed; None where that is not known."""
+    if entry.roof is None:
+        return None
+    return asdict(entry.roof) | {"default_share": entry.default_share,
+                                 "shares": {way.name: entry.share_of_roof(way.name) for way in entry.ways}}

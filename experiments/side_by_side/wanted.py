@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from experiments.options import Budget, RunOptions
+from experiments.side_by_side.names import words_of
 from experiments.side_by_side.pipelines import Pipelines
 from experiments.side_by_side.polybench import PolyBench
 from generator.errors import InputError
@@ -17,8 +18,8 @@ Setting: TypeAlias = PolyBench | Pipelines
 
 `suite` is its name, `title` says in words what it sets, `file` and `entry_name` belong to a program. `default_words` are how the
 default plan is called. `rival` is what searches have to beat beside it, `rival_words` say what that is: the best plan of a
-search of its own if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `run_options` are those of one search; a final of
-its own is left out, as the suite holds one for all.
+search of its own if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `explorer_of` and `level_of` say who searches in a
+way, and which schedules. `run_options` are those of one search; a final of its own is left out, as the suite holds one for all.
 """
 
 BEST = "best"
@@ -30,7 +31,7 @@ _SETTINGS: Mapping[str, type[Setting]] = MappingProxyType({"polybench": PolyBenc
 class SuiteOptions:
     """Which programs are searched how.
 
-    Each of `explorers` makes `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds
+    Each of `explorers` (the ways to search: names of explorers, for PolyBench perhaps with a level, `colony@o1`) makes `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds
     0..seeds-1. `device` as for a run.
     """
 
@@ -52,6 +53,8 @@ class SuiteOptions:
             raise InputError(f"--seeds is {self.seeds}; use 1 or more")
         for name in self.programs:
             self.setting.file(name)
+        for way in self.explorers:
+            self.setting.level_of(way)
 
     @property
     def budget(self) -> Budget:
@@ -65,7 +68,7 @@ class SuiteOptions:
 
 def parse_explorers(text: str) -> tuple[str, ...]:
     """The explorers that an option lists, each once."""
-    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    return words_of(text)
 
 
 def setting_data(setting: Setting) -> dict[str, Any]:
