@@ -1,8 +1,9 @@
 """Where the boxes of a directed graph go: in layers from top to bottom, so that arrows go down and seldom cross.
 
-Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures", 1981: layers by longest path, a
-bend for every layer that an arrow passes, the order in a layer by the mean place of the neighbours. The places in a layer are
-those nearest to the neighbours that keep the order and the distance (isotonic regression). All lengths are in pixels.
+Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures", 1981: layers by longest
+path, a bend for every layer that an arrow passes, the order in a layer by the mean place of the neighbours. The places in
+a layer are those nearest to the neighbours that keep the order and the distance (isotonic regression). All lengths are in
+pixels.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 SWEEPS = 40
@@ -81,7 +82,7 @@ _Middles: TypeAlias = "dict[_Knot, float]"
 
 
 def layout(items: Sequence[Item], arrows: Sequence[Arrow], across: float, down: float) -> Layout:
-    """Places with `across` between neighbours and `down` between layers; every arrow leads to an item later in the list."""
+    """Places with `across` between neighbours and `down` between layers; arrows lead to items later in the list."""
     knots = _knots(items, arrows)
     chains = {arrow: _chain(arrow, knots) for arrow in arrows}
     links = tuple(dict.fromkeys(link for arrow, chain in chains.items() for link in _links(arrow, chain)))
@@ -91,11 +92,10 @@ def layout(items: Sequence[Item], arrows: Sequence[Arrow], across: float, down: 
     middles = _settled(rows, links, across)
     left = min(middle - knot.width / 2 for knot, middle in middles.items())
     middles = {knot: middle - left for knot, middle in middles.items()}
-    tops, height = [0.0], [max(knot.height for knot in row) for row in rows]
-    for high in height:
-        tops.append(tops[-1] + high + down)
+    heights = [max(knot.height for knot in row) for row in rows]
+    tops = [0.0, *accumulate(height + down for height in heights)]
     places = {item.name: (middles[knots[item.name]], tops[knots[item.name].layer]) for item in items}
-    ways = {arrow: _way(arrow, chain, middles, tops, height) for arrow, chain in chains.items()}
+    ways = {arrow: _way(arrow, chain, middles, tops, heights) for arrow, chain in chains.items()}
     return Layout(places, ways, max(middle + knot.width / 2 for knot, middle in middles.items()), tops[-1] - down)
 
 
@@ -106,7 +106,8 @@ def _knots(items: Sequence[Item], arrows: Sequence[Arrow]) -> dict[str, _Knot]:
     for arrow in sorted(arrows, key=lambda arrow: -place[arrow.start]):
         steps[arrow.start] = max(steps[arrow.start], 1 + steps[arrow.end])
     most = max(steps.values())
-    return {item.name: _Knot(item.name, 0 if item.first else most - steps[item.name], item.width, item.height) for item in items}
+    return {item.name: _Knot(item.name, 0 if item.first else most - steps[item.name], item.width, item.height)
+            for item in items}
 
 
 def _chain(arrow: Arrow, knots: Mapping[str, _Knot]) -> tuple[_Knot, ...]:
@@ -122,7 +123,7 @@ def _links(arrow: Arrow, chain: Sequence[_Knot]) -> Iterator[_Link]:
 
 
 def _ordered(rows: _Rows, links: Sequence[_Link]) -> _Rows:
-    """The order with the fewest crossings that was met while every row is put in the order of its neighbours, up and down."""
+    """The order with the fewest crossings that was met while every row is put in that of its neighbours, up and down."""
     best, fewest = rows, _crossings(rows, links)
     for sweep in range(SWEEPS):
         if fewest == 0:
@@ -183,7 +184,8 @@ def _settled(rows: _Rows, links: Sequence[_Link], across: float) -> _Middles:
     for sweep in range(SWEEPS):
         downwards, last = sweep % 2 == 0, sweep >= SWEEPS - 4
         for row in rows if downwards else reversed(rows):
-            wanted = [_wanted(knot, neighbours[knot], middles, downwards or last, not downwards or last) for knot in row]
+            wanted = [_wanted(knot, neighbours[knot], middles, downwards or last, not downwards or last)
+                      for knot in row]
             middles |= zip(row, _apart(row, wanted, across), strict=True)
     return middles
 
@@ -214,7 +216,8 @@ def _apart(row: Sequence[_Knot], wanted: Sequence[tuple[float, float]], across: 
     return [x + offset for x, offset in zip(flat, offsets, strict=True)]
 
 
-def _way(arrow: Arrow, chain: Sequence[_Knot], middles: _Middles, tops: Sequence[float], heights: Sequence[float]) -> tuple[Point, ...]:
+def _way(arrow: Arrow, chain: Sequence[_Knot], middles: _Middles, tops: Sequence[float],
+         heights: Sequence[float]) -> tuple[Point, ...]:
     """Straight down through every layer, slanted between them."""
     points: list[Point] = []
     for number, knot in enumerate(chain):

@@ -74,6 +74,7 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from graph.o2 import make_o2_space
     from graph.o3 import make_o3_space
     from graph.pipeline import make_pipeline_space
+    from graph.time_steps import with_time_steps
 
     if options.space == "tiles":
         return _make_tiles_space(program, target, options)
@@ -84,13 +85,24 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
         return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions, arrays)
     match options.level:
         case "o1":
-            return make_o1_space(shapes, target, wide, reductions, arrays)
+            space = make_o1_space(shapes, target, wide, reductions, arrays)
         case "o2":
-            return make_o2_space(shapes, partial(level, program), target, wide, reductions, arrays)
+            space = make_o2_space(shapes, partial(level, program), target, wide, reductions, arrays)
         case "o3":
-            return make_o3_space(shapes, O3(program), target, wide, reductions, arrays)
+            space = make_o3_space(shapes, O3(program), target, wide, reductions, arrays)
         case _:
             assert_never(options.level)
+    return with_time_steps(space, _time_steps(program, target) if wide else (), shapes, target, wide, arrays)
+
+
+def _time_steps(program: Program, target: Target) -> tuple[int, ...]:
+    """How many time steps a launch may run; none if the program is no loop over time."""
+    from generator.lowering.shapes import kernel_shapes
+    from generator.polyhedral.time_steps import time_loop
+    from graph.time_steps import offered_steps
+
+    loop = time_loop(program)
+    return offered_steps(partial(kernel_shapes, program, dialect=target.dialect), target, loop.count) if loop else ()
 
 
 def _make_tiles_space(program: Program, target: Target, options: RunOptions) -> Space:
@@ -121,13 +133,23 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[P
     from graph.o3 import openings
 
     plans = [dict(preferences_of(plan)) for plan in start_plans(program, target)]
+    times = _time_starts(program, target) if options.space == "wide" else []
     if options.level == "o1":
-        return plans
+        return [*plans, *times]
     partition = preferences_of_partition(default_partition(program), partial(level, program))
     if options.level == "o2":
-        return [plan | partition for plan in plans]
+        return [*(plan | partition for plan in plans), *times]
     plain, *tiled = openings(O3(program))
-    return [*({**plan, **partition, **plain} for plan in plans), *({**plans[0], **partition, **way} for way in tiled)]
+    return [*({**plan, **partition, **plain} for plan in plans), *({**plans[0], **partition, **way} for way in tiled), *times]
+
+
+def _time_starts(program: Program, target: Target) -> Sequence[Preferences]:
+    """A launch with few time steps, and one with more."""
+    from generator.lowering.starts import time_plans
+    from graph.o1 import preferences_of
+
+    offered = _time_steps(program, target)
+    return [preferences_of(plan) for steps in offered[1::2] for plan in time_plans(program, target, steps)]
 
 
 def _stage_starts(program: Program, target: Target) -> Sequence[Preferences]:

@@ -1,7 +1,7 @@
 """A pipeline drawn: a box around what each kernel computes, from the inputs above to the outputs below.
 
-What a kernel computes on its way stands in each kernel that does so; a line that crosses the edge of a kernel is an array in
-global memory.
+What a kernel computes on its way stands in each kernel that does so; a line that crosses the edge of a kernel is an array
+in global memory.
 """
 
 from __future__ import annotations
@@ -104,8 +104,10 @@ def _inside(kernel: PipelineKernel, number: int, note: KernelNote, read_later: f
     items, arrows = _parts(kernel, leaving if len(kernel.stored) > 1 else ())
     parts = layout(items, arrows, ACROSS, DOWN)
     title = f"kernel {number}"
-    width = max(parts.width + 2 * PAD, BOLD * len(title) + (LETTER * len(describe_ms(note.ms)) if note.ms is not None else 0) + 30)
-    return _Inside(kernel, leaving, title, note, parts, (width - parts.width) / 2, width, HEAD + parts.height + 2 * PAD)
+    time = "" if note.ms is None else describe_ms(note.ms)
+    width = max(parts.width + 2 * PAD, BOLD * len(title) + LETTER * len(time) + 30)
+    height = HEAD + parts.height + 2 * PAD
+    return _Inside(kernel, leaving, title, note, parts, (width - parts.width) / 2, width, height)
 
 
 def _parts(kernel: PipelineKernel, leaving: Sequence[str]) -> tuple[list[Item], list[Arrow]]:
@@ -151,7 +153,8 @@ def _kernel(canvas: Canvas, inside: _Inside, corner: Point, whole_ms: float) -> 
     _wires(canvas, inside, corner)
     for one in inside.kernel.arrays:
         at, down = inside.parts.places[one.array]
-        _node(canvas, (x + inside.left + at, y + HEAD + PAD + down), one.array, _word(one), f"ag-{one.place}", _tip(one))
+        place = x + inside.left + at, y + HEAD + PAD + down
+        _node(canvas, place, one.array, _word(one), f"ag-{one.place}", _tip(one))
 
 
 def _wires(canvas: Canvas, inside: _Inside, corner: Point) -> None:

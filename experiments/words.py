@@ -6,7 +6,18 @@ import shlex
 from pathlib import Path
 from typing import assert_never
 
-from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice, Stages
+from generator.plan import (
+    Group,
+    Hyperplanes,
+    KernelPlan,
+    LoopNest,
+    Partition,
+    Plan,
+    Schedule,
+    ScheduleChoice,
+    Stages,
+    TimeTiles,
+)
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
@@ -35,6 +46,8 @@ def describe_schedule(schedule: Schedule) -> str:
             return "schedule: " + " | ".join(_describe_nest(nest) for nest in nests) + reduced
         case Stages():
             return _describe_stages(schedule) + reduced
+        case TimeTiles(steps):
+            return f"schedule: {steps} time step{'s' if steps > 1 else ''} per launch, in overlapped tiles"
         case _:
             assert_never(schedule)
 

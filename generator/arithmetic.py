@@ -11,6 +11,7 @@ FLOATING = frozenset(["float", "double"])
 _RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
 _LOGICAL = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
 _INT_MAX = 2**31 - 1
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 
 
 def c_type(expr: Expr, types: Mapping[str, str]) -> str:
@@ -45,3 +46,9 @@ def c_type(expr: Expr, types: Mapping[str, str]) -> str:
 def common_type(*types: str) -> str:
     """The type in which C computes with operands of these types."""
     return max(("int", *(kind for kind in types if kind in _RANK)), key=_RANK.index)
+
+
+def integer_limits(kind: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    values = 2 ** _BITS[kind.removeprefix("unsigned ")]
+    return (0, values - 1) if kind.startswith("unsigned") else (-(values // 2), values // 2 - 1)

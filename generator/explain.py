@@ -10,13 +10,25 @@ from generator.expr import Expr, Name
 from generator.linear import combination
 from generator.lowering import lower
 from generator.lowering.placement import placeable
-from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, ScheduleChoice, Stages, Vector
+from generator.lowering.shapes import BlockStages, KernelShape, kernel_shapes
+from generator.plan import (
+    Group,
+    Hyperplanes,
+    KernelPlan,
+    LoopNest,
+    Partition,
+    Plan,
+    ScheduleChoice,
+    Stages,
+    TimeTiles,
+    Vector,
+)
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.model import maps, model
 from generator.polyhedral.partition import level
 from generator.polyhedral.reductions import reducible
 from generator.polyhedral.sections import sections
+from generator.polyhedral.time_steps import overlap, required_time_loop, time_tiling
 from generator.polyhedral.violation import describe_dependence
 from generator.program import Program
 from generator.target import Target
@@ -93,10 +105,26 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
             words = {"inline": "by each thread that reads it, in registers", "block": "by the blocks that read it, in shared memory"}
             yield "stage by stage, in the order of the source; computed where they are read:" if computed else "stage by stage"
             yield from (f"    {array}: {words[where]}" for array, where in computed)
+        case TimeTiles():
+            yield from _time_tiles(program, plan.schedule)
+            return
     if plan.schedule.reductions:
         yield f"updates in any order (parallel reductions): {', '.join(plan.schedule.reductions)}"
     for section in sections(program, plan.schedule):
         yield schedule_kernels(section.program, section.schedule).schedule
+
+
+def _time_tiles(program: Program, schedule: TimeTiles) -> Iterator[str]:
+    """What a block computes beside its tile."""
+    loop = required_time_loop(program)
+    around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
+    yield f"{loop.count} time steps in {tiling.chunks} launches of at most {tiling.most}; blocks hold overlapped tiles:"
+    for name, margin in around.arrays:
+        kept = "from launch to launch" if name in loop.carried else "within a time step; what nobody writes of it is read where it is"
+        yield f"    {name}: a tile and {' x '.join(f'{low} + {high}' for low, high in margin)} elements around it; its values matter {kept}"
+    for sweep, margin in zip(loop.sweeps, around.sweeps, strict=True):
+        reach = " x ".join(f"({low} + {a} left) + ({high} + {b} left)" for (low, high), (a, b) in zip(margin, around.slope, strict=True))
+        yield f"    {sweep.statement.name} computes a tile and {reach} elements around it, with `left` time steps of the launch to come"
 
 
 def _yes(flag: bool) -> str:
@@ -179,7 +207,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
             yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {footprint.array}"
     if shape.computes:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, copies=False)
-        yield f"    computes stages in its blocks: {size} bytes of shared memory"
+        what = "computes stages in its blocks" if isinstance(shape.blocks, BlockStages) else "runs its time steps in shared memory"
+        yield f"    {what}: {size} bytes of shared memory"
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"
     if shape.reduces:

@@ -5,7 +5,7 @@ Operators keep their C meaning (`/` and `%` truncate on integers), so that an ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -158,6 +158,25 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case _:
             assert_never(expr)
+
+
+def parts(expr: Expr) -> Iterator[Expr]:
+    """`expr` and all that it consists of, in source order: operands after what they belong to."""
+    waiting = [expr]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += reversed(children(part))
+
+
+def loads_of(expr: Expr) -> Iterator[Load]:
+    """All loads in `expr`, those in subscripts included; one that stands twice comes twice."""
+    return (part for part in parts(expr) if isinstance(part, Load))
+
+
+def names_of(expr: Expr) -> frozenset[str]:
+    """The variables of the generated code in `expr`."""
+    return frozenset(part.name for part in parts(expr) if isinstance(part, Name))
 
 
 def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:

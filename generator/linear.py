@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, children, map_children
@@ -11,6 +12,7 @@ from generator.expr import Binary, Expr, Int, Name, Select, Unary, children, map
 Terms: TypeAlias = dict[Expr | None, int]
 
 
+@lru_cache(maxsize=16384)
 def simplify(expr: Expr) -> Expr:
     """`expr` with its linear parts in normal form.
 
@@ -23,6 +25,7 @@ def simplify(expr: Expr) -> Expr:
             return map_children(expr, simplify)
 
 
+@lru_cache(maxsize=16384)
 def is_plain(expr: Expr) -> bool:
     """Whether `expr` is arithmetic of `int` alone, whose terms may be put into another order."""
     return isinstance(expr, Int | Name | Unary | Binary | Select) and all(is_plain(child) for child in children(expr))

@@ -15,7 +15,11 @@ from generator.expr import Binary, Call, Expr, Load
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is."""
+    """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is.
+
+    `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
+    themselves for most loops, and some of them vectorize less then; between barriers they do not find it.
+    """
 
     iterator: str
     start: Expr
@@ -24,6 +28,7 @@ class For:
     body: tuple[Node, ...]
     note: str = ""
     unroll: int = 1
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

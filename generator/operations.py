@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import assert_never
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children, loads_of
 from generator.facts import Operations
 
 _ADD, _MUL, _DIV = Operations(adds=1.0), Operations(muls=1.0), Operations(divs=1.0)
@@ -80,11 +80,3 @@ def is_floating(expr: Expr, types: Mapping[str, str]) -> bool:
             return is_floating(then, types) or is_floating(otherwise, types)
         case _:
             assert_never(expr)
-
-
-def loads_of(expr: Expr) -> Iterator[Load]:
-    """All loads in `expr`, those in subscripts included; one that stands twice comes twice."""
-    if isinstance(expr, Load):
-        yield expr
-    for child in children(expr):
-        yield from loads_of(child)

@@ -1,12 +1,12 @@
-"""Which kernel of a schedule computes which arrays, and who reads whom, as plain data: what a picture of a pipeline needs."""
+"""Which kernel of a schedule computes which arrays, and who reads whom, as plain data: for a picture of a pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from generator.plan import Schedule
+from generator.plan import Schedule, TimeTiles
 from generator.polyhedral.sections import SectionKernel, kernels_of
 from generator.polyhedral.stages import reached
 from generator.program import Program, Statement, Where
@@ -18,9 +18,9 @@ Place: TypeAlias = Where | Literal["root"]
 class Computed:
     """An array that a kernel computes.
 
-    `root`: it stores the array in global memory; else how it computes the elements that it needs (`generator.program.Stage`).
-    `reads` are the arrays that this takes, sorted; itself only where an earlier kernel began it. `output`: the program's user
-    sees it. `definitions` are the statements as the user wrote them.
+    `root`: it stores the array in global memory; else how it computes the elements that it needs
+    (`generator.program.Stage`). `reads` are the arrays that this takes, sorted; itself only where an earlier kernel began
+    it. `output`: the program's user sees it. `definitions` are the statements as the user wrote them.
     """
 
     array: str
@@ -33,7 +33,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class PipelineKernel:
-    """A kernel: `statements` (sorted) are its identity in Plans, `arrays` stand in the order in which they are computed."""
+    """A kernel: `statements` (sorted) are its identity in Plans, `arrays` stand in the order of their computation."""
 
     statements: tuple[str, ...]
     arrays: tuple[Computed, ...]
@@ -56,7 +56,7 @@ class PipelineKernel:
 
 @dataclass(frozen=True, slots=True)
 class PipelineGraph:
-    """The kernels of a schedule in launch order; `inputs` are the arrays that a kernel reads before any has written them."""
+    """The kernels of a schedule in launch order; `inputs` are the arrays that one reads before any has written them."""
 
     inputs: tuple[str, ...]
     kernels: tuple[PipelineKernel, ...]
@@ -71,11 +71,21 @@ def pipeline_graph(program: Program, schedule: Schedule) -> PipelineGraph:
     kernels: list[PipelineKernel] = []
     inputs: dict[str, None] = {}
     written: set[str] = set()
+    if isinstance(schedule, TimeTiles):
+        return _one_kernel(program)
     for kernel in kernels_of(program, schedule):
         kernels.append(_kernel(kernel, frozenset(written)))
         inputs |= dict.fromkeys(array for array in kernels[-1].fetched if array not in written)
         written.update(kernels[-1].stored)
     return PipelineGraph(tuple(inputs), tuple(kernels))
+
+
+def _one_kernel(program: Program) -> PipelineGraph:
+    """The kernel of a schedule that has one for the whole program."""
+    names = tuple(sorted(statement.name for statement in program.statements))
+    begun = frozenset(statement.body.target.array for statement in program.statements)
+    inputs = tuple(array.name for array in program.arrays if array.role in ("in", "inout") and array.extents)
+    return PipelineGraph(inputs, (PipelineKernel(names, _stored(program, names, begun)),))
 
 
 def _kernel(kernel: SectionKernel, begun: frozenset[str]) -> PipelineKernel:
@@ -84,19 +94,20 @@ def _kernel(kernel: SectionKernel, begun: frozenset[str]) -> PipelineKernel:
     needed = reached(program, kernel.part.statements)
     found = [_computed(program, stage.array, stage.where, [step.statement for step in stage.steps], begun)
              for stage in program.stages if stage.array in needed]
+    return PipelineKernel(kernel.statements, (*found, *_stored(program, kernel.part.statements, begun)))
+
+
+def _stored(program: Program, names: Collection[str], begun: frozenset[str]) -> tuple[Computed, ...]:
+    """What the statements called `names` store, in the order of the source."""
     own: dict[str, list[Statement]] = {}
-    for name in sorted(kernel.part.statements, key=_in_source(program).__getitem__):
-        statement = program.statement(name)
-        own.setdefault(statement.body.target.array, []).append(statement)
-    return PipelineKernel(kernel.statements, (*found, *(_computed(program, array, "root", statements, begun)
-                                                        for array, statements in own.items())))
+    for statement in program.statements:
+        if statement.name in names:
+            own.setdefault(statement.body.target.array, []).append(statement)
+    return tuple(_computed(program, array, "root", statements, begun) for array, statements in own.items())
 
 
-def _in_source(program: Program) -> Mapping[str, int]:
-    return {statement.name: number for number, statement in enumerate(program.statements)}
-
-
-def _computed(program: Program, name: str, place: Place, statements: Sequence[Statement], begun: frozenset[str]) -> Computed:
+def _computed(program: Program, name: str, place: Place, statements: Sequence[Statement],
+              begun: frozenset[str]) -> Computed:
     array = program.array(name)
     reads = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
     if name not in begun:

@@ -105,7 +105,18 @@ class Stages:
     reductions: tuple[str, ...] = ()
 
 
-Schedule: TypeAlias = ScheduleChoice | Partition | Hyperplanes | Stages
+@dataclass(frozen=True, slots=True)
+class TimeTiles:
+    """One kernel that runs the whole program, a loop over time, `steps` time steps per launch (overlapped tiles; `time_steps`).
+
+    No reductions: there are none among sweeps.
+    """
+
+    steps: int
+    reductions: tuple[str, ...] = ()
+
+
+Schedule: TypeAlias = ScheduleChoice | Partition | Hyperplanes | Stages | TimeTiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +231,11 @@ def _schedule(data: Any, where: str) -> Schedule:
         _require(data, where, ("computed",), partial(_pairs, get_args(Where)),
                  f"a list of [array, where], each array once, where one of {', '.join(get_args(Where))}")
         return Stages(tuple(sorted((array, how) for array, how in data["computed"])), tuple(sorted(data.get("reductions", ()))))
+    if isinstance(data, dict) and "steps" in data:
+        _check_fields(data, TimeTiles, where)
+        _require(data, where, ("steps",), _positive, "a positive integer")
+        _require(data, where, ("reductions",), [].__eq__, "an empty list")
+        return TimeTiles(data["steps"])
     _check_fields(data, ScheduleChoice, where)
     _require(data, where, ("algorithm",), get_args(Algorithm).__contains__, f"one of {', '.join(get_args(Algorithm))}")
     _require(data, where, ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag, "true or false")

@@ -7,7 +7,7 @@ Sets, relations and schedules are isl text: a Program is hashable, can be pickle
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -168,6 +168,10 @@ class Program:
             if statement.name == name:
                 return statement
         raise KeyError(name)
+
+    def with_arrays(self, more: tuple[Array, ...]) -> Program:
+        """The program with `more` arrays: those that only a Variant has."""
+        return replace(self, arrays=(*self.arrays, *more)) if more else self
 
     @property
     def outputs(self) -> tuple[Array, ...]:

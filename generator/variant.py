@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from generator.expr import Expr
 from generator.plan import Cache, Plan
-from generator.program import ElementType
+from generator.program import Array, ElementType
 from generator.target import Dialect
 
 STATIC_SHARED_BYTES = 48 * 1024
@@ -116,13 +116,17 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Everything a runner needs beside the data: the source text of all kernels and how to launch them."""
+    """Everything a runner needs beside the data: the source text of all kernels and how to launch them.
+
+    `scratch` are arrays that the kernels have between them and the program has not; nobody needs what is in them before or after.
+    """
 
     plan: Plan
     dialect: Dialect
     preamble: str
     kernels: tuple[Kernel, ...]
     host: tuple[HostOp, ...]
+    scratch: tuple[Array, ...] = ()
 
     @property
     def source(self) -> str:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from generator.errors import IllegalPlan
-from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice
+from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice, TimeTiles
 from generator.target import Target
 from graph.kernels import KernelSpace, Shape, preferences_of_kernel, switch
 from graph.ladders import PAPER, WIDE, Geometry, Ladders, Sizes, geometry
@@ -25,6 +25,7 @@ ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
 _ALGORITHM, _SERIALIZE, _DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
 _COINCIDENCE = "outer coincidence"
 _REDUCTION = "parallel reduction"
+TIME_STEPS = "time steps per launch"
 
 Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
 
@@ -53,6 +54,7 @@ def preferences_of(plan: Plan) -> Preferences:
     """The choices that lead to `plan`, as far as they are on offer: for walking from a plan to its walk."""
     wanted: dict[tuple[str, tuple[str, ...]], Option] = {(PLACEMENT, ()): GLOBAL}
     wanted |= {(PLACEMENT, (array,)): memory for array, memory in plan.placement}
+    wanted |= {(TIME_STEPS, ()): plan.schedule.steps if isinstance(plan.schedule, TimeTiles) else 0}
     schedule = plan.schedule
     if isinstance(schedule, ScheduleChoice):
         wanted |= {(_ALGORITHM, ()): schedule.algorithm, (_SERIALIZE, ()): schedule.serialize_sccs,

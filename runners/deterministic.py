@@ -16,7 +16,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from generator.plan import Group, Hyperplanes, KernelPlan, LoopNest, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import (
+    Group,
+    Hyperplanes,
+    KernelPlan,
+    LoopNest,
+    Partition,
+    Plan,
+    Schedule,
+    ScheduleChoice,
+    TimeTiles,
+)
 from generator.problem import Problem
 from generator.target import Target
 from metrics.outcome import (
@@ -174,7 +184,7 @@ def _decided(value: object) -> str:
     """`value` without the fields that have their defaults: a new kind of decision leaves the fate of old plans alone."""
     if isinstance(value, tuple):
         return f"({', '.join(_decided(part) for part in value)})"
-    if not isinstance(value, Plan | KernelPlan | ScheduleChoice | Partition | Group | Hyperplanes | LoopNest):
+    if not isinstance(value, Plan | KernelPlan | ScheduleChoice | Partition | Group | Hyperplanes | LoopNest | TimeTiles):
         return repr(value)
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
     return f"{type(value).__name__}({', '.join(f'{name}={_decided(part)}' for name, part in given)})"

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.problem import Problem
-from runners.data import Values, initial_values, scalar_arguments
+from generator.program import NUMPY_TYPES, Array
+from runners.data import Values, garbage, initial_values, scalar_arguments
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Place = TypeVar("Place")
@@ -54,6 +55,14 @@ class GuardedMemory(Generic[Place]):
         self.whole: dict[str, Place] = {a.name: room.allocate(self._zoned(a.name)) for a in arrays}
         self._pristine: dict[str, Place] = {a.name: room.allocate(self._zoned(a.name))
                                             for a in arrays if a.role != "in"}
+
+    def hold(self, arrays: Sequence[Array]) -> None:
+        """Make room for arrays that a variant has besides, if there is none yet: garbage, anew before every run."""
+        for array in arrays:
+            if array.name not in self.whole:
+                self.values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
+                self.whole[array.name] = self._room.allocate(self._zoned(array.name))
+                self._pristine[array.name] = self._room.allocate(self._zoned(array.name))
 
     def _zoned(self, name: str) -> Bytes:
         """The bytes of an array between its guard zones."""

@@ -16,6 +16,7 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from generator.problem import Problem
+from generator.program import Array
 from generator.variant import Constant, Kernel, Placed, Texture, Variant
 from metrics.resources import Resources
 from runners.driver import MESSAGE_CHARS, BuildError, LaunchError, RunTime, check_limits
@@ -115,9 +116,17 @@ class Memory(GuardedMemory[cl.Buffer]):
         super().__init__(Buffers(session), problem)
         self._constants: dict[str, cl.Buffer] = {}
         self._images = Images(session.context, session.queue, self.values)
+        self.buffers = {name: self._inside(name) for name in self.whole}
+
+    def hold(self, arrays: Sequence[Array]) -> None:
+        """Make room for more arrays."""
+        super().hold(arrays)
+        self.buffers |= {array.name: self._inside(array.name) for array in arrays if array.name not in self.buffers}
+
+    def _inside(self, name: str) -> cl.Buffer:
+        """An array up to the end of its last guard zone."""
         with _refusals():
-            self.buffers = {name: whole.get_sub_region(len(GUARD), self.values[name].nbytes + len(GUARD))
-                            for name, whole in self.whole.items()}
+            return self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes + len(GUARD))
 
     def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
         """The argument for an array that a kernel reads as a texture or from constant memory.
@@ -252,6 +261,7 @@ class OpenCLDevice:
 
     def compile(self, variant: Variant) -> bytes:
         """Build the text and launch every kernel once with its real range; see `driver.Compiler`."""
+        self._memory.hold(variant.scratch)
         self._memory.restore()  # subscripts may come from data that an earlier launch has changed
         program = self._session.build(variant)
         Executable(self._session, program, variant, self._memory).run(first_launches(variant))
@@ -259,4 +269,5 @@ class OpenCLDevice:
 
     def load(self, variant: Variant, binary: bytes) -> Executable:
         """What `compile` made, ready to run."""
+        self._memory.hold(variant.scratch)
         return Executable(self._session, self._session.build(variant, binary), variant, self._memory)

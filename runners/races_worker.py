@@ -10,9 +10,10 @@ import pyopencl as cl
 from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
 from generator.problem import Problem
+from generator.program import NUMPY_TYPES, Array
 from metrics.outcome import CompileFailed, Durations, Failed, Illegal, LaunchFailed, WrongResult
 from runners.check import compare
-from runners.data import Values, initial_values, scalar_arguments
+from runners.data import Values, garbage, initial_values, scalar_arguments
 from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 from runners.locks import shared
@@ -36,12 +37,21 @@ class ExactMemory(Memory):
         self._room = Buffers(session)
         self._images = Images(session.context, session.queue, self.values)
         self.buffers = {}
+        self._context = session.context
         for array in problem.program.arrays:
             if not array.by_value:
-                access = cl.mem_flags.READ_ONLY if array.role == "in" else cl.mem_flags.READ_WRITE
-                self.buffers[array.name] = cl.Buffer(session.context, access | cl.mem_flags.COPY_HOST_PTR,
-                                                     hostbuf=self.values[array.name])
+                self._allocate(array)
         self._constants = self.buffers
+
+    def hold(self, arrays: Sequence[Array]) -> None:
+        """Make room for more arrays."""
+        for array in arrays:
+            self.values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
+            self._allocate(array)
+
+    def _allocate(self, array: Array) -> None:
+        access = cl.mem_flags.READ_ONLY if array.role == "in" else cl.mem_flags.READ_WRITE
+        self.buffers[array.name] = cl.Buffer(self._context, access | cl.mem_flags.COPY_HOST_PTR, hostbuf=self.values[array.name])
 
     def read(self, names: Sequence[str]) -> Values:
         """The present contents of the arrays `names`."""
@@ -82,6 +92,7 @@ class RaceWorker:
         report("compile", setup.limits.compile_s)
         program = session.build(variant)
         memory = ExactMemory(session, problem)
+        memory.hold(variant.scratch)
         report("check", setup.limits.run_s)
         Executable(session, program, variant, memory).run(tuple(launches(variant)))
         got = memory.read([array.name for array in setup.program.outputs])

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from generator.errors import IllegalPlan
-from generator.lowering.assemble import lower
-from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.assemble import lower, lowered_program
+from generator.lowering.kernel import LoweredKernel
 from generator.lowering.registers import Scratch
 from generator.nest import Atomic, Copy, Declare, If, Shuffle, walk
 from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.partition import Path, level
 from generator.polyhedral.reductions import reducible
-from generator.polyhedral.sections import kernels_of
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect, Target
 from tests.support_interpreter import Device
@@ -26,16 +25,15 @@ TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, Tr
 
 def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -> tuple[LoweredKernel, ...]:
     """The kernels of a plan, in launch order. Raises IllegalPlan."""
-    return tuple(lower_kernel(one, number, plan.kernel(one.statements), dialect)
-                 for number, one in enumerate(kernels_of(program, plan.schedule)))
+    return lowered_program(program, plan, dialect).kernels
 
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
              kernels: Sequence[LoweredKernel] | None = None) -> Memory:
     """What a plan computes; `kernels` may stand in for its own. Raises IllegalPlan, or AssertionError for a bad kernel."""
-    host = lower(program, plan, TARGET).host
-    device = Device(program, tuple(kernels or lowered_kernels(program, plan)), rng)
-    device.run(host, {})
+    variant = lower(program, plan, TARGET)
+    device = Device(program.with_arrays(variant.scratch), tuple(kernels or lowered_kernels(program, plan)), rng)
+    device.run(variant.host, {})
     return device.memory
 
 

@@ -98,8 +98,8 @@ class Builder:
             return self.pick(one + two, one * two, one - two * 3.0, hl.select(x % 3 == 0, one, two))
         kind = self.pick(hl.UInt(8), hl.UInt(16), hl.UInt(32))
         one, two = hl.cast(kind, one), hl.cast(kind, two)
-        return self.pick(one + two, one * two + 3, one - two, hl.max(one, two), hl.select(one > two, two, one), one ^ two,
-                         one // 3 + two % 5, hl.select((x + y) % 2 == 0, one, two), hl.absd(one, two))
+        return self.pick(one + two, one * two + 3, one - two, hl.max(one, two), hl.select(one > two, two, one),
+                         one ^ two, one // 3 + two % 5, hl.select((x + y) % 2 == 0, one, two), hl.absd(one, two))
 
     def take(self, func: hl.Func) -> None:
         """Keep a Func of two coordinates."""
@@ -107,8 +107,8 @@ class Builder:
 
     def step(self) -> None:
         """One more stage."""
-        kinds = ("point", "point", "stencil", "stencil", "down", "up", "clamped", "tuple", "sum", "update", "table", "histogram",
-                 "column", "transposed", "scan", "where", "deep", "swap")
+        kinds = ("point", "point", "stencil", "stencil", "down", "up", "clamped", "tuple", "sum", "update", "table",
+                 "histogram", "column", "transposed", "scan", "where", "deep", "swap")
         getattr(self, "_" + self.pick(*kinds))()
 
     def _point(self) -> None:
@@ -118,19 +118,22 @@ class Builder:
 
     def _stencil(self) -> None:
         f, g = self.func("stencil"), self.source()
-        along = self.pick((1, 0), (0, 1), (1, 1), (2, -1))
-        f[x, y] = self.converted(self.combined(self.combined(g(x - along[0], y - along[1]), g(x, y)), g(x + along[0], y + along[1])))
+        across, down = self.pick((1, 0), (0, 1), (1, 1), (2, -1))
+        first = self.combined(g(x - across, y - down), g(x, y))
+        f[x, y] = self.converted(self.combined(first, g(x + across, y + down)))
         self.take(f)
 
     def _down(self) -> None:
         f, g = self.func("down"), self.source()
         k = self.number(-1, 1)
-        f[x, y] = self.pick(self.combined(g(2 * x + k, y), g(2 * x + 1, y)), self.combined(g(x, 2 * y), g(x, 2 * y + 1)))
+        f[x, y] = self.pick(self.combined(g(2 * x + k, y), g(2 * x + 1, y)),
+                            self.combined(g(x, 2 * y), g(x, 2 * y + 1)))
         self.take(f)
 
     def _up(self) -> None:
         f, g = self.func("up"), self.source()
-        f[x, y] = self.pick(hl.select(x % 2 == 0, g(x // 2, y), g((x + 1) // 2, y)), self.combined(g(x // 2, y // 2), g((x - 1) // 2, y)),
+        f[x, y] = self.pick(hl.select(x % 2 == 0, g(x // 2, y), g((x + 1) // 2, y)),
+                            self.combined(g(x // 2, y // 2), g((x - 1) // 2, y)),
                             self.combined(g(x, y // 2), g(x, (y + 1) // 2)))
         self.take(f)
 
@@ -163,7 +166,8 @@ class Builder:
     def _sum(self) -> None:
         f, g, r = self.func("summed"), self.source(), self._domain()
         value = g(x + r[0], y + (r[1] if len(r) > 1 else 1))
-        value = hl.f32(value) if value.type.is_float() else hl.cast(self.pick(hl.UInt(16), hl.UInt(8), hl.UInt(32)), value)
+        kind = hl.Float(32) if value.type.is_float() else self.pick(hl.UInt(16), hl.UInt(8), hl.UInt(32))
+        value = hl.cast(kind, value)
         reduced = self.pick(hl.sum, hl.maximum, hl.minimum, hl.sum)
         f[x, y] = self.converted(reduced(value, name=f"inner{self.count}"))
         if self.number(0, 1):
@@ -261,7 +265,7 @@ def random_pipeline(rng: np.random.Generator, floats: bool) -> Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A pipeline as a Program, with what the numpy interpreter computes of it from the inputs of `Memory`: no real numbers."""
+    """A pipeline as a Program; without real numbers, what the numpy interpreter computes from the inputs of `Memory`."""
 
     program: Program
     results: Mapping[str, NDArray[Any]]
@@ -331,10 +335,3 @@ def offered_plans(program: Program, target: Target, count: int, seed: int) -> li
     options = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
     space = PARTS.make_space(program, target, options)
     return [walk.plan for walk in make_explorer("random", space, seed).ask(count)]
-
-
-def differences(expected: Memory, found: Memory, program: Program) -> list[tuple[str, tuple[int, ...]]]:
-    """The elements of the program's own arrays in which two memories differ."""
-    written = (*expected.global_values(program), *found.global_values(program))
-    return [(array, index) for array, index in dict.fromkeys(written)
-            if Memory.load(expected, array, index) != Memory.load(found, array, index)]

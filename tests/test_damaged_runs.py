@@ -7,7 +7,9 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.files import write_atomically
@@ -17,6 +19,7 @@ from experiments.run import resume, tune
 from experiments.run_dirs import list_run
 from experiments.store import abandon, open_store, read_store, reserve
 from generator.errors import InputError
+from generator.problem import Reference, load_reference, save_reference
 from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
 
 
@@ -84,6 +87,35 @@ def test_a_lost_reference_is_an_error_for_people(damage: Callable[[Path], None],
     damage(run)
     with pytest.raises(InputError, match=r"reference.npz cannot be read: .*; start a new run"):
         resume(run, Budget(evaluations=20), Log(), toy_parts(ToyRunner()))
+
+
+def test_no_changed_byte_of_a_reference_is_more_than_an_unreadable_file(tmp_path: Path) -> None:
+    path = tmp_path / "reference.npz"
+    values = np.arange(6000.0)  # more than zipfile reads before it compares checksums
+    save_reference(Reference({"A": values}, {}, (1.0,), "capture", "cc", ()), path)
+    intact = path.read_bytes()
+    headers = [at for mark in (b"PK\1\2", b"PK\3\4", b"\x93NUMPY") for at in places(mark, intact)]
+    rng = np.random.default_rng(0)
+    refused = 0
+    for at in (at for header in headers for at in range(header, header + 80)):
+        for value in (rng.integers(256), *b"(\x0e"):  # Python that does not end; 14: LZMA
+            path.write_bytes(intact[:at] + bytes([value]) + intact[at + 1:])
+            try:
+                assert (load_reference(path).inputs["A"] == values).all()
+            except (OSError, ValueError):
+                refused += 1
+    assert refused > 300
+
+
+def places(mark: bytes, data: bytes) -> list[int]:
+    return [at for at in range(len(data)) if data.startswith(mark, at)]
+
+
+@pytest.mark.parametrize("arrays", [{"x": np.arange(3)}, {"meta": np.array("{")}, {"meta": np.array([None])}])
+def test_archives_of_something_else_are_no_references(arrays: dict[str, Any], tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", **arrays)
+    with pytest.raises(ValueError, match="it holds no reference"):
+        load_reference(tmp_path / "other.npz")
 
 
 def test_a_full_disk_keeps_what_was_measured(run: Path) -> None:

@@ -16,7 +16,7 @@ from experiments.exports.kinds import Kind
 from experiments.exports.write import export
 from experiments.store import read_store
 from generator.errors import InputError
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan, TimeTiles
 from tests import support_exports as support
 from tests.support_cuda_runtime import build_on_host
 from tests.support_exports import GPU, placed, stored_run, suite_run
@@ -69,6 +69,18 @@ def spoil(folder: Path) -> None:
     text = (folder / "kernels.cl").read_text()
     assert " *= beta;" in text
     (folder / "kernels.cl").write_text(text.replace(" *= beta;", " *= 2 * beta;"))
+
+
+def stepped(plan: Plan) -> Plan:
+    """Several time steps per launch: the kernel has arrays of its own."""
+    kernel = KernelPlan(tuple(sorted(name for k in plan.kernels for name in k.statements)), (8, 16), (1, 1))
+    return Plan(TimeTiles(3), (kernel,))
+
+
+def test_an_export_with_time_steps_agrees_with_the_sequential_code(pocl: Mapping[str, str], tmp_path: Path) -> None:
+    folder = exported(suite_run(tmp_path / "run", "jacobi-2d", stepped), Kind.opencl, tmp_path / "export", 1)
+    assert "A_next" in (folder / "kernels.cl").read_text()
+    assert AGREES in checked(folder, pocl)
 
 
 @pytest.mark.parametrize("name", ["jacobi-2d", "2mm", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
@@ -224,6 +236,12 @@ def test_a_python_module_checks_itself(name: str, gemm: Path, tmp_path: Path) ->
     assert done.returncode == 0 and done.stdout.startswith("selfcheck: ok"), done.stdout + done.stderr
 
 
+def test_a_python_module_with_time_steps_checks_itself(tmp_path: Path) -> None:
+    folder = exported(suite_run(tmp_path / "run", "fdtd-2d", stepped), Kind.python, tmp_path / "python", 1)
+    done = ran(folder, {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, sys.executable, "-m", next(folder.glob("*.py")).stem)
+    assert done.returncode == 0 and done.stdout.startswith("selfcheck: ok"), done.stdout + done.stderr
+
+
 def test_the_python_function_takes_numpy_arrays(gemm: Path, tmp_path: Path) -> None:
     folder = exported(gemm, Kind.python, tmp_path)
     (folder / "use.py").write_text("""
@@ -271,10 +289,10 @@ def without_shared(plan: Plan) -> Plan:
 
 
 @pytest.mark.parametrize(("name", "change"), [
-    ("jacobi-2d", without_shared), ("gemm", placed("texture", "A", "B")), ("gemm", placed("constant", "A", "B")),
+    ("jacobi-2d", without_shared), ("jacobi-2d", stepped), ("gemm", placed("texture", "A", "B")), ("gemm", placed("constant", "A", "B")),
     ("atax", placed("texture", "x"))])
 def test_a_cuda_export_agrees_on_a_pretended_device(name: str, change: support.Change, tmp_path: Path) -> None:
-    run = suite_run(tmp_path / "run", name, lambda plan: change(without_shared(plan)), target=CUDA)
+    run = suite_run(tmp_path / "run", name, lambda plan: change(plan if change is stepped else without_shared(plan)), target=CUDA)
     folder = exported(run, Kind.cuda, tmp_path / "export", 1)
     build_on_host(folder)
     done = ran(folder, os.environ, "./selfcheck")

@@ -12,7 +12,7 @@ from generator.explain import host_lines
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.plan import KernelPlan, Plan, Stages
+from generator.plan import KernelPlan, Plan, Stages, TimeTiles
 from generator.target import Dialect
 from tests.support_suite import NAMES, ODD_SIZES, TARGET, problem
 
@@ -59,3 +59,13 @@ def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str]
     kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (8, 16), (4, 8), unroll=2)
     schedule = Stages((("doubled", "inline"), ("rows", "block"), ("total", "inline")))
     golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
+
+
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "time-tiles.cl"), ("cuda", "time-tiles.cu")])
+def test_text_of_time_tiles(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
+    """Chunks of one and of two steps; B is written anew in every step, A goes from chunk to chunk."""
+    program = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
+    plan = Plan(TimeTiles(2), (KernelPlan(("S0", "S1"), (8, 16), (2, 8), unroll=2, padding=1),))
+    variant = lower(program, plan, replace(TARGET, dialect=dialect))
+    host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
+    golden(name, host + variant.source)

@@ -78,12 +78,11 @@ def histogram(target: str = "all", update: str = "+", kind: str = "int", value: 
     return program_of(scop(body, f"{kind} h{extents}, v[13][21]; unsigned char b[13][21]; unsigned int u[16];"))
 
 
-def plan_of(program: Program, tile: tuple[int, ...] = (4, 8), block: tuple[int, ...] = (2, 4), **changes: object) -> Plan:
+def plan_of(program: Program, tile: tuple[int, ...] = (4, 8), block: tuple[int, ...] = (2, 4)) -> Plan:
     """All reductions in parallel, all kernels private, with the same tiles as far as they go."""
     schedule = ScheduleChoice(reductions=reducible(program))
-    kernels = (KernelPlan(s.statements, tile[:len(s.extents)], block[:len(s.extents)], combine="private")
-               for s in kernel_shapes(program, schedule))
-    return Plan(schedule, tuple(replace(k, **changes) for k in kernels))  # type: ignore[arg-type]
+    return Plan(schedule, tuple(KernelPlan(s.statements, tile[:len(s.extents)], block[:len(s.extents)], combine="private")
+                                for s in kernel_shapes(program, schedule)))
 
 
 def copies(kernels: Sequence[LoweredKernel]) -> list[PrivateArray]:
@@ -100,7 +99,8 @@ def check(program: Program, plan: Plan, seed: int = 1) -> list[PrivateArray]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("update", UPDATES)
 def test_every_operator_and_type(update: str, kind: str) -> None:
-    (copy,) = check(histogram("a bin per row", update, kind), plan_of(histogram("a bin per row", update, kind)))
+    program = histogram("a bin per row", update, kind)
+    (copy,) = check(program, plan_of(program))
     assert copy.atomic and copy.type == kind
 
 
@@ -146,12 +146,14 @@ SEVERAL = {
     "then read": (LOOPS + "h[b[i][j] & 15] += 1; for (i = 1; i < 16; i++) h[i] += h[i - 1];", 1),
     "two of them": (LOOPS + "{ h[b[i][j] & 15] += 1; g[b[i][j] % 9] += v[i][j]; }", 2),
     "beside a sum": (LOOPS + "{ h[b[i][j] & 15] += 1; s += v[i][j]; }", 1),
-    "time steps": ("for (t = 0; t < 3; t++) { " + LOOPS + "h[b[i][j] & 15] += 1; for (i = 0; i < 16; i++) h[i] = h[i] / 2; }", 1),
+    "time steps": ("for (t = 0; t < 3; t++) { " + LOOPS + "h[b[i][j] & 15] += 1; "
+                   "for (i = 0; i < 16; i++) h[i] = h[i] / 2; }", 1),
     "a histogram per step": ("for (t = 0; t < 3; t++) { " + LOOPS + "w[t][b[i][j] & 15] += x[i]; "
                              "for (i = 0; i < 13; i++) x[i] = x[i] / 2 + w[t][i]; }", 1),
     "triangle": ("for (i = 0; i < 13; i++) for (j = 0; j <= i; j++) w[i / 5][b[i][j] & 15] += 1;", 1),
     "downwards": ("for (i = 12; i >= 0; i -= 2) for (j = 20; j > 0; j--) w[i / 5][b[i][j] & 15] += 1;", 1),
-    "three loops": ("for (t = 0; t < 3; t++) for (i = 0; i < 6; i++) for (j = 0; j < 7; j++) w[t][b[i][j + t] & 15] += 1;", 1),
+    "three loops": ("for (t = 0; t < 3; t++) for (i = 0; i < 6; i++) for (j = 0; j < 7; j++) " +
+                    "w[t][b[i][j + t] & 15] += 1;", 1),
     "one by one": (LOOPS + "{ h[b[i][j] & 15] += 1; h[b[i][j] & 7] += 1; }", 0),
     "of itself": (LOOPS + "h[h[b[i][j] & 15] & 15] += 1;", 0),
     "small elements": (LOOPS + "c[b[i][j] & 15] += 1;", 0),
@@ -162,7 +164,8 @@ SEVERAL = {
 def test_whole_programs(name: str) -> None:
     """The statements around it, in the order that isl finds; then as many copies as there should be."""
     body, expected = SEVERAL[name]
-    program = program_of(scop(body, "int h[16], g[9], s, t, v[13][21], x[13], w[3][16]; unsigned char b[13][21], c[16];"))
+    declarations = "int h[16], g[9], s, t, v[13][21], x[13], w[3][16]; unsigned char b[13][21], c[16];"
+    program = program_of(scop(body, declarations))
     wide = tuple(n for n in reducible(program) if program.statement(n).body.target.array != "c")
     schedule = ScheduleChoice(reductions=wide)
     for tile, block in (((4, 8, 8), (2, 4, 1)), ((8, 32, 4), (8, 4, 2)), ((16, 16, 16), (1, 1, 1))):
@@ -190,7 +193,8 @@ def test_a_copy_that_does_not_fit_is_refused_and_not_offered() -> None:
 
 
 def test_copies_are_offered_only_where_there_can_be_some() -> None:
-    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) x[i] += A[i][j];", "double x[64], A[64][64];"))
+    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) x[i] += A[i][j];",
+                              "double x[64], A[64][64];"))
     shape, = kernel_shapes(program, ScheduleChoice(reductions=("S0",)))
     assert shape.reduces and not shape.privatizes
     assert "private" not in ways(shape, kernel_space(TARGET, True))
@@ -225,7 +229,8 @@ def test_what_is_said_and_stored() -> None:
     program = histogram("a bin per row")
     plan = plan_of(program)
     assert plan_from_json(plan.to_json()) == plan
-    assert "a copy per block of what it updates of h: 144 bytes, kept in shared memory" in explain(program, plan, TARGET)
+    kept = "a copy per block of what it updates of h: 144 bytes, kept in shared memory"
+    assert kept in explain(program, plan, TARGET)
     assert describe_kernel(plan.kernels[0]).endswith("blocks update copies of their own in shared memory")
     other = replace(plan, kernels=tuple(replace(k, combine="atomic") for k in plan.kernels))
     assert "144 bytes, not kept" in explain(program, other, TARGET)
@@ -236,7 +241,8 @@ def test_facts_count_updates_of_the_copy_and_of_the_array() -> None:
                               "int h[256]; unsigned char b[64][512];"))
     facts, = kernel_facts(program, plan_of(program, (16, 128), (4, 32)), TARGET)
     atomic = {(a.array, a.space): a.executions * facts.threads for a in facts.accesses if a.mode == "atomic"}
-    assert atomic == {("h_block", "shared"): pytest.approx(64 * 512), ("h", "global"): pytest.approx(256 * facts.blocks)}
+    assert atomic == {("h_block", "shared"): pytest.approx(64 * 512),
+                      ("h", "global"): pytest.approx(256 * facts.blocks)}
     fills, = (a for a in facts.accesses if (a.array, a.mode) == ("h_block", "write"))
     assert fills.executions * facts.block_threads == pytest.approx(256)
     assert facts.local_bytes == 1024 and facts.operations.floating == 0
@@ -324,15 +330,15 @@ def test_no_races(tmp_path: Path) -> None:
     found = on_device("int", "+", tmp_path)
     plan = some_plans(found.program)[0]
     assert check_races(found, plan, TARGET, RACES).clean
-    assert {finding.kind for finding in check_races(found, plan, TARGET, RACES, without_last_barrier).findings} == {"data race"}
+    findings = check_races(found, plan, TARGET, RACES, without_last_barrier).findings
+    assert {finding.kind for finding in findings} == {"data race"}
 
 
 def without_last_barrier(program: Program, plan: Plan, target: Target) -> Variant:
     variant = lower(program, plan, target)
     barrier = "barrier(CLK_LOCAL_MEM_FENCE);"
-    return replace(variant, kernels=tuple(
-        replace(k, source="".join([k.source[:k.source.rindex(barrier)], k.source[k.source.rindex(barrier) + len(barrier):]]))
-        for k in variant.kernels))
+    return replace(variant, kernels=tuple(replace(kernel, source="".join(kernel.source.rsplit(barrier, 1)))
+                                          for kernel in variant.kernels))
 
 
 @pytest.mark.parametrize("name", ["histogram_equalize", "bilateral_grid"])

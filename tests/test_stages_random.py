@@ -17,8 +17,9 @@ from generator.plan import Plan, Stages
 from generator.polyhedral.sections import kernels_of
 from generator.program import Program
 from tests.support_interpreter import run_original
+from tests.support_orders import differences
 from tests.support_plans import run_plan
-from tests.support_stages import SMALL, Case, any_plan, case, differences, offered_plans, values_of
+from tests.support_stages import SMALL, Case, any_plan, case, offered_plans, values_of
 
 FORESEEN = ("barrier would stand", "loops do not run what they should")
 QUICK, BLOCKS, IN_BLOCK = 12, 10, 60
@@ -49,7 +50,7 @@ def check(seed: int) -> None:
         except IllegalPlan as illegal:
             assert any(words in str(illegal) for words in FORESEEN), (seed, plan.to_json(), illegal)
             continue
-        assert not differences(original, memory, found.program), (seed, plan.to_json())
+        assert not differences(found.program, memory, original), (seed, plan.to_json())
 
 
 @pytest.mark.parametrize("seed", range(QUICK))

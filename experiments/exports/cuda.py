@@ -125,7 +125,7 @@ def _launcher(chosen: Chosen, variant: Variant,
 
 
 def _argument(chosen: Chosen, variant: Variant, kernel: Kernel, array: str, slots: tuple[Slot, ...]) -> str:
-    slot = Slot(chosen.info.program.array(array), placement(kernel, array, variant))
+    slot = Slot(chosen.info.program.with_arrays(variant.scratch).array(array), placement(kernel, array, variant))
     number = slots.index(slot)
     return (f"antune->textures[{number}]" if isinstance(slot.placed, Texture)
             else f"({slot.array.type} *)antune->memory[{number}]")

@@ -20,6 +20,7 @@ from generator.plan import (
     Schedule,
     ScheduleChoice,
     Stages,
+    TimeTiles,
     Value,
 )
 
@@ -52,6 +53,8 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
             return {"schedule_groups": listed, "schedule_reductions": _value(reductions)}
         case Hyperplanes(nests, reductions):
             return {"schedule_nests": "".join(_nest(nest) for nest in nests), "schedule_reductions": _value(reductions)}
+        case TimeTiles(steps):
+            return {"schedule_steps": steps}
         case Stages(computed, reductions):
             return {**{f"stage_{array}": where for array, where in computed}, "schedule_reductions": _value(reductions)}
         case _:

@@ -20,6 +20,7 @@ class Slot:
 
 def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
     """All pieces, in the order in which kernels first use them. Constant memory stands apart in CUDA only."""
+    program = program.with_arrays(variant.scratch)
     found: dict[Slot, None] = {}
     for kernel in variant.kernels:
         for placed in _constants(kernel, variant):

@@ -70,7 +70,7 @@ def _memory(chosen: Chosen, slots: tuple[Slot, ...]) -> list[str]:
 
 
 def _kernels(chosen: Chosen, variant: Variant, slots: tuple[Slot, ...]) -> list[str]:
-    calls, program = [], chosen.info.program
+    calls, program = [], chosen.info.program.with_arrays(variant.scratch)
     for number, kernel in enumerate(variant.kernels):
         calls.append(f"{chosen.name}_kernel(antune, {number}, {c_string(kernel.name)})")
         for position, array in enumerate(kernel.arrays):

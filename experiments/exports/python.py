@@ -54,7 +54,7 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
     names = _names(signature)
     sizes, scalars = signature.of_role("size"), signature.of_role("scalar")
     given = [(p.name, names[p.name]) for p in signature.of_role("array")]
-    temporaries = [array for array in program.arrays if array.role == "temp"]
+    temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
     own = [program.array(name) for name, _ in given]
     arrays = {array.name: (NUMPY_TYPES[array.type], array.extents) for array in (*own, *temporaries)}
     lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *tuned_elsewhere(chosen, "opencl")))]

@@ -1,4 +1,4 @@
-"""What was fused with what: the kernels of the default plan and of the best plan, with the stages that each computes."""
+"""What was fused with what: the kernels of the default plan and of the best plan, with the stages of each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from generator.errors import IllegalPlan
 from generator.plan import Plan
 
 TITLE, ANCHOR, SHORT = "What was fused with what", "pipeline", "Pipeline"
-PIPELINE = ".py"
 MOST = 400
 """Stages of a drawing, counted in every kernel that computes them: nobody reads a larger one."""
 SIDE_BY_SIDE = 560
 """Pixels of a drawing up to which two have room beside each other."""
-HOW = ("A box with a head is a kernel, with its time when it was first measured; the blue line below is its share of all kernels. "
-       "Inside of it stands what it computes. `own kernel`: the stage is stored in global memory (Halide's compute_root). "
-       "`inline`: each thread computes the elements that it needs, in registers. `block`: the threads of a block compute what their "
-       "tile needs, in shared memory (compute_at in the block's loop). Both stand in every kernel that computes them. An "
-       "arrow leads to what reads; one that enters a kernel is an array in global memory. Point at a stage for its definition.")
+HOW = ("A box with a head is a kernel, with its time when it was first measured; the blue line below is its share of all "
+       "kernels. Inside of it stands what it computes. `own kernel`: the stage is stored in global memory (Halide's "
+       "compute_root). `inline`: each thread computes the elements that it needs, in registers. `block`: the threads of a "
+       "block compute what their tile needs, in shared memory (compute_at in the block's loop). Both stand in every kernel "
+       "that computes them. An arrow leads to what reads; one that enters a kernel is an array in global memory. Point at "
+       "a stage for its definition.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Drawn:
 
 def is_pipeline(info: RunInfo) -> bool:
     """Whether the run is about stages; known from its beginning."""
-    return info.options.space == "pipeline" or Path(info.options.file).suffix == PIPELINE
+    return info.options.space == "pipeline" or Path(info.options.file).suffix == ".py"
 
 
 def drawn(facts: Facts, tips: bool) -> list[Drawn]:
@@ -59,16 +59,17 @@ def _picture(facts: Facts, result: Result, name: str, tips: bool) -> Picture | s
         graph = pipeline_graph(facts.info.program, plan.schedule)
     except IllegalPlan as error:
         return f"The {name} cannot be drawn: {error}."
-    stages = sum(len(kernel.arrays) for kernel in graph.kernels)
+    stages, kernels = sum(len(one.arrays) for one in graph.kernels), describe_count(len(graph.kernels), "kernel")
     if stages > MOST:
-        return f"The {name} computes {stages} stages in {describe_count(len(graph.kernels), 'kernel')}: too many for a drawing."
-    heading = f"{name}: {describe_count(len(graph.kernels), 'kernel')}"
+        return f"The {name} computes {stages} stages in {kernels}: too many for a drawing."
+    heading = f"{name}: {kernels}"
     return pipeline_picture(graph, _notes(plan, result), heading, tips)
 
 
 def _notes(plan: Plan, result: Result) -> dict[tuple[str, ...], KernelNote]:
     times = {kernel.statements: kernel.median_ms for kernel in kernels_of(result)}
-    return {kernel.statements: KernelNote(times.get(kernel.statements), describe_kernel(kernel)) for kernel in plan.kernels}
+    return {kernel.statements: KernelNote(times.get(kernel.statements), describe_kernel(kernel))
+            for kernel in plan.kernels}
 
 
 def section(facts: Facts) -> list[Section]:
@@ -94,4 +95,5 @@ def stills(facts: Facts) -> Sequence[Still]:
     """The drawings as pictures."""
     if not is_pipeline(facts.info):
         return ()
-    return [picture_still(f"pipeline-{one.name}", one.picture) for one in drawn(facts, tips=False) if isinstance(one.picture, Picture)]
+    return [picture_still(f"pipeline-{one.name}", one.picture) for one in drawn(facts, tips=False)
+            if isinstance(one.picture, Picture)]

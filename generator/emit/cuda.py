@@ -29,9 +29,11 @@ CUDA = Words(
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
     barrier="__syncthreads();",
     group_index="blockIdx.{axis}", thread_index="threadIdx.{axis}", axes=("x", "y", "z"),
-    types={}, double_preamble="", call=_call, device_function="static __device__ inline", shared_pointer="", block_pointer="",
+    types={}, double_preamble="", call=_call, device_function="static __device__ inline",
+    shared_pointer="", block_pointer="",
     swap={4: "atomicCAS", 8: "atomicCAS"}, swap_word={4: "unsigned int", 8: "unsigned long long"}, swap_preamble="",
     shuffle="__shfl_xor_sync(0xffffffffu, {value}, {lanes})", sub_groups="", sub_group_preamble="",
     # NVRTC, which includes no headers, has no INFINITY.
-    generic_extrema=False, reals={"INFINITY": _INFINITY, "-INFINITY": f"-{_INFINITY}"}, textures=dict.fromkeys((1, 2), "cudaTextureObject_t"), fetch=_fetch, sampler="",
+    generic_extrema=False, reals={"INFINITY": _INFINITY, "-INFINITY": f"-{_INFINITY}"},
+    textures=dict.fromkeys((1, 2), "cudaTextureObject_t"), fetch=_fetch, sampler="",
     constant_memory="", constant_symbol="__constant__ {type} {name}[{elements}];\n")

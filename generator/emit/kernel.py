@@ -191,8 +191,12 @@ class _Writer:
             yield f"{pad}#pragma unroll {node.unroll}"
         step = f"++{node.iterator}" if node.step == 1 else f"{node.iterator} += {node.step}"
         note = f" // {node.note}" if node.note else ""
-        yield (f"{pad}for (int {node.iterator} = {self.printer.text(node.start)}; "
-               f"{self.printer.text(node.condition)}; {step}) {{{note}")
+        start, condition = f"int {node.iterator} = {self.printer.text(node.start)}", self.printer.text(node.condition)
+        if node.once:
+            assert isinstance(node.condition, Binary) and node.condition.left == Name(node.iterator)
+            start += f", last{depth} = {self.printer.text(node.condition.right)}"
+            condition = f"{node.iterator} {node.condition.op} last{depth}"
+        yield f"{pad}for ({start}; {condition}; {step}) {{{note}"
         yield from self.lines(node.body, depth + 1)
         yield f"{pad}}}"
 

@@ -10,18 +10,19 @@ from dataclasses import dataclass
 class Words:
     """One dialect. `{block}` in `kernel` is the block (x, y, z), `{threads}` its product; `{axis}` a dimension.
 
-    `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}` and
-    `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
+    `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}`
+    and `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
 
-    `swap` names the compare-and-swap of a word of so many bytes, `swap_word` the type of that word and `shared_pointer`
-    how pointers to global memory that others write are qualified, `block_pointer` those to shared memory. `shuffle` is the value `{value}` of the thread whose lane
-    differs in the bits `{lanes}`; `sub_groups` are attributes of kernels that shuffle. `generic_extrema`: fmin and fmax
-    take any floating type. `reals` says what certain real numbers are called.
+    `swap` names the compare-and-swap of a word of so many bytes, `swap_word` is the type of that word; `shared_pointer`
+    says how pointers to global memory that others write are qualified, `block_pointer` those to shared memory.
+    `shuffle` is the value `{value}` of the thread whose lane differs in the bits `{lanes}`; `sub_groups` are attributes
+    of kernels that shuffle. `generic_extrema`: fmin and fmax take any floating type. `reals` says what certain real
+    numbers are called.
 
-    `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that returns
-    element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
-    (`generator.variant.Texture`); `sampler` stands before those for two dimensions. `constant_memory` qualifies arguments
-    in constant memory; where they cannot be arguments, `constant_symbol` declares them.
+    `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
+    returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
+    (`generator.variant.Texture`); `sampler` stands before those for two dimensions. `constant_memory` qualifies
+    arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them.
     """
 
     kernel: str

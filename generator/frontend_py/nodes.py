@@ -36,13 +36,12 @@ class Expr(metaclass=_Converting):
     __slots__ = ()
     __hash__ = object.__hash__
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # every kind has its own; an abstract class could not be called, but `Expr(3)` can
         def __init__(self, value: ExprLike) -> None: ...
 
-    @property
-    def type(self) -> Type:
-        """The type of the value."""
-        raise NotImplementedError
+        @property
+        def type(self) -> Type:
+            """The type of the value."""
 
     def __bool__(self) -> bool:
         raise InputError("whether an expression is true is known only when the pipeline runs; use select(condition, a, "

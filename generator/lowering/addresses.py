@@ -7,14 +7,14 @@ the same strides everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.expr import Expr, Load, Name, children
+from generator.expr import Load, names_of
 from generator.facts import Access, AccessMode, Around, Space
 from generator.lowering.counting import Counts, Place
 from generator.lowering.sampling import DataDependentError, Ints, trips, values
@@ -118,14 +118,7 @@ def _address(load: Load, sizes: tuple[int, ...], point: Point) -> tuple[Ints, ND
         try:
             address = address + values(subscript, point.names)
         except DataDependentError:
-            for name in _names(subscript):
+            for name in names_of(subscript):
                 at = np.broadcast_to(point.names[name], (size,))
                 unknown |= at[1::2] != at[0]
     return address, unknown
-
-
-def _names(expr: Expr) -> Iterator[str]:
-    if isinstance(expr, Name):
-        yield expr.name
-    for child in children(expr):
-        yield from _names(child)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from generator.emit.kernel import preamble
 from generator.errors import IllegalPlan
 from generator.lowering.host import host_of
 from generator.lowering.kernel import LoweredKernel, lower_kernel
 from generator.lowering.placement import place, placements
 from generator.lowering.registers import LANES
+from generator.lowering.time_tiles import time_kernel
 from generator.nest import Shuffle, walk
-from generator.plan import KernelPlan, Plan
-from generator.polyhedral.sections import SectionKernel, kernels_of
-from generator.program import Program
-from generator.target import Target
-from generator.variant import Variant
+from generator.plan import KernelPlan, Plan, TimeTiles
+from generator.polyhedral.sections import kernels_of
+from generator.program import Array, Program
+from generator.target import Dialect, Target
+from generator.variant import HostOp, Variant
 
 
 def lower(program: Program, plan: Plan, target: Target) -> Variant:
@@ -22,35 +26,69 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
     """
-    found = kernels_of(program, plan.schedule)
     placed = placements(program, plan, target)
-    lowered = []
-    for number, (one, kernel_plan) in enumerate(zip(found, match_kernels(found, plan), strict=True)):
-        check_block(kernel_plan, target)
-        kernel = lower_kernel(one, number, kernel_plan, target.dialect)
+    lowered = lowered_program(program, plan, target.dialect, target)
+    whole = program.with_arrays(lowered.scratch)
+    kernels = []
+    for kernel, kernel_plan in zip(lowered.kernels, lowered.plans, strict=True):
         if kernel.kernel.local_bytes > target.local_bytes:
             raise IllegalPlan(f"the shared copies of {_called(kernel)} need {kernel.kernel.local_bytes} bytes of local "
                               f"memory; {target.name} has {target.local_bytes}")
         if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
             raise IllegalPlan(f"{_called(kernel)} combines by shuffles, which {target.name} has not; use shared or atomic")
-        lowered.append(place(kernel, program, placed, kernel_plan, target))
-    host = host_of(program, plan.schedule, [k.grid for k in lowered])
-    used = [p for p in placed if any(p in k.kernel.placements for k in lowered)]
-    text = preamble(program, [k.body for k in lowered], target.dialect, used)
-    return Variant(plan, target.dialect, text, tuple(k.kernel for k in lowered), host)
+        kernels.append(place(kernel, whole, placed, kernel_plan, target))
+    used = [p for p in placed if any(p in k.kernel.placements for k in kernels)]
+    text = preamble(program, [k.body for k in kernels], target.dialect, used)
+    return Variant(plan, target.dialect, text, tuple(k.kernel for k in kernels), lowered.host, lowered.scratch)
 
 
-def match_kernels(parts: tuple[SectionKernel, ...], plan: Plan) -> tuple[KernelPlan, ...]:
-    """The plan of each kernel in launch order. Raises IllegalPlan when plan and schedule name other kernels."""
-    have = sorted(part.statements for part in parts)
+@dataclass(frozen=True, slots=True)
+class LoweredProgram:
+    """All kernels of a plan in launch order, each with its part of the plan; the host program; arrays that they need besides."""
+
+    kernels: tuple[LoweredKernel, ...]
+    plans: tuple[KernelPlan, ...]
+    host: tuple[HostOp, ...]
+    scratch: tuple[Array, ...] = ()
+
+
+def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Target | None = None) -> LoweredProgram:
+    """The kernels of `plan`, every array in global memory; with a `target`, blocks within its limits.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program, breaks a dependence or has blocks that are too large.
+    """
+    if isinstance(plan.schedule, TimeTiles):
+        return _time_tiles(program, plan, plan.schedule, dialect, target)
+    found = kernels_of(program, plan.schedule)
+    plans = match_kernels([one.statements for one in found], plan)
+    lowered = []
+    for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)):
+        check_block(kernel_plan, target)
+        lowered.append(lower_kernel(one, number, kernel_plan, dialect))
+    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.grid for k in lowered]))
+
+
+def _time_tiles(program: Program, plan: Plan, schedule: TimeTiles, dialect: Dialect, target: Target | None) -> LoweredProgram:
+    plans = match_kernels([tuple(sorted(s.name for s in program.statements))], plan)
+    check_block(plans[0], target)
+    made = time_kernel(program, schedule, replace(plans[0], cache="none"), dialect)
+    return LoweredProgram((made.lowered,), plans, made.host, made.scratch)
+
+
+def match_kernels(kernels: Sequence[tuple[str, ...]], plan: Plan) -> tuple[KernelPlan, ...]:
+    """The plan of each kernel, by its statements. Raises IllegalPlan when plan and schedule name other kernels."""
+    have = sorted(kernels)
     given = sorted(kernel.statements for kernel in plan.kernels)
     if have != given:
         raise IllegalPlan(f"this schedule has the kernels {_names(have)} but the plan describes {_names(given)}")
-    return tuple(plan.kernel(part.statements) for part in parts)
+    return tuple(plan.kernel(statements) for statements in kernels)
 
 
-def check_block(plan: KernelPlan, target: Target) -> None:
+def check_block(plan: KernelPlan, target: Target | None) -> None:
     """Raise IllegalPlan when a thread block is larger than the device allows."""
+    if target is None:
+        return
     threads = 1
     for size, limit in zip(reversed(plan.block), target.max_block, strict=False):
         threads *= size

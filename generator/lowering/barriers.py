@@ -7,7 +7,7 @@ In OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in 
 from __future__ import annotations
 
 from generator.errors import IllegalPlan
-from generator.expr import Expr, Load, Name, children
+from generator.expr import Expr, loads_of, names_of
 from generator.nest import Barrier, For, If, Node, walk
 
 
@@ -28,7 +28,7 @@ def _check(nodes: tuple[Node, ...], varying: frozenset[str], branches: bool) -> 
                     raise IllegalPlan("a barrier would stand under a condition")
                 _check(inside, varying, branches)
             case For(iterator, start, condition, _, body):
-                differs = bool((_names(start) | _names(condition)) & varying)
+                differs = bool((names_of(start) | names_of(condition)) & varying)
                 if differs and _has_barrier(body):
                     raise IllegalPlan("a barrier would stand in a loop whose bounds differ between threads")
                 _check(body, varying | {iterator} if differs else varying, branches)
@@ -42,14 +42,4 @@ def _has_barrier(nodes: tuple[Node, ...]) -> bool:
 
 def _is_uniform(condition: Expr, varying: frozenset[str]) -> bool:
     """Whether all threads of a block find the same; what they load may differ."""
-    return not _names(condition) & varying and not _loads(condition)
-
-
-def _loads(expr: Expr) -> bool:
-    return isinstance(expr, Load) or any(_loads(child) for child in children(expr))
-
-
-def _names(expr: Expr) -> frozenset[str]:
-    if isinstance(expr, Name):
-        return frozenset((expr.name,))
-    return frozenset(name for child in children(expr) for name in _names(child))
+    return not names_of(condition) & varying and not any(loads_of(condition))

@@ -10,40 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
-from generator.linear import is_plain, is_sum, simplify, substitute
-from generator.lowering.cooperative import share
+from generator.linear import is_plain, simplify, substitute
 from generator.lowering.naming import fresh_name
+from generator.lowering.shared_box import SharedBox, corner_variables
 from generator.nest import Assign, Barrier, Declare, For, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.boxes import stage_boxes, tile_names
 from generator.polyhedral.footprint import StagePoint
 from generator.polyhedral.kernels import KernelPart
-from generator.polyhedral.tile_boxes import TileBox
-from generator.program import ELEMENT_BYTES, Program, Stage, Step
+from generator.program import Program, Stage, Step
 
 
 @dataclass(frozen=True, slots=True)
-class ComputedArray:
-    """A shared array that holds the box of a stage at stage point `stage`.
+class ComputedArray(SharedBox):
+    """A shared array that holds the box of a stage at stage point `stage`."""
 
-    `variables[d]` holds the first index in dimension d; None where that is a sum that can stand in subscripts.
-    """
-
-    name: str
-    type: str
-    sizes: tuple[int, ...]
-    box: TileBox
-    variables: tuple[str | None, ...]
     stage: int
-
-    @property
-    def bytes(self) -> int:
-        """Size in bytes."""
-        return ELEMENT_BYTES[self.type] * prod(self.sizes)
 
 
 def computed_arrays(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[StagePoint],
@@ -57,10 +42,9 @@ def computed_arrays(program: Program, part: KernelPart, plan: KernelPlan, points
     for number, point in enumerate(points):
         for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number) if point.computed else ():
             name = fresh_name(f"{box.array}_here", taken)
-            corner = tuple(None if is_sum(first) else fresh_name(f"{box.array}_at{d}", taken)
-                           for d, first in enumerate(box.corner))
             sizes = (*box.sizes[:-1], box.sizes[-1] + plan.padding)
-            result.append(ComputedArray(name, program.array(box.array).type, sizes, box, corner, number))
+            variables = corner_variables(box, "at", taken)
+            result.append(ComputedArray(name, program.array(box.array).type, sizes, box, variables, number))
     return tuple(result)
 
 
@@ -104,35 +88,28 @@ class Computing:
             if waiting & self._reads(stage):
                 nodes.append(Barrier())
                 waiting.clear()
-            for name, first in zip(local.variables, local.box.corner, strict=True):
-                nodes += [Declare(name, "int", ()), Assign(Load(name), "", at.told(first))] if name else []
-            nodes.append(self._fill(local, stage, at))
+            nodes += [*local.declared(at.told), self._fill(local, stage, at)]
             waiting.add(local.box.array)
         return [*nodes, Barrier()] if waiting or filled else nodes
 
     def _reads(self, stage: Stage) -> set[str]:
         """The arrays that computing a stage reads, those of stages in registers included."""
         read: set[str] = set()
-        for step in stage.steps:
-            for access in step.statement.accesses:
-                other = self.stages.get(access.array)
-                if access.array not in read | {stage.array}:
-                    read |= {access.array} | (self._reads(other) if other is not None and other.where == "inline" else set())
+        waiting = [stage]
+        while waiting:
+            one = waiting.pop()
+            new = {access.array for step in one.steps for access in step.statement.accesses} - read - {one.array}
+            read |= new
+            waiting += [self.stages[a] for a in new if a in self.stages and self.stages[a].where == "inline"]
         return read
 
     def _fill(self, local: ComputedArray, stage: Stage, at: Entered) -> Node:
         """The loops in which the threads of the block share out a box."""
-        index = tuple(Name(f"e{d}") for d in range(len(local.box.sizes)))
-        element = tuple(simplify(Binary("+", first, e)) for first, e in zip(_corner(local, at), index, strict=True))
         nodes: list[Node] = []
-        value = self._value(stage, element, nodes, {}, at)
-        body: tuple[Node, ...] = (*nodes, Assign(Load(local.name, index), "", value))
+        value = self._value(stage, local.outside(at.told), nodes, {}, at)
         sizes = " x ".join(map(str, local.box.sizes))
-        for dim in reversed(range(len(index))):
-            start, step = share(dim, len(index), self.block)
-            note = f"all threads compute {local.name} ({sizes} elements)" if not dim else ""
-            body = (For(index[dim].name, start, Binary("<", index[dim], Int(local.box.sizes[dim])), step, body, note),)
-        return body[0]
+        return local.shared_out(self.block, (*nodes, Assign(Load(local.name, local.index), "", value)),
+                                f"all threads compute {local.name} ({sizes} elements)")
 
     def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None) -> Expr:
         """`expr` with stages read from where they are; what has to run before it goes to `before`.
@@ -152,19 +129,21 @@ class Computing:
             if at is None:  # isl put what fills the box under a condition of its own
                 raise IllegalPlan("a barrier would stand under a condition")
             local = next(a for a in self.arrays if a.box.array == expr.array and a.stage == at.number)
-            return Load(local.name, tuple(simplify(Binary("-", i, first)) for i, first in zip(index, _corner(local, at), strict=True)))
+            return local.element(index, at.told)
         element = Load(expr.array, index)
         if element not in known:
             known[element] = self._held(stage, index, before, known, at)
         return known[element]
 
-    def _value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load], at: Entered | None) -> Expr:
+    def _value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+               at: Entered | None) -> Expr:
         """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
         if len(stage.steps) > 1:
             return self._held(stage, element, before, known, at)
         return self.placed(_at(stage.steps[0], element, {}), before, known, at)
 
-    def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load], at: Entered | None) -> Load:
+    def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+              at: Entered | None) -> Load:
         """A variable with the value of one element."""
         first, *updates = stage.steps
         value = self.placed(_at(first, element, {}), before, known, at)
@@ -179,23 +158,19 @@ class Computing:
         self.variables[base] = self.variables.get(base, -1) + 1
         return self.fresh(f"{base}_{self.variables[base]}")
 
-    def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load], at: Entered | None) -> list[Node]:
+    def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load],
+                 at: Entered | None) -> list[Node]:
         """The loops of an update of the variable `held`."""
-        names = {step.statement.iterators[d]: Name(self._variable(step.statement.iterators[d])) for d, _, _ in step.loops}
-        own = step.statement.body.target.array
+        iterators, own = step.statement.iterators, step.statement.body.target.array
+        names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
         value = _replaced(_at(step, element, names), own, held)
         nodes: list[Node] = []
         value = self.placed(value, nodes, dict(known), at)  # what is declared inside of loops is unknown outside
         nodes.append(Assign(held, step.statement.body.op, value))
         for d, low, high in reversed(step.loops):
-            name = names[step.statement.iterators[d]]
+            name = names[iterators[d]]
             nodes = [For(name.name, Int(low), Binary("<=", name, Int(high)), 1, tuple(nodes))]
         return nodes
-
-
-def _corner(local: ComputedArray, at: Entered) -> tuple[Expr, ...]:
-    """The first indices of a box."""
-    return tuple(Load(name) if name else at.told(first) for name, first in zip(local.variables, local.box.corner, strict=True))
 
 
 def _tidy(index: Expr) -> Expr:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.expr import Binary, Expr
-from generator.lowering.sampling import DataDependentError, Ints, mentions, samples, trips, values
+from generator.expr import Binary, Expr, names_of
+from generator.lowering.sampling import DataDependentError, Ints, samples, trips, values
 from generator.nest import For, If, Node, walk
 
 Place: TypeAlias = tuple[int, ...]
@@ -149,7 +149,7 @@ def _decides(loop: For) -> bool:
     """Whether what runs inside the loop depends on its iterator."""
     bounds = [bound for n in walk(loop.body) if isinstance(n, For) for bound in (n.start, n.condition)]
     bounds += [n.condition for n in walk(loop.body) if isinstance(n, If)]
-    return any(mentions(bound, loop.iterator) for bound in bounds)
+    return any(loop.iterator in names_of(bound) for bound in bounds)
 
 
 def _decide(condition: Expr, names: Mapping[str, Ints]) -> tuple[NDArray[np.bool_], bool]:

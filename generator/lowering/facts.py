@@ -17,20 +17,18 @@ import numpy as np
 
 from generator.emit.cuda import CUDA
 from generator.emit.opencl import OPENCL
-from generator.expr import Expr, Load, Select
+from generator.expr import Expr, Load, Select, loads_of
 from generator.facts import Access, AccessMode, KernelFacts, Operations, Space
 from generator.lowering.addresses import Enclosing, Point, access_facts, enter, outer_point
-from generator.lowering.assemble import match_kernels
+from generator.lowering.assemble import lowered_program
 from generator.lowering.cooperative import copy_loops
 from generator.lowering.counting import Counts, Grounds, Place, children_of, count
-from generator.lowering.host import host_of
-from generator.lowering.kernel import LoweredKernel, lower_kernel
+from generator.lowering.kernel import LoweredKernel
 from generator.lowering.sampling import samples, trips, values
 from generator.nest import Assign, Atomic, Copy, Declare, For, If, Node, Shuffle, walk
-from generator.operations import binary_operation, is_floating, loads_of, operations_of
+from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.mapping import block_names, thread_names
-from generator.polyhedral.sections import kernels_of
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect, Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
@@ -47,14 +45,11 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
     """
-    found = kernels_of(program, plan.schedule)
-    chosen = match_kernels(found, plan)
-    lowered = [lower_kernel(one, number, kernel_plan, target.dialect)
-               for number, (one, kernel_plan) in enumerate(zip(found, chosen, strict=True))]
-    host = host_of(program, plan.schedule, [k.grid for k in lowered])
-    runs = list(sampled_launches(host, {}, 1.0, 1))
-    return tuple(_facts(program, kernel, kernel_plan, [r for r in runs if r[0] == kernel.kernel.name], target.dialect)
-                 for kernel, kernel_plan in zip(lowered, chosen, strict=True))
+    lowered = lowered_program(program, plan, target.dialect)
+    whole = program.with_arrays(lowered.scratch)
+    runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
+    return tuple(_facts(whole, kernel, kernel_plan, [r for r in runs if r[0] == kernel.kernel.name], target.dialect)
+                 for kernel, kernel_plan in zip(lowered.kernels, lowered.plans, strict=True))
 
 
 def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float,
@@ -155,7 +150,7 @@ def _leaves(nodes: tuple[Node, ...], at: Place) -> Iterator[tuple[Place, Node]]:
 
 def _types(program: Program, lowered: LoweredKernel) -> dict[str, str]:
     """C types of everything that is loaded or stored."""
-    types: dict[str, str] = {array.name: array.type for array in (*program.arrays, *lowered.shared)}
+    types = {array.name: array.type for array in program.arrays} | {part.name: part.type for part in lowered.shared}
     for node in walk(lowered.body):
         match node:
             case Declare(name, kind, _):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from generator.arithmetic import FLOATING, c_type
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Load, children
+from generator.expr import Binary, Expr, Load, children, loads_of
 from generator.lowering.fill import Updates
 from generator.lowering.naming import fresh_name
 from generator.lowering.private import PrivateArray, private_arrays
@@ -136,14 +136,8 @@ def _computed(body: Assignment) -> Expr:
 
 def _risky(expr: Expr, types: Mapping[str, str]) -> bool:
     match expr:
-        case Load(_, index) if any(isinstance(inner, Load) for i in index for inner in _parts(i)):
+        case Load(_, index) if any(any(loads_of(i)) for i in index):
             return True
         case Binary("/" | "%", _, _) if c_type(expr, types) not in FLOATING:
             return True
     return any(_risky(child, types) for child in children(expr))
-
-
-def _parts(expr: Expr) -> Iterator[Expr]:
-    yield expr
-    for child in children(expr):
-        yield from _parts(child)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from typing import Protocol
 
-from generator.emit.kernel import kernel_text
-from generator.expr import Binary, Expr, Int, Load, Name, children
+from generator.emit.kernel import SharedArray, kernel_text
+from generator.expr import Binary, Int, Name, loads_of
 from generator.lowering.barriers import check_barriers
 from generator.lowering.computed import ComputedArray, Computing, computed_arrays
 from generator.lowering.fill import Filler, Filling
@@ -15,8 +16,8 @@ from generator.lowering.host import host_names
 from generator.lowering.keep import Threads, keep, unseen_outside
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.lowering.points import over_all_points
-from generator.lowering.private import PrivateArray, combined, filled
-from generator.lowering.registers import Scratch, closing, opening, scratch_for
+from generator.lowering.private import combined, filled
+from generator.lowering.registers import closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan
@@ -34,6 +35,14 @@ from generator.target import Dialect
 from generator.variant import Kernel
 
 
+class SharedPart(SharedArray, Protocol):
+    """An array that a kernel has in shared memory."""
+
+    @property
+    def bytes(self) -> int:
+        """Its size in bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
     """A kernel with its grid (blocks in x, y, z), its loops and its arrays in shared memory."""
@@ -41,7 +50,7 @@ class LoweredKernel:
     kernel: Kernel
     grid: tuple[int, ...]
     body: tuple[Node, ...]
-    shared: tuple[LocalArray | ComputedArray | Scratch | PrivateArray, ...] = ()
+    shared: tuple[SharedPart, ...] = ()
 
 
 _UNNAMED = "kernel"
@@ -54,7 +63,11 @@ def lower_kernel(kernel: SectionKernel, number: int, plan: KernelPlan, dialect: 
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
     frame = frame_of(kernel.section, kernel.part)
-    lowered = lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect)
+    return numbered(lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect), number)
+
+
+def numbered(lowered: LoweredKernel, number: int) -> LoweredKernel:
+    """The kernel with its name in a program: `kernel0`, .."""
     name = f"{_UNNAMED}{number}"
     source = lowered.kernel.source.replace(f"void {_UNNAMED}(", f"void {name}(", 1)
     return replace(lowered, kernel=replace(lowered.kernel, name=name, source=source))
@@ -102,7 +115,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
     fill_up = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if fill_up else None
-    staged = _staged(program if whole is None else whole.program, part if whole is None else whole.part, plan, taken)
+    staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(whole.program, whole.part, plan, taken)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
@@ -115,8 +128,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
             *combined(kept.private, plan.block))
     check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
-    return _printed(program, part, plan, mapped, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), body,
-                    dialect)
+    shared: tuple[SharedPart, ...] = (*staged.arrays, *staged.computed, *scratch, *kept.private)
+    return printed(program, plan, tuple(reversed(mapped.blocks)) or (1,), frame.prefix, shared, body, dialect)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -142,26 +155,29 @@ class _Staged:
     computed: tuple[ComputedArray, ...]
 
 
-def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str]) -> _Staged:
-    """Map a kernel with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
+def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel | None = None) -> _Staged:
+    """A kernel with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan.
+
+    `mapped`: the kernel in blocks and threads, where that is known.
+    """
     points = stage_points(program, part)
     arrays = local_arrays(program, part, plan, points, taken)
     for local in arrays:
         check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
     computed = computed_arrays(program, part, plan, points, taken)
-    return _Staged(program, part, points, map_kernel(part, plan, points), arrays, computed)
+    return _Staged(program, part, points, mapped or map_kernel(part, plan, points), arrays, computed)
 
 
-def _printed(program: Program, part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
-             shared: Sequence[LocalArray | ComputedArray | Scratch | PrivateArray], body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
+def printed(program: Program, plan: KernelPlan, grid: tuple[int, ...], prefix: tuple[str, ...], shared: Sequence[SharedPart],
+            body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
+    """A kernel with these loops, not yet numbered; `prefix` are the host iterators that it is told."""
     names = _used_arrays(program, body)
     kernel = Kernel(
         _UNNAMED, plan.statements, tuple(n for n in names if not program.array(n).by_value),
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
         sum(a.bytes for a in shared), "")
     text = kernel_text(kernel, program, shared, body, dialect)
-    return LoweredKernel(replace(kernel, source=text), tuple(reversed(mapped.blocks)) or (1,), body,
-                         tuple(shared))
+    return LoweredKernel(replace(kernel, source=text), grid, body, tuple(shared))
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:
@@ -198,21 +214,14 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[str]:
     for node in walk(nodes):
         match node:
             case Assign(target, _, value) | Atomic(target, _, value):
-                used |= {*_loads(target), *_loads(value)}
+                used |= {load.array for expr in (target, value) for load in loads_of(expr)}
             case Copy(array=array):
                 used.add(array)
             case If(condition):
-                used |= set(_loads(condition))
+                used |= {load.array for load in loads_of(condition)}
             case For() | Barrier() | Declare() | Shuffle() | Instance():
                 pass
     return [array.name for array in program.arrays if array.name in used]
-
-
-def _loads(expr: Expr) -> Iterator[str]:
-    if isinstance(expr, Load):
-        yield expr.array
-    for child in children(expr):
-        yield from _loads(child)
 
 
 def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]]) -> Node:

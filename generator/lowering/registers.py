@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from generator.arithmetic import integer_limits
 from generator.expr import Binary, Expr, Int, Load, Name, Real, Select, Unary
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuffle, apply
 from generator.plan import KernelPlan
@@ -101,8 +102,8 @@ def extreme(kind: str, greatest: bool) -> Expr:
         return Real("INFINITY" if greatest else "-INFINITY")
     if kind.startswith("unsigned"):
         return Unary("~", Int(0)) if greatest else Int(0)  # all bits set, without a literal that only fits by luck
-    bits = {"char": 8, "short": 16, "int": 32, "long": 64}[kind]
-    return Int(2 ** (bits - 1) - 1) if greatest else Binary("-", Int(-(2 ** (bits - 1)) + 1), Int(1))
+    low, high = integer_limits(kind)
+    return Int(high) if greatest else Binary("-", Int(low + 1), Int(1))
 
 
 def exchanges(plan: KernelPlan, kind: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
 
 Ints: TypeAlias = NDArray[np.int64]
 _TRUTHS: Mapping[str, np.ufunc] = MappingProxyType({
@@ -117,8 +117,3 @@ def trips(iterator: str, start: Ints, condition: Expr, step: int, names: Mapping
         case _:
             raise AssertionError(f"the loop over {iterator} has the condition {condition}")
     return np.asarray(np.maximum(-(-span // abs(step)), 0), dtype=np.int64)
-
-
-def mentions(expr: Expr, name: str) -> bool:
-    """Whether the name stands in the expression."""
-    return expr == Name(name) or any(mentions(child, name) for child in children(expr))

@@ -7,7 +7,8 @@ from math import prod
 
 from generator.errors import IllegalPlan
 from generator.lowering.kernel import Frame, frame_of, lower_part
-from generator.plan import Hyperplanes, KernelPlan, Schedule
+from generator.lowering.time_tiles import TimeBoxes
+from generator.plan import Hyperplanes, KernelPlan, Schedule, TimeTiles
 from generator.polyhedral.accumulate import keepable
 from generator.polyhedral.footprint import StagedArray, stage_points
 from generator.polyhedral.kernels import KernelPart, reordered, runs_on_a_box
@@ -17,6 +18,7 @@ from generator.polyhedral.private import private_updates, update_box
 from generator.polyhedral.remembered import remembered
 from generator.polyhedral.rough_boxes import block_bytes
 from generator.polyhedral.sections import kernels_of
+from generator.polyhedral.time_steps import required_time_loop
 from generator.polyhedral.tree import Band, Sequence, Tree, members_of
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
@@ -63,7 +65,7 @@ class KernelShape:
     in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
     holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
     point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`:
-    stages that its blocks compute in shared memory; `updates`: what its blocks can reduce in copies of their own.
+    what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can reduce in copies of their own.
     """
 
     statements: tuple[str, ...]
@@ -75,7 +77,7 @@ class KernelShape:
     staged: tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
     coarse: bool = False
     skewed: bool = False
-    blocks: BlockStages | None = None
+    blocks: BlockStages | TimeBoxes | None = None
     updates: BlockUpdates | None = None
 
     @property
@@ -124,10 +126,18 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
     Raises:
         IllegalPlan: the scheduler gave up.
     """
+    if isinstance(choice, TimeTiles):
+        return (_time_shape(program, choice.steps),)
     explicit = isinstance(choice, Hyperplanes)
     found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
                     explicit and _is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
     return tuple(sorted(found, key=lambda s: s.statements))
+
+
+def _time_shape(program: Program, steps: int) -> KernelShape:
+    """The kernel that runs `steps` time steps per launch."""
+    statements = tuple(sorted(statement.name for statement in program.statements))
+    return KernelShape(statements, required_time_loop(program).extents, (), False, (), False, (), blocks=TimeBoxes(program, steps))
 
 
 @remembered(maxsize=1024)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from generator.lowering.default import default_plan, fitting
 from generator.lowering.shapes import KernelShape, kernel_shapes
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, TimeTiles
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.tree import Sequence, launches_of
 from generator.program import Program
@@ -40,6 +40,9 @@ _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 3
 _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), True, True)
 
 
+_SURROUNDED = _Style(((), (512,), (64, 128), (8, 16, 64)), ((), (16,), (1, 16), (1, 1, 16)), False, False)
+
+
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
     shapes = kernel_shapes(program, choice, target.dialect)
@@ -47,6 +50,13 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     default = default_plan(program, target, choice=choice)  # x as there
     return tuple(Plan(choice, tuple(_kernel(shape, style, target, default.kernel(shape.statements).order)
                                     for shape in shapes)) for style in styles)
+
+
+def time_plans(program: Program, target: Target, steps: int) -> tuple[Plan, ...]:
+    """Plans that run `steps` time steps per launch, to begin a search with. Raises IllegalPlan if the program has none."""
+    choice = TimeTiles(steps)
+    (shape,) = kernel_shapes(program, choice, target.dialect)
+    return tuple(Plan(choice, (_kernel(shape, style, target, ()),)) for style in (_SURROUNDED if target.shares_host_cores else _POINTS,))
 
 
 def _kernel(shape: KernelShape, style: _Style, target: Target, order: Sizes) -> KernelPlan:

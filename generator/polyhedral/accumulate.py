@@ -16,6 +16,7 @@ import islpy as isl
 
 from generator.polyhedral.coverage import values_at
 from generator.polyhedral.kernels import KernelPart
+from generator.polyhedral.parsed import map_of
 from generator.polyhedral.reductions import updates_of_one_element
 from generator.program import Program
 
@@ -55,7 +56,7 @@ def _kept(program: Program, part: KernelPart, array: str) -> Kept | None:
             continue
         statements.append(name)
         for access in accesses:
-            relation = isl.Map(access.relation)
+            relation = map_of(access.relation)
             relation = relation.intersect_domain(part.domain.extract_set(relation.domain().get_space()))
             if relation.is_empty():
                 continue

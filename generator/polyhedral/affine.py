@@ -5,13 +5,14 @@ An `Iteration` is the set of iterations around a statement under construction: i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
 
-from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary
+from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary, names_of
+from generator.polyhedral.members import ends
 from generator.polyhedral.wrapping import wrapped
 
 _COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
@@ -149,8 +150,10 @@ def condition(expr: Expr, at: Iteration) -> Any:
             return affine(expr, at).ne_set(_constant(0, at))
 
 
-def loop_domain(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
+def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool = False) -> Iteration:
     """The iterations of `for (i = start; test; i += step)`, where i is the last iterator of `at`.
+
+    `quick` finds the same set with less work, but not always as the same text, which is a part of a program's identity.
 
     Raises:
         NotAffine: start or test is not affine, or the loop never ends.
@@ -163,29 +166,48 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int) -> Iteration:
         reached = reached.restrict(iterator.sub(first).mod_val(isl.Val(abs(step))).eq_set(_constant(0, at)))
     holds = condition(test, at)
     inside = reached.domain.intersect(holds)
-    failed = reached.domain.subtract(holds)
-    order = isl.Map.lex_lt(at.domain.space) if step > 0 else isl.Map.lex_gt(at.domain.space)
-    for dim in range(len(at.iterators) - 1):
-        order = order.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim)
-    inside = inside.subtract(failed.apply(order))  # the loop ends where the condition fails first
+    if not (quick and _stays_false(test, at.iterators[-1], step)):
+        inside = inside.subtract(_after_end(reached, holds, step))
     if not inside.is_bounded():
         raise NotAffine("the loop has no end")
-    _refuse_wrapping(start, at, reached.domain)
-    _refuse_wrapping(test, at, reached.domain.subtract(failed.apply(order)))
+    _refuse_wrapping(start, at, lambda: reached.domain)
+    _refuse_wrapping(test, at, lambda: reached.domain.subtract(_after_end(reached, holds, step)))
     return Iteration(at.iterators, inside.coalesce())
 
 
-def _refuse_wrapping(expr: Expr, at: Iteration, points: Any) -> None:
-    """Raise NotAffine if C's value of `expr` differs from the affine one at one of `points`."""
+def _after_end(reached: Iteration, holds: Any, step: int) -> Any:
+    """The iterations of a loop behind the one at which its condition, which `holds` where it does, first fails (an isl Set)."""
+    space = reached.domain.space
+    order = isl.Map.lex_lt(space) if step > 0 else isl.Map.lex_gt(space)
+    for dim in range(len(reached.iterators) - 1):
+        order = order.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim)
+    return reached.domain.subtract(holds).apply(order)
+
+
+def _stays_false(test: Expr, iterator: str, step: int) -> bool:
+    """Whether it is plain that `test` fails for good where it fails: `i < e` without `i` in `e`, and i grows."""
+    match test:
+        case Binary("<" | "<=", Name(name), bound) if step > 0:
+            return name == iterator and iterator not in names_of(bound)
+        case Binary(">" | ">=", Name(name), bound) if step < 0:
+            return name == iterator and iterator not in names_of(bound)
+        case Binary("&&", left, right):
+            return _stays_false(left, iterator, step) and _stays_false(right, iterator, step)
+        case _:
+            return False
+
+
+def _refuse_wrapping(expr: Expr, at: Iteration, points: Callable[[], Any]) -> None:
+    """Raise NotAffine if C's value of `expr` differs from the affine one at one of `points` (an isl Set)."""
     wrong = wrapped(expr, lambda part: affine(part, at), lambda part: condition(part, at))
-    if wrong is not None and not wrong.intersect(points).is_empty():
+    if wrong is not None and not wrong.intersect(points()).is_empty():
         raise NotAffine("its unsigned or narrow integers wrap around")
 
 
 def holds(expr: Expr, at: Iteration) -> Any:
     """The isl Set of the iterations of `at` in which the condition `expr` holds. Raises NotAffine."""
     result = condition(expr, at).intersect(at.domain)
-    _refuse_wrapping(expr, at, at.domain)
+    _refuse_wrapping(expr, at, lambda: at.domain)
     return result
 
 
@@ -196,8 +218,7 @@ def subtract(at: Iteration, removed: Any) -> Iteration:
 
 def bounds(at: Iteration) -> tuple[tuple[int, int], ...]:
     """The least and the greatest value of each iterator of `at`, which has iterations."""
-    return tuple((int(at.domain.dim_min_val(d).to_python()), int(at.domain.dim_max_val(d).to_python()))
-                 for d in range(len(at.iterators)))
+    return ends(at.domain)
 
 
 def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Expr],
@@ -215,7 +236,7 @@ def relation(at: Iteration, statement: str, array: str, subscripts: Sequence[Exp
     for subscript, extent in zip(subscripts, extents, strict=True):
         try:
             index = isl.Map.from_pw_aff(affine(subscript, at))
-            _refuse_wrapping(subscript, at, at.domain)
+            _refuse_wrapping(subscript, at, lambda: at.domain)
         except NotAffine as error:
             if extent is None or isinstance(error, Undefined):
                 raise

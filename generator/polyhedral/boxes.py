@@ -15,6 +15,7 @@ import islpy as isl
 from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import Dimension, KernelPart
 from generator.polyhedral.mapping import block_names, tile_member
+from generator.polyhedral.parsed import map_of
 from generator.polyhedral.stages import reached, reads_by_element
 from generator.polyhedral.tile_boxes import TileBox, tile_box
 from generator.polyhedral.tree import multi
@@ -27,7 +28,8 @@ def tile_names(point: StagePoint) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int) -> tuple[TileBox, ...]:
+def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
+                number: int) -> tuple[TileBox, ...]:
     """The boxes at stage point `number` of a kernel, in the order in which they can be computed.
 
     Raises:
@@ -76,29 +78,35 @@ class _Finder:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
         if stage.array not in self.computed:
             extents = self.program.array(stage.array).extents
-            self.computed[stage.array] = tile_box(stage.array, self.read(stage.array), self.tiles.ranges, extents, always=True)
+            read = self.read(stage.array)
+            self.computed[stage.array] = tile_box(stage.array, read, self.tiles.ranges, extents, always=True)
         return self.computed[stage.array]
 
     def read(self, array: str) -> Any:
-        """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point (isl Map)."""
+        """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point (isl Map).
+
+        Made of parts that do not overlap: with others, what isl makes of it (and the text of the kernel) hangs on where in memory
+        its objects happen to lie.
+        """
         parts = list(self._readers(array))
         total = parts[0]
         for part in parts[1:]:
             total = total.union(part)
-        return isl.Map.from_union_map(total).coalesce()
+        return isl.Map.from_union_map(total).make_disjoint().coalesce()
 
     def _readers(self, array: str) -> Iterator[Any]:
         for name in self.point.statements:
             statement = self.program.statement(name)
             for access in statement.accesses:
                 if access.array == array:
-                    yield self.numbers.apply_range(isl.UnionMap(access.relation))
+                    yield self.numbers.apply_range(isl.UnionMap.from_map(map_of(access.relation)))
         for stage in self.program.stages:
             if stage.array != array and stage.array in self._reached:
-                numbers = [(step, n) for step in stage.steps for n, a in enumerate(step.statement.accesses) if a.array == array]
-                if numbers:
+                reads = [reads_by_element(step, number) for step in stage.steps
+                         for number, access in enumerate(step.statement.accesses) if access.array == array]
+                if reads:
                     source = self._shape(stage)[1] if stage.where == "block" else self.read(stage.array)
-                    yield from (isl.UnionMap.from_map(source.apply_range(reads_by_element(step, n))) for step, n in numbers)
+                    yield from (isl.UnionMap.from_map(source.apply_range(read)) for read in reads)
 
     @property
     def _reached(self) -> frozenset[str]:

@@ -188,7 +188,7 @@ def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) 
 
 
 def _most_bound_first(count: int, lower: Iterable[tuple[int, int]]) -> list[int]:
-    """An order of statements in which each has as many tables as possible with those before it: few joins on the way."""
+    """An order of statements in which each has as many tables as possible with those before it: few joins."""
     linked = {frozenset(pair) for pair in lower}
     order: list[int] = []
     while len(order) < count:
@@ -199,7 +199,8 @@ def _most_bound_first(count: int, lower: Iterable[tuple[int, int]]) -> list[int]
     return order
 
 
-def _compatible(there: Numbers | None, back: Numbers | None, shape: tuple[int, ...], chosen: Numbers) -> NDArray[np.bool_]:
+def _compatible(there: Numbers | None, back: Numbers | None, shape: tuple[int, ...],
+                chosen: Numbers) -> NDArray[np.bool_]:
     """Whether constants exist for pairs of an old statement's vectors `chosen` and a new statement's vectors."""
     forth = there[chosen] if there is not None else np.full(shape, _FREE)
     opposite = back.T[chosen] if back is not None else np.full(shape, _FREE)
@@ -223,7 +224,7 @@ def _shifts(combos: Numbers, lower: Mapping[tuple[int, int], Numbers]) -> tuple[
 
 
 def _one_way(rows: Sequence[Row]) -> list[Row]:
-    """`rows` without those whose negative is among them, too: of the two, the one that begins with a positive number."""
+    """`rows` without those whose negative is among them, too: of the two, the one that begins with a positive one."""
     coefficients = {tuple(v[:-1] for v in row) for row in rows}
 
     def kept(row: Row) -> bool:

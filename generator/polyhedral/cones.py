@@ -1,12 +1,13 @@
 """Which affine functions respect a dependence, as plain numbers: Farkas' lemma once per dependence, then numpy.
 
-`c0 + a.x + b.y` is not negative for all dependent pairs x -> y exactly when it is not negative at the vertices and along
-the rays of the set of these pairs; the constraints that isl's `coefficients` puts on (c0, a, b) are those points and
-directions. A schedule row that respects a dependence leaves those of its points unordered at which it is 0: they span a
-face of the same polyhedron. So the points of the program's dependences, found once, decide about rows at every depth.
+`c0 + a.x + b.y` is not negative for all dependent pairs x -> y exactly when it is not negative at the vertices and
+along the rays of the set of these pairs; the constraints that isl's `coefficients` puts on (c0, a, b) are those points
+and directions. A schedule row that respects a dependence leaves those of its points unordered at which it is 0: they
+span a face of the same polyhedron. So the points of the program's dependences, found once, decide about rows at every
+depth.
 
-Strides are forgotten (the hull is meant), so what this room accepts is legal, not all that is legal is accepted, and the
-exact check of schedules has the last word.
+Strides are forgotten (the hull is meant), so what this room accepts is legal, not all that is legal is accepted, and
+the exact check of schedules has the last word.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LARGEST = 2**40
 class Piece:
     """Points and directions of a convex set of dependent pairs: instances of `source` before instances of `sink`.
 
-    Per row: `ones` is the scale (0: a direction), `before` and `after` the iterators of source and sink, times the scale.
+    Per row: `ones` is the scale (0: a direction), `before` and `after` the iterators of source and sink, times that.
     """
 
     source: str
@@ -52,7 +53,8 @@ class Piece:
     def distances(self, first: Vector, second: Vector) -> Numbers:
         """How much later the sink is than the source (times the scale) in a row with these vectors."""
         shift = second[-1] - first[-1]
-        return self.ones * shift + self.after @ np.array(second[:-1], np.int64) - self.before @ np.array(first[:-1], np.int64)
+        sunk = self.after @ np.array(second[:-1], np.int64)
+        return self.ones * shift + sunk - self.before @ np.array(first[:-1], np.int64)
 
     def taken(self, rows: NDArray[np.bool_]) -> Piece:
         """The part with these points and directions."""

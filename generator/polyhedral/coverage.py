@@ -12,6 +12,7 @@ from typing import Any
 import islpy as isl
 
 from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.affine import Iteration, affine, condition, loop_domain, subtract, top
 from generator.polyhedral.model import maps
@@ -83,7 +84,7 @@ def _executed(nodes: tuple[Node, ...], at: Iteration) -> Iterator[tuple[Instance
     for node in nodes:
         match node:
             case For(iterator, start, test, step, body):
-                yield from _executed(body, loop_domain(at.enter(iterator), start, test, step))
+                yield from _executed(body, loop_domain(at.enter(iterator), start, _each_bound(test), step, quick=True))
             case If(test, then, otherwise):
                 region = condition(test, at)
                 yield from _executed(then, at.restrict(region))
@@ -92,6 +93,15 @@ def _executed(nodes: tuple[Node, ...], at: Iteration) -> Iterator[tuple[Instance
                 yield node, at
             case _:
                 raise AssertionError("statements are filled in later")
+
+
+def _each_bound(test: Expr) -> Expr:
+    """`i < min(a, b)` as `i < a && i < b`: the same, and one set without pieces."""
+    match test:
+        case Binary("<" | "<=" as op, left, Binary("min", one, other)):
+            return Binary("&&", _each_bound(Binary(op, left, one)), _each_bound(Binary(op, left, other)))
+        case _:
+            return test
 
 
 def _run_at(instance: Instance, at: Iteration) -> Any:

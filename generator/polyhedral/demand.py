@@ -19,7 +19,7 @@ from generator.program import ELEMENT_BYTES, Program
 
 @lru_cache(maxsize=16)
 def program_demand(program: Program) -> Demand:
-    """Operations of all instances, and the elements that are live at the entry and read, or written and live at the exit.
+    """Operations of all instances; the elements that are live at the entry and read, or written and live at the exit.
 
     A read sees what was there at the entry unless a write of the program comes before it (exact value-based flow).
     """

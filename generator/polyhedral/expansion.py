@@ -33,6 +33,7 @@ from generator.polyhedral.live_ranges import (
     source_loops,
     union,
 )
+from generator.polyhedral.members import ends_along
 from generator.polyhedral.original import Loop, Once, Order, original_schedule
 from generator.program import Access, Array, Assignment, Program, Statement
 
@@ -117,7 +118,7 @@ def _expandable(program: Program, accesses: list[Reach]) -> bool:
 
 def _constant(last: Any, live: LiveRange, loop: SourceLoop) -> bool:
     """Whether all final values that `live` leaves come from one iteration of `loop`."""
-    values = {_bounds(part, loop.depth) for part in _instances(last.domain()) if part.get_tuple_name()
+    values = {ends_along(part, loop.depth) for part in _instances(last.domain()) if part.get_tuple_name()
               in live.statements}
     return not values or (len(values) == 1 and all(low == high for low, high in values))
 
@@ -125,10 +126,6 @@ def _constant(last: Any, live: LiveRange, loop: SourceLoop) -> bool:
 def _instances(domain: Any) -> list[Any]:
     listed = domain.get_set_list()
     return [listed.get_at(k) for k in range(listed.n_set())]
-
-
-def _bounds(instances: Any, depth: int) -> tuple[int, int]:
-    return int(instances.dim_min_val(depth).to_python()), int(instances.dim_max_val(depth).to_python())
 
 
 def _settled(program: Program, loops: tuple[SourceLoop, ...], found: list[LiveRange]) -> list[LiveRange]:
@@ -188,7 +185,7 @@ def _extents(program: Program, live: LiveRange) -> tuple[int, ...]:
 def _box(program: Program, live: LiveRange) -> list[tuple[int, int]]:
     """The least and the greatest value of the iterators along which `live` is expanded."""
     domains = [isl.Set(program.statement(name).domain) for name in sorted(live.statements)]
-    bounds = [[_bounds(domain, depth) for domain in domains] for depth in live.along]
+    bounds = [[ends_along(domain, depth) for domain in domains] for depth in live.along]
     return [(min(low for low, _ in ends), max(high for _, high in ends)) for ends in bounds]
 
 
@@ -274,7 +271,7 @@ def _copy_back(program: Program, place: _Place, array: str, last: list[Any], nam
     iterators = _element_names(writers[-1].body.target)
     for d, iterator in enumerate(iterators):
         domain = domain.set_dim_name(isl.dim_type.set, d, iterator)
-    point = [_bounds(last[0].domain(), depth)[0] - low for depth, low in zip(place.along, place.low, strict=True)]
+    point = [ends_along(last[0].domain(), depth)[0] - low for depth, low in zip(place.along, place.low, strict=True)]
     names = tuple(Name(i) for i in iterators)
     body = Assignment(Load(array, names, 1), "", Load(place.array, (*map(Int, point), *names), 0))
     accesses = (Access(place.array, _element(domain, place.array, point), "read"),

@@ -1,8 +1,8 @@
 """Schedule trees from explicit rows: loops as the Plan has them, with what is exactly known about them.
 
 Which loops are parallel, and which may be tiled together, is found out from the dependences, so that a Plan written by
-hand holds rows only. Consecutive rows make one band while all dependences that are live at its start run forwards in each
-of them; but a loop that is parallel only because loops outside of it order the rest begins a band of its own.
+hand holds rows only. Consecutive rows make one band while all dependences that are live at its start run forwards in
+each of them; but a loop that is parallel only because loops outside of it order the rest begins a band of its own.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def _check_complete(program: Program, nest: LoopNest, rows: dict[str, tuple[tupl
         count = len(program.statement(name).iterators)
         rank = span(np.array(rows[name], np.int64).reshape(len(rows[name]), count))
         if rank < count:
-            raise IllegalPlan(f"the rows of {name} do not tell all its iterations apart: {rank} of them are independent, "
-                              f"it has {count} iterators")
+            raise IllegalPlan(f"the rows of {name} do not tell all its iterations apart: {rank} of them are "
+                              f"independent, it has {count} iterators")
 
 
 def _sequence(program: Program, nests: tuple[LoopNest, ...], place: _Place) -> Tree:
@@ -123,7 +123,7 @@ def _bands(program: Program, nest: LoopNest, members: list[Any], place: _Place) 
 
 
 def _wavefront(program: Program, nest: LoopNest, members: list[Any], place: _Place) -> Tree:
-    """Tiles along wavefronts: the sum of their numbers on the host, all but the first number parallel, points in order."""
+    """Tiles along wavefronts: the sum of their numbers on the host, all but the first one parallel, points in order."""
     count = len(nest.wavefront)
     tiles = [_tile(member, size) for member, size in zip(members, nest.wavefront, strict=False)]
     total = tiles[0]

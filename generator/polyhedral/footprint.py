@@ -16,6 +16,7 @@ import islpy as isl
 
 from generator.polyhedral.kernels import Dimension, KernelPart, dimension
 from generator.polyhedral.members import value_range
+from generator.polyhedral.parsed import map_of, set_of
 from generator.polyhedral.stages import reached
 from generator.polyhedral.tree import Band, Sequence, Tree, multi, statements_of
 from generator.program import Program, Statement
@@ -40,8 +41,8 @@ class Extent:
 class StagedArray:
     """A part of an array that can be copied to shared memory at a stage point; one Extent per array dimension.
 
-    `accesses` (statement, number) are those that read the copy: all accesses to the array that move alike with block and
-    tile. A product of a matrix with itself reads two parts, one that moves with its rows and one with its columns.
+    `accesses` (statement, number) are those that read the copy: all accesses to the array that move alike with block
+    and tile. A product of a matrix with itself reads two parts, one that moves with its rows and one with its columns.
     """
 
     array: str
@@ -100,11 +101,13 @@ def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
             tiled: tuple[Dimension, ...]) -> Iterator[StagedArray]:
     statements = [program.statement(name) for name in statements_of(domain)]
     written = {program.statement(name).body.target.array for name in part.statements}
-    names = sorted({a.array for s in statements for a in s.accesses} - written - {stage.array for stage in program.stages})
+    computed = {stage.array for stage in program.stages}
+    names = sorted({a.array for s in statements for a in s.accesses} - written - computed)
+    loops = {s.name: _loops(s, part, tree, domain, tiled) for s in statements} if names else {}
     for name in names:
         if not program.array(name).extents:
             continue
-        rows = {(s.name, number): _rows(s, access.relation, part, tree, domain, tiled)
+        rows = {(s.name, number): _rows(access.relation, loops[s.name], len(part.parallel), len(tiled))
                 for s in statements for number, access in enumerate(s.accesses) if access.array == name}
         parts = _alike(rows)
         for alike in parts:
@@ -115,25 +118,36 @@ def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
                 yield StagedArray(name, merged, tuple(alike))
 
 
-def _rows(statement: Statement, access: str, part: KernelPart, tree: Tree, domain: Any,
-          tiled: tuple[Dimension, ...]) -> tuple[Extent, ...] | None:
-    """The access as Extents; None when it is not affine in the loops."""
-    instances = isl.Set(statement.domain).intersect(domain.extract_set(isl.Set(statement.domain).get_space()))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loops:
+    """The instances of a statement (isl Set), and the isl UnionMap to them from the values of the loops around them."""
+
+    instances: Any
+    order: Any
+
+
+def _loops(statement: Statement, part: KernelPart, tree: Tree, domain: Any, tiled: tuple[Dimension, ...]) -> _Loops:
+    instances = set_of(statement.domain).intersect(domain.extract_set(set_of(statement.domain).get_space()))
     space = isl.UnionSet.from_set(instances)
     outer = [d.member for d in (*part.parallel, *tiled)]
     path = outer + _deeper(tree, space, len(tiled))
     order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in path]))
-    relation = isl.Map(access).intersect_domain(instances)
+    return _Loops(instances, order.reverse())
+
+
+def _rows(access: str, loops: _Loops, parallel: int, tiled: int) -> tuple[Extent, ...] | None:
+    """The access as Extents; None when it is not affine in the loops."""
+    relation = map_of(access).intersect_domain(loops.instances)
     if relation.is_empty():
         return None
-    by_loops = isl.Map.from_union_map(order.reverse().apply_range(isl.UnionMap.from_map(relation)))
+    by_loops = isl.Map.from_union_map(loops.order.apply_range(isl.UnionMap.from_map(relation)))
     if not by_loops.is_single_valued():
         return None
     index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(by_loops))
     result = []
     for dim in range(relation.dim(isl.dim_type.out)):
         row = index.get_pw_aff(dim).gist(by_loops.domain())
-        extent = _extent(row, by_loops.domain(), len(part.parallel), len(tiled))
+        extent = _extent(row, by_loops.domain(), parallel, tiled)
         if extent is None:
             return None
         result.append(extent)

@@ -1,7 +1,8 @@
 """What there is to decide about an explicit schedule: which rows are legal where, and who may share them.
 
 A Place is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live the
-dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row together.
+dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
+together.
 """
 
 from __future__ import annotations
@@ -183,8 +184,8 @@ def _tilable(rows: tuple[Row, ...], statements: tuple[str, ...], outer: dict[str
 def _promising(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...],
                rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """Those rows after which most statements have a parallel loop at once; all where none has."""
-    scores = [_parallel_below(program, (*place, (statements, row)), statements, live(pieces, vectors_of(statements, row)))
-              for row in rows]
+    scores = [_parallel_below(program, (*place, (statements, row)), statements,
+                              live(pieces, vectors_of(statements, row))) for row in rows]
     best = max(scores, default=0)
     return tuple(row for row, score in zip(rows, scores, strict=True) if score == best)
 

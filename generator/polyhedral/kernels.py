@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
-from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice, Stages
+from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice, Stages, TimeTiles
 from generator.polyhedral.ast import to_schedule
 from generator.polyhedral.explicit import hyperplane_tree
 from generator.polyhedral.legality import check_host
@@ -79,10 +79,13 @@ def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
     Raises:
         IllegalPlan: the scheduler gave up, a partition breaks a dependence, or a name is no reduction.
     """
-    if program.stages:
-        own = {access.array for statement in program.statements for access in statement.accesses}
-        program = replace(program, arrays=tuple(a for a in program.arrays if a.name in own), stages=())
-    return _scheduled(program, schedule)
+    return _scheduled(_without_stages(program) if program.stages else program, schedule)
+
+
+@lru_cache(maxsize=1024)
+def _without_stages(program: Program) -> Program:
+    own = {access.array for statement in program.statements for access in statement.accesses}
+    return replace(program, arrays=tuple(a for a in program.arrays if a.name in own), stages=())
 
 
 @lru_cache(maxsize=1024)
@@ -101,7 +104,8 @@ def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
 def _shared(program: Program, part: KernelPart) -> KernelPart:
     """The first KernelPart with the same content: what was derived from it (and cached) serves all schedules."""
     loops = [str(m) for m in (*part.prefix, *(d.member for d in part.parallel))]
-    text = "\n".join([str(part.coarse), str(part.domain), *loops, str(to_schedule(part.tree, part.domain)), str(part.dependences)])
+    schedule = to_schedule(part.tree, part.domain)
+    text = "\n".join([str(part.coarse), str(part.domain), *loops, str(schedule), str(part.dependences)])
     known = _parts_with(program, text)
     known.append(part)
     return known[0]
@@ -125,6 +129,8 @@ def schedule_tree(program: Program, schedule: Schedule) -> Tree:
             return hyperplane_tree(program, schedule)
         case Stages():
             raise AssertionError("every section of it has a schedule of its own")
+        case TimeTiles():
+            raise AssertionError("it has a kernel of its own kind")
         case _:
             assert_never(schedule)
 
@@ -133,7 +139,7 @@ def schedule_tree(program: Program, schedule: Schedule) -> Tree:
 def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
     """`part` with its parallel dimensions in `order` (empty: as the schedule has them).
 
-    Parallel loops may be nested in any order: the last one becomes the device's x, along which neighbouring threads lie.
+    Parallel loops may be nested in any order: the last one becomes the device's x, along which threads are neighbours.
 
     Raises:
         IllegalPlan: `order` is no permutation of the dimensions.

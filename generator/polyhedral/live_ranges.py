@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import islpy as isl
 
 from generator.polyhedral.flow import value_flow
+from generator.polyhedral.parsed import map_of
 from generator.polyhedral.tree import Band, Sequence, Tree, from_isl, statements_of
 from generator.program import AccessKind, Program, Statement
 
@@ -81,7 +82,7 @@ def _loops(tree: Tree, statements: frozenset[str], depth: int) -> Iterator[Sourc
 def reaches(program: Program, arrays: Iterable[str] | None = None) -> tuple[Reach, ...]:
     """All accesses, or those to `arrays`, in the order of the statements."""
     chosen = None if arrays is None else frozenset(arrays)
-    return tuple(Reach((s.name, k), a.array, a.kind, isl.Map(a.relation)) for s in program.statements
+    return tuple(Reach((s.name, k), a.array, a.kind, map_of(a.relation)) for s in program.statements
                  for k, a in enumerate(s.accesses) if chosen is None or a.array in chosen)
 
 

@@ -53,6 +53,11 @@ def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
     if not len(plan.tile) == len(plan.block) == len(part.parallel):
         raise IllegalPlan(f"kernel {', '.join(plan.statements)} has {len(part.parallel)} parallel dimensions but the "
                           f"plan gives {len(plan.tile)} tile and {len(plan.block)} block sizes")
+    check_sizes(plan)
+
+
+def check_sizes(plan: KernelPlan) -> None:
+    """Raise IllegalPlan for sizes that fit no kernel."""
     for tile, block in zip(plan.tile, plan.block, strict=True):
         if block < 1 or tile % block:
             raise IllegalPlan(f"block size {block} does not divide tile size {tile}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import islpy as isl
@@ -43,7 +44,17 @@ def value_range(values: Any) -> tuple[int, int]:
     if isinstance(values, isl.PwAff):
         values = isl.UnionPwAff.from_pw_aff(values)
     taken = isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(values).range())
-    return int(taken.dim_min_val(0).to_python()), int(taken.dim_max_val(0).to_python())
+    return ends_along(taken, 0)
+
+
+def ends_along(points: Any, dim: int) -> tuple[int, int]:
+    """The least and the greatest value of one dimension of a bounded, non-empty isl Set."""
+    return int(points.dim_min_val(dim).to_python()), int(points.dim_max_val(dim).to_python())
+
+
+def ends(points: Any) -> tuple[tuple[int, int], ...]:
+    """The least and the greatest value of each dimension of a bounded, non-empty isl Set."""
+    return tuple(ends_along(points, dim) for dim in range(points.dim(isl.dim_type.set)))
 
 
 def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
@@ -56,6 +67,7 @@ def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
     return isl.Set.from_union_set(parts.range()).coalesce().set_tuple_name(name)
 
 
+@lru_cache(maxsize=1024)
 def coordinate(space_name: str, count: int, position: int) -> Any:
     """The isl UnionPwAff `{ name[v0, ..] -> v_position }`."""
     names = ", ".join(f"v{k}" for k in range(count))

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import islpy as isl
 
 from generator.polyhedral.flow import value_flow
+from generator.polyhedral.parsed import map_of, set_of
 from generator.program import Access, Box, Role, Statement
 
 
@@ -46,7 +47,7 @@ def original_schedule(order: Order, statements: Mapping[str, Statement]) -> str:
 def _schedule(order: Order, statements: Mapping[str, Statement]) -> Any:
     match order:
         case Once(name):
-            return isl.Schedule.from_domain(isl.UnionSet(statements[name].domain))
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(set_of(statements[name].domain)))
         case Block(parts):
             result = _schedule(parts[0], statements)
             for part in parts[1:]:
@@ -112,13 +113,13 @@ def access_maps(statements: Sequence[Statement], kind: str) -> Any:
     for statement in statements:
         for access in statement.accesses:
             if access.kind == kind:
-                result = result.union(isl.UnionMap(access.relation))
+                result = result.union(isl.UnionMap.from_map(map_of(access.relation)))
     return result.coalesce()
 
 
 def access_range(access: Access) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Least and greatest subscript per dimension; None for an access that never happens."""
-    touched = isl.Map(access.relation).range()
+    touched = map_of(access.relation).range()
     return None if touched.is_empty() else _range(touched)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import Expr, Load, children
+from generator.expr import loads_of
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept
 from generator.polyhedral.affine import Iteration, NotAffine, relation
@@ -159,13 +159,13 @@ def _tree(tree: Tree, domain: Any, domains: Mapping[str, Any]) -> Tree:
 
 
 def _statement(statement: Statement, domain: Any) -> Statement:
-    """`statement` on a larger domain. Its relations come from its subscripts: the old ones say nothing of new instances.
+    """`statement` on a larger domain. Its relations come from its subscripts: old ones say nothing of new instances.
 
     Raises:
         _Irregular: a subscript is not affine.
     """
     body, at = statement.body, Iteration(statement.iterators, domain.reset_tuple_id())
-    subscripts = {load.access: load.index for expr in (body.target, body.value) for load in _loads(expr)}
+    subscripts = {load.access: load.index for expr in (body.target, body.value) for load in loads_of(expr)}
     if body.op:
         subscripts[body.target.access - 1] = body.target.index
     accesses = []
@@ -177,13 +177,6 @@ def _statement(statement: Statement, domain: Any) -> Statement:
         except NotAffine:
             raise _Irregular from None
     return replace(statement, domain=str(domain), accesses=tuple(accesses))
-
-
-def _loads(expr: Expr) -> Iterator[Load]:
-    if isinstance(expr, Load):
-        yield expr
-    for child in children(expr):
-        yield from _loads(child)
 
 
 def _outside(program: Program, statement: Statement) -> Iterator[tuple[tuple[bool, bool], ...]]:

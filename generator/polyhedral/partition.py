@@ -271,8 +271,8 @@ def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     groups = strongly_connected(names, edges)
     number = {name: k for k, group in enumerate(groups) for name in group}
     before = frozenset((number[a], number[b]) for a, b in edges if number[a] != number[b])
-    return Level(tuple(Component(group, 0 if path else _parallel(program, reductions, path, group)) for group in groups),
-                 before)
+    return Level(tuple(Component(group, 0 if path else _parallel(program, reductions, path, group))
+                       for group in groups), before)
 
 
 def _parallel(program: Program, reductions: tuple[str, ...], path: Path, statements: tuple[str, ...]) -> int:

@@ -36,12 +36,14 @@ def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str]
     dims = range(len(part.parallel))
     threads = [d for d in dims if every_thread or d in kept.owned]
     sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
-    names = [*prefix, *block_names(len(sizes)), *(thread_names(len(sizes))[d] for d in threads), *(n for _, n in points)]
+    names = [*prefix, *block_names(len(sizes)), *(thread_names(len(sizes))[d] for d in threads),
+             *(n for _, n in points)]
     members = [*part.prefix, *(tile_member(d, t) for d, t, _ in sizes), *(thread_member(*sizes[d]) for d in threads),
                *(point_member(*sizes[d]) for d, _ in points)]
     hosts = [value_range(member.intersect_domain(part.domain)) for member in part.prefix]
     bounds = [(name, *ends) for name, ends in zip(prefix, hosts, strict=True)]
-    bounds += [(name, 0, count - 1) for name, count in zip(names[len(prefix):], _counts(sizes, threads, points), strict=True)]
+    counts = _counts(sizes, threads, points)
+    bounds += [(name, 0, count - 1) for name, count in zip(names[len(prefix):], counts, strict=True)]
     where = places(kept, members)
     for position, name in enumerate(names):
         where = where.set_dim_name(isl.dim_type.set, position, name)

@@ -6,6 +6,8 @@ from typing import Any
 
 import islpy as isl
 
+from generator.polyhedral.members import ends_along
+
 SLICES = 33
 
 
@@ -26,9 +28,9 @@ def _points(part: Any) -> float:
     if count == 0:
         return 1.0
     if part.is_box():
-        widths = [_bounds(part, dim) for dim in range(count)]
+        widths = [ends_along(part, dim) for dim in range(count)]
         return float(_product(high - low + 1 for low, high in widths))
-    low, high = _bounds(part, 0)
+    low, high = ends_along(part, 0)
     stride = part.project_out(isl.dim_type.set, 1, count - 1).get_stride(0).to_python()  # whatever the others are
     values = (high - low) // stride + 1  # both are values of the dimension
     slices = min(values, SLICES)
@@ -36,10 +38,6 @@ def _points(part: Any) -> float:
     found = sum(_points(part.fix_val(isl.dim_type.set, 0, isl.Val(x)).project_out(isl.dim_type.set, 0, 1))
                 for x in middles)
     return float(found * values / slices)
-
-
-def _bounds(part: Any, dim: int) -> tuple[int, int]:
-    return part.dim_min_val(dim).to_python(), part.dim_max_val(dim).to_python()
 
 
 def _product(numbers: Any) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import islpy as isl
 
@@ -18,6 +17,7 @@ from generator.polyhedral.coverage import values_at
 from generator.polyhedral.kernels import KernelPart
 from generator.polyhedral.mapping import block_names, tile_member
 from generator.polyhedral.members import value_range
+from generator.polyhedral.parsed import map_of
 from generator.polyhedral.tile_boxes import TileBox, tile_box
 from generator.program import ELEMENT_BYTES, Program
 
@@ -44,22 +44,22 @@ def private_updates(program: Program, part: KernelPart, reductions: Sequence[str
 
 
 @lru_cache(maxsize=4096)
-def update_box(program: Program, part: KernelPart, name: str, tile: tuple[int, ...], prefix: tuple[str, ...]) -> TileBox:
+def update_box(program: Program, part: KernelPart, name: str, tile: tuple[int, ...],
+               prefix: tuple[str, ...]) -> TileBox:
     """The box of the target of statement `name` in one block; `prefix` names the host iterators.
 
     Raises:
         IllegalPlan: the box does not hold what is updated (never seen; checked because wrong results would come of it).
     """
     statement = program.statement(name)
-    writes = isl.UnionMap(statement.accesses[statement.body.target.access].relation).intersect_domain(part.domain)
+    write = statement.accesses[statement.body.target.access]
+    writes = isl.UnionMap.from_map(map_of(write.relation)).intersect_domain(part.domain)
     members = (*part.prefix, *(tile_member(d, t) for d, t in zip(part.parallel, tile, strict=True)))
-    touched = isl.Map.from_union_map(values_at(_within(members, writes.domain()), writes.domain()).reverse().apply_range(writes))
-    ranges = [(host, *value_range(member.intersect_domain(part.domain))) for host, member in zip(prefix, part.prefix, strict=True)]
+    numbers = values_at([member.intersect_domain(writes.domain()) for member in members], writes.domain())
+    touched = isl.Map.from_union_map(numbers.reverse().apply_range(writes))
+    ranges = [(host, *value_range(member.intersect_domain(part.domain)))
+              for host, member in zip(prefix, part.prefix, strict=True)]
     ranges += [(block, 0, (d.extent - 1) // t)
                for block, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
     array = statement.body.target.array
     return tile_box(array, touched, ranges, program.array(array).extents, always=False)[0]
-
-
-def _within(members: Sequence[Any], domain: Any) -> list[Any]:
-    return [member.intersect_domain(domain) for member in members]

@@ -2,8 +2,8 @@
 
 `x[f(i)] = x[f(i)] op e(i)` with an associative and commutative `op` and an `e` that reads nothing that the statement
 writes is a reduction: the dependences between its own updates are the only thing that orders them (Pugh & Wonnacott,
-"Static analysis of upper and lower bounds on dependences and parallelism", TOPLAS 1994, section 7). `f` may depend on data
-(a histogram) that the statement does not write.
+"Static analysis of upper and lower bounds on dependences and parallelism", TOPLAS 1994, section 7). `f` may depend on
+data (a histogram) that the statement does not write.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any, Literal, TypeAlias
 import islpy as isl
 
 from generator.arithmetic import FLOATING, c_type, common_type
-from generator.expr import Binary, Call, Cast, Expr, Load, Select, Unary, children, map_children
+from generator.expr import Binary, Call, Cast, Expr, Load, Select, Unary, children, loads_of, map_children
 from generator.polyhedral.model import maps, model
+from generator.polyhedral.parsed import map_of
 from generator.program import ELEMENT_BYTES, Program, Statement
 
 Operator: TypeAlias = Literal["+", "*", "min", "max"]
@@ -149,20 +150,13 @@ def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]
 def _is_reduction(program: Program, statement: Statement) -> bool:
     update, target = update_of(program, statement), statement.body.target
     seen = (update.contribution, *target.index) if update else ()
-    if update is None or any(load.array == target.array for expr in seen for load in _loads(expr)):
+    if update is None or any(load.array == target.array for expr in seen for load in loads_of(expr)):
         return False  # it would see what a part of the updates makes
     own = _between(model(program).dependences, statement.name, statement.name)
     if own is None:
         return False
-    writes = isl.Map(statement.accesses[target.access].relation)  # of all elements where data decide which one
+    writes = map_of(statement.accesses[target.access].relation)  # of all elements where data decide which one
     return bool(own.is_subset(writes.apply_range(writes.reverse())))
-
-
-def _loads(expr: Expr) -> Iterator[Load]:
-    if isinstance(expr, Load):
-        yield expr
-    for child in children(expr):
-        yield from _loads(child)
 
 
 def _between(dependences: Any, source: str, sink: str) -> Any:
@@ -197,7 +191,7 @@ def order_of(program: Program, reductions: tuple[str, ...]) -> Order:
     accesses = facts.reads.union(facts.writes)
     for name in reductions:
         statement = program.statement(name)
-        own = isl.UnionMap.from_map(isl.Map(statement.accesses[statement.body.target.access].relation))
+        own = isl.UnionMap.from_map(map_of(statement.accesses[statement.body.target.access].relation))
         others = accesses.subtract_domain(own.domain())
         after = own.apply_range(others.reverse()).intersect(earlier)
         before = others.apply_range(own.reverse()).intersect(earlier)
@@ -217,6 +211,6 @@ def _without_own(dependences: Any, names: Iterable[str]) -> Any:
 def updates_of_one_element(program: Program, name: str) -> Any:
     """The isl UnionMap between different instances of statement `name` that update the same element."""
     statement = program.statement(name)
-    writes = isl.Map(statement.accesses[statement.body.target.access].relation)
+    writes = map_of(statement.accesses[statement.body.target.access].relation)
     pairs = writes.apply_range(writes.reverse())
     return isl.UnionMap.from_map(pairs.subtract(isl.Map.identity(pairs.get_space())))

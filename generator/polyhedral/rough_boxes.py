@@ -1,7 +1,8 @@
 """What a block computes of its stages, roughly and quickly: for a search that asks for many tile sizes.
 
-`boxes.py` finds boxes exactly, for all blocks. Here a block in the middle stands for all, subscripts are followed by interval
-arithmetic, and a box may come out longer by an element or two. Kernels whose loops are no plain boxes are left to `boxes.py`.
+`boxes.py` finds boxes exactly, for all blocks. Here a block in the middle stands for all, subscripts are followed by
+interval arithmetic, and a box may come out longer by an element or two. Kernels whose loops are no plain boxes are left
+to `boxes.py`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
 from generator.polyhedral.boxes import stage_boxes
 from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import Dimension, KernelPart
-from generator.polyhedral.stages import reached, subscripts
-from generator.program import ELEMENT_BYTES, Program, Stage, Statement, Step
+from generator.polyhedral.members import ends
+from generator.polyhedral.parsed import set_of
+from generator.polyhedral.stages import reached, read_subscripts
+from generator.program import ELEMENT_BYTES, Program, Stage, Step
 
 Range: TypeAlias = tuple[int, int]
 """The least and the greatest value."""
@@ -37,12 +40,14 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
     return total
 
 
-def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, number: int) -> Iterator[tuple[str, list[int]]]:
+def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
+           number: int) -> Iterator[tuple[str, list[int]]]:
     loops = _loops(program, part, number)
     if loops is None:
         yield from ((box.array, list(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
         return
-    finder = _Finder(program, {s: one.middle((*tile, *(inner_tile for _ in range(one.tiled)))) for s, one in loops.items()})
+    blocks = {name: one.middle((*tile, *[inner_tile] * one.tiled)) for name, one in loops.items()}
+    finder = _Finder(program, blocks)
     for stage in program.stages:
         if stage.array in stage_points(program, part)[number].computed:
             yield stage.array, [1 + high - low for low, high in finder.read(stage)]
@@ -52,7 +57,8 @@ def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile
 class _Loops:
     """The iterators of a statement: their ranges; and of each parallel and tiled loop, the iterator that it follows.
 
-    `followed` holds position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled (size 1).
+    `followed` holds position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled
+    (size 1).
     """
 
     ranges: Ranges
@@ -76,18 +82,13 @@ def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loo
     point: StagePoint = stage_points(program, part)[number]
     found = {}
     for name in point.statements:
-        domain = point.domain.extract_set(isl.Set(program.statement(name).domain).get_space())
+        domain = point.domain.extract_set(set_of(program.statement(name).domain).get_space())
         followed = [_followed(dim, domain) for dim in (*part.parallel, *point.tiled)]
         known = tuple(one for one in followed if one is not None)
         if not domain.is_box() or len(known) < len(followed):
             return None
-        found[name] = _Loops(_box(domain), known, len(point.tiled))
+        found[name] = _Loops(ends(domain), known, len(point.tiled))
     return found
-
-
-def _box(domain: Any) -> Ranges:
-    return tuple((int(domain.dim_min_val(d).to_python()), int(domain.dim_max_val(d).to_python()))
-                 for d in range(domain.dim(isl.dim_type.set)))
 
 
 def _followed(dim: Dimension, domain: Any) -> tuple[int, int, int, int] | None:
@@ -123,7 +124,7 @@ class _Finder:
         """All subscripts with which `array` is read, with the ranges of the iterators in them."""
         for name, ranges in self.blocks.items():
             statement = self.program.statement(name)
-            for index in _read(statement, array):
+            for index in read_subscripts(statement, array):
                 yield index, dict(zip(statement.iterators, ranges, strict=True))
         for stage in self.program.stages:
             if stage.array not in self.reached or stage.array == array:
@@ -131,17 +132,12 @@ class _Finder:
             for step in stage.steps:
                 if any(access.array == array for access in step.statement.accesses):
                     names = _iterators(step, self.read(stage))
-                    yield from ((index, names) for index in _read(step.statement, array))
+                    yield from ((index, names) for index in read_subscripts(step.statement, array))
 
     def _reached(self, index: tuple[Expr, ...], names: Mapping[str, Range], extents: tuple[int, ...]) -> list[Range]:
         ranges = [_interval(i, names) or (0, n - 1) for i, n in zip(index, extents, strict=True)]
-        return [(min(max(low, 0), n - 1), max(min(high, n - 1), 0)) for (low, high), n in zip(ranges, extents, strict=True)]
-
-
-def _read(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
-    body = statement.body
-    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
-        yield from subscripts(expr, array)
+        return [(min(max(low, 0), n - 1), max(min(high, n - 1), 0))
+                for (low, high), n in zip(ranges, extents, strict=True)]
 
 
 def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
@@ -179,6 +175,7 @@ def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
 
 
 def _operated(op: str, a: Range, b: Range) -> Range | None:
+    """None where isl knows no more either, so that `boxes.py` takes the whole extent: no box may come out shorter."""
     match op:
         case "+":
             return a[0] + b[0], a[1] + b[1]

@@ -1,7 +1,8 @@
 """A program in sections that are scheduled one by one and run one after the other.
 
-Most Plans schedule the whole program: one section. `Stages` makes a section of every group of nests whose arrays are not
-computed where they are read. It is a program of its own, so that what is known of it serves every Plan in which it is the same,
+Most Plans schedule the whole program: one section. `Stages` makes a section of every group of nests whose arrays are
+not computed where they are read. It is a program of its own, so that what is known of it serves every Plan in which it
+is the same,
 and a pipeline of a hundred stages costs a hundred small schedules.
 """
 
@@ -29,7 +30,7 @@ class Section:
     schedule: Schedule
 
     def identity(self, statements: tuple[str, ...]) -> tuple[str, ...]:
-        """The statements whose work a kernel with these `statements` does, those of stages that it computes too; sorted."""
+        """The statements whose work a kernel with these `statements` does, those of its stages too; sorted."""
         computed = reached(self.program, statements)
         steps = (step for stage in self.program.stages if stage.array in computed for step in stage.steps)
         return tuple(sorted({*statements, *(step.statement.name for step in steps)}))
@@ -46,7 +47,8 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
         return (Section(program, schedule),)
     possible = possible_stages(program)
     if wrong := [array for array, _ in schedule.computed if array not in possible]:
-        raise IllegalPlan(f"`{wrong[0]}` cannot be computed where it is read; arrays that can: {', '.join(possible) or 'none'}")
+        raise IllegalPlan(f"`{wrong[0]}` cannot be computed where it is read; arrays that can: "
+                          f"{', '.join(possible) or 'none'}")
     if unknown := set(schedule.reductions) - set(reducible(program)):
         raise IllegalPlan(f"{min(unknown)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
     computed = dict(schedule.computed)
@@ -77,7 +79,8 @@ def _part(program: Program, number: int, computed: tuple[tuple[str, Where], ...]
     possible = possible_stages(program)
     stages = tuple(Stage(array, where, possible[array]) for array, where in computed)
     statements = tuple(s for s in program.statements if s.name in group.statements)
-    used = {a.array for s in (*statements, *(step.statement for stage in stages for step in stage.steps)) for a in s.accesses}
+    steps = [step.statement for stage in stages for step in stage.steps]
+    used = {access.array for statement in (*statements, *steps) for access in statement.accesses}
     domain = group.nests[0].domain
     for nest in group.nests[1:]:
         domain = domain.union(nest.domain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -10,8 +10,10 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import Expr, Load, children
-from generator.polyhedral.stages import possible_stages, reads_by_element, subscripts
+from generator.expr import loads_of
+from generator.polyhedral.members import ends, ends_along
+from generator.polyhedral.parsed import map_of
+from generator.polyhedral.stages import possible_stages, read_subscripts, reads_by_element
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
 _SIDE = 8
@@ -35,8 +37,8 @@ class Reader:
 class StageFacts:
     """An array that can be a stage, as a search sees it.
 
-    `statements` compute it, `element` is the size of an element in bytes; `by_data`: data decide which of its elements somebody
-    reads.
+    `statements` compute it, `element` is the size of an element in bytes; `by_data`: data decide which of its elements
+    somebody reads.
     """
 
     array: str
@@ -55,10 +57,10 @@ def stage_facts(program: Program) -> tuple[StageFacts, ...]:
     for array, steps in possible.items():
         own = {step.statement.name for step in steps}
         readers = [s for s in program.statements if s.name not in own and any(a.array == array for a in s.accesses)]
-        read = [index for s in readers for index in _all_subscripts(s, array)]
-        by_data = any(isinstance(part, Load) for index in read for i in index for part in _parts(i))
-        facts = program.array(array)
-        found.append(StageFacts(array, tuple(step.statement.name for step in steps), facts.extents, ELEMENT_BYTES[facts.type], by_data,
+        by_data = any(any(loads_of(i)) for s in readers for index in read_subscripts(s, array) for i in index)
+        stored = program.array(array)
+        found.append(StageFacts(array, tuple(step.statement.name for step in steps), stored.extents,
+                                ELEMENT_BYTES[stored.type], by_data,
                                 tuple(_reader(s, array, possible.get(s.body.target.array, ())) for s in readers)))
     return tuple(found)
 
@@ -67,11 +69,12 @@ def _reader(statement: Statement, array: str, steps: Sequence[Step]) -> Reader:
     """How `statement` reads `array`; `steps` are those of the stage that it computes, if it is one."""
     step = next((step for step in steps if step.statement == statement), None)
     often = prod(1 + high - low for _, low, high in step.loops) if step else 1
-    reads = [reads_by_element(step, n) if step else isl.Map(access.relation)
+    reads = [reads_by_element(step, n) if step else map_of(access.relation)
              for n, access in enumerate(statement.accesses) if access.array == array]
     small, large = (max(_extents(reads, side)) for side in (_SIDE, 2 * _SIDE))
     slope = (large - small) / _SIDE
-    return Reader(statement.body.target.array, len(set(_all_subscripts(statement, array))), often, slope, small - slope * _SIDE)
+    elements = len(set(read_subscripts(statement, array)))
+    return Reader(statement.body.target.array, elements, often, slope, small - slope * _SIDE)
 
 
 def _extents(reads: Sequence[Any], side: int) -> list[int]:
@@ -80,22 +83,9 @@ def _extents(reads: Sequence[Any], side: int) -> list[int]:
     for read in reads:
         cube = read.domain()
         for d in range(cube.dim(isl.dim_type.set)):
-            low, high = (int(end.to_python()) for end in (cube.dim_min_val(d), cube.dim_max_val(d)))
+            low, high = ends_along(cube, d)
             first = max(low, (low + high - side) // 2)
-            cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first)).upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
-        reached = read.intersect_domain(cube).range()
-        ranges.append([(int(reached.dim_min_val(d).to_python()), int(reached.dim_max_val(d).to_python()))
-                       for d in range(reached.dim(isl.dim_type.set))])
+            cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))
+            cube = cube.upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
+        ranges.append(ends(read.intersect_domain(cube).range()))
     return [1 + max(high for _, high in along) - min(low for low, _ in along) for along in zip(*ranges, strict=True)]
-
-
-def _all_subscripts(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
-    body = statement.body
-    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
-        yield from subscripts(expr, array)
-
-
-def _parts(expr: Expr) -> Iterator[Expr]:
-    yield expr
-    for child in children(expr):
-        yield from _parts(child)

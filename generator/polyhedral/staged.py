@@ -11,6 +11,7 @@ from generator.plan import KernelPlan
 from generator.polyhedral.footprint import Extent, StagedArray, StagePoint
 from generator.polyhedral.kernels import Dimension, KernelPart
 from generator.polyhedral.members import value_range
+from generator.polyhedral.parsed import map_of, set_of
 from generator.program import Program, Statement
 
 
@@ -28,20 +29,22 @@ def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: Sta
         raise IllegalPlan(f"`{footprint.array}` has a shared copy but {writers[0]} writes it in the same launch")
     for name in point.statements:
         statement = program.statement(name)
-        instances = point.domain.extract_set(isl.Set(statement.domain).get_space())
-        for number, access in enumerate(statement.accesses):
-            if (name, number) in footprint.accesses:
-                _check_access(access.relation, statement, instances, part, plan, point, footprint, sizes)
+        instances = point.domain.extract_set(set_of(statement.domain).get_space())
+        read = [access.relation for number, access in enumerate(statement.accesses)
+                if (name, number) in footprint.accesses]
+        corners = [_corner(extent, instances, part, plan, point) for extent in footprint.extents] if read else []
+        for relation in read:
+            _check_access(relation, statement, instances, corners, footprint, sizes)
 
 
-def _check_access(access: str, statement: Statement, instances: Any, part: KernelPart, plan: KernelPlan,
-                  point: StagePoint, footprint: StagedArray, sizes: tuple[int, ...]) -> None:
-    relation = isl.Map(access).intersect_domain(instances)
+def _check_access(access: str, statement: Statement, instances: Any, corners: list[Any], footprint: StagedArray,
+                  sizes: tuple[int, ...]) -> None:
+    relation = map_of(access).intersect_domain(instances)
     if relation.is_empty():
         return
     index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation))
-    for dim, (extent, size) in enumerate(zip(footprint.extents, sizes, strict=True)):
-        local = index.get_pw_aff(dim).sub(_corner(extent, instances, part, plan, point)).intersect_domain(instances)
+    for dim, (corner, size) in enumerate(zip(corners, sizes, strict=True)):
+        local = index.get_pw_aff(dim).sub(corner).intersect_domain(instances)
         low, high = value_range(local)
         if low < 0 or high >= size:
             raise IllegalPlan(f"{statement.name} reads `{footprint.array}` outside its shared copy: local subscript "

@@ -1,11 +1,11 @@
 """Which arrays of a program can be computed where they are read, and what must be true for that.
 
-    blur_x[y][x] = in[y][x] + in[y][x + 1];     an element, from other arrays alone: it may be computed anywhere, and twice
+    blur_x[y][x] = in[y][x] + in[y][x + 1];     from other arrays alone: it may be computed anywhere, and twice
 
-A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. An array is a
-stage if one group writes it and nothing else, statement by statement and element by element; if each element is computed from
-itself and from arrays that are complete before the group and never written again; if nobody sees it after the program; and if
-who reads it under a condition could do so without (`untimely`).
+A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. An array
+is a stage if one group writes it and nothing else, statement by statement and element by element; if each element is
+computed from itself and from arrays that are complete before the group and never written again; if nobody sees it after
+the program; and if who reads it under a condition could do so without (`untimely`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import Binary, Expr, Int, Load, Name, children
-from generator.polyhedral.members import coordinate
+from generator.expr import Binary, Expr, Int, Name, loads_of
+from generator.polyhedral.members import coordinate, ends
+from generator.polyhedral.parsed import map_of, set_of
 from generator.polyhedral.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.tree import Sequence as SequenceTree
 from generator.polyhedral.untimely import untimely
@@ -124,16 +125,17 @@ def _in_order(nest: Nest, statement: Statement) -> bool:
 def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
     """The statement as a step that computes every element of an array of these extents; None when it does not."""
     body = statement.body
-    own = list(subscripts(body.value, body.target.array))
-    if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses) or any(o != body.target.index for o in own):
+    own = [load for load in loads_of(body.value) if load.array == body.target.array]
+    if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses):
         return None
-    dims = [_iterator(index, statement.iterators) for index in body.target.index]
+    if any(load.index != body.target.index for load in own):
+        return None
+    dims = [iterator_and_constant(index, statement.iterators) for index in body.target.index]
     known = tuple(d for d in dims if d is not None)
-    domain = isl.Set(statement.domain)
+    domain = set_of(statement.domain)
     if len({position for position, _ in known}) < len(dims) or domain.is_empty() or not domain.is_box():
         return None
-    ranges = [(int(domain.dim_min_val(d).to_python()), int(domain.dim_max_val(d).to_python()))
-              for d in range(len(statement.iterators))]
+    ranges = ends(domain)
     positions = {position for position, _ in known}
     loops = tuple((d, low, high) for d, (low, high) in enumerate(ranges) if d not in positions)
     covers = all(ranges[p] == (-c, n - 1 - c) for (p, c), n in zip(known, extents, strict=True))
@@ -141,15 +143,14 @@ def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step |
     return Step(statement, known, loops) if covers and (assigns or not first) else None
 
 
-def subscripts(expr: Expr, array: str) -> Iterator[tuple[Expr, ...]]:
-    """Those of all loads of `array`."""
-    if isinstance(expr, Load) and expr.array == array:
-        yield expr.index
-    for child in children(expr):
-        yield from subscripts(child, array)
+def read_subscripts(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
+    """Those of all loads of `array` in a statement: in its value, in the subscripts of its target, in its guard."""
+    body = statement.body
+    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
+        yield from (load.index for load in loads_of(expr) if load.array == array)
 
 
-def _iterator(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
+def iterator_and_constant(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
     """(position, constant) of a subscript `iterator + constant`; None for others."""
     match index:
         case Name(name) if name in iterators:
@@ -163,10 +164,10 @@ def _iterator(index: Expr, iterators: Sequence[str]) -> tuple[int, int] | None:
 
 
 def reads_by_element(step: Step, number: int) -> Any:
-    """`{ A[element] -> B[index] }` (isl Map): what access `number` of the step reads to compute an element of its target."""
+    """`{ A[element] -> B[index] }` (isl Map): what access `number` of a step reads to compute an element."""
     statement = step.statement
     write = next(a for a in statement.accesses if a.array == statement.body.target.array and a.kind == "write")
-    return isl.Map(write.relation).reverse().apply_range(isl.Map(statement.accesses[number].relation))
+    return map_of(write.relation).reverse().apply_range(map_of(statement.accesses[number].relation))
 
 
 @lru_cache(maxsize=1024)

@@ -32,17 +32,18 @@ class TileBox:
 
 
 def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...], always: bool) -> tuple[TileBox, Any]:
-    """The box for what is `touched`, an isl Map from values of `ranges` to elements; and the same Map for all of the box.
+    """The box for what is `touched`, an isl Map from values of `ranges` to elements; and such a Map for all of the box.
 
-    The Map is read back from the expressions of the corner, and compared with what is touched. `always`: the box is computed
-    even where nothing is touched, so it must exist there, too.
+    That Map is read back from the expressions of the corner, and compared with what is touched. `always`: the box is
+    computed even where nothing is touched, so it must exist there, too.
 
     Raises:
         IllegalPlan: the box does not hold it (never seen; checked because wrong results would come of it).
     """
     lows = [touched.dim_min(d) for d in range(len(extents))]
     sizes = tuple(1 + value_range(touched.dim_max(d).sub(low))[1] for d, low in enumerate(lows))
-    corner = tuple(_expression(_at_most(low.coalesce(), n - size).coalesce(), ranges)
+    context, names = box_context(ranges), _named([name for name, _, _ in ranges])
+    corner = tuple(_expression(_at_most(low.coalesce(), n - size).coalesce(), context, names)
                    for low, n, size in zip(lows, extents, sizes, strict=True))
     found = TileBox(array, corner, sizes)
     at = region([name for name, _, _ in ranges], [(low, high) for _, low, high in ranges])
@@ -57,12 +58,15 @@ def _at_most(value: Any, most: int) -> Any:
     return value.min(isl.PwAff.from_aff(zero.set_constant_val(isl.Val(most))))
 
 
-def _expression(value: Any, ranges: Ranges) -> Expr:
-    """A PwAff of the numbers as an expression of their names."""
-    names = [name for name, _, _ in ranges]
-    context = box_context(ranges)
-    if names:
-        value = value.pullback_multi_pw_aff(isl.MultiPwAff(f"[{', '.join(names)}] -> {{ [{', '.join(f'({n})' for n in names)}] }}"))
+def _named(names: Sequence[str]) -> Any:
+    """The isl MultiPwAff of parameters with these names; None for none."""
+    return isl.MultiPwAff(f"[{', '.join(names)}] -> {{ [{', '.join(f'({n})' for n in names)}] }}") if names else None
+
+
+def _expression(value: Any, context: Any, names: Any) -> Expr:
+    """A PwAff of the numbers as an expression of their `names`, of which `context` is known."""
+    if names is not None:
+        value = value.pullback_multi_pw_aff(names)
     return expression(isl.AstBuild.from_context(context).expr_from_pw_aff(value.gist_params(context)))
 
 

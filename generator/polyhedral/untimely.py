@@ -4,24 +4,24 @@
     out[i] = n > 0 ? t[i % n] : 0;       i % n has no value for n = 0
     out[i] = c[i] ? t[min(u[i], 9)] : 0;     exists in any case, if u is unsigned
 
-A thread computes the stages that it reads before it tests the conditions around the reads; so it must be able to, and blocks must
-have computed what it needs for that: a condition on loops alone, by which the model knows where the read happens, is one too many.
+A thread computes the stages that it reads before it tests the conditions around the reads; so it must be able to, and
+blocks must have computed what it needs for that: a condition on loops alone, by which the model knows where the read
+happens, is one too many.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-import islpy as isl
-
-from generator.arithmetic import FLOATING, c_type
+from generator.arithmetic import FLOATING, c_type, integer_limits
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children
 from generator.polyhedral.affine import Iteration, NotAffine
+from generator.polyhedral.parsed import map_of, set_of
 from generator.polyhedral.regions import value_range
-from generator.program import ELEMENT_BYTES, Array, Program, Statement
+from generator.program import Program, Statement
 
 Range: TypeAlias = tuple[float, float]
 """The least and the greatest value."""
@@ -32,21 +32,22 @@ _TRUTH = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 
 
 def untimely(program: Program, statement: Statement, arrays: Collection[str]) -> frozenset[str]:
-    """Those of `arrays` that `statement` reads under a condition and could not read, or is not known to read, without it."""
+    """Those of `arrays` that `statement` reads under a condition and could not, or is not known to, read without it."""
     body = statement.body
-    guarded = body.guard is not None
-    reads = [*_conditional(body.value, guarded), *(load for i in body.target.index for load in _conditional(i, guarded))]
-    reads += [] if body.guard is None else _conditional(body.guard, False)
+    reads = [*_conditional(body.guard, False)] if body.guard else []
+    for expr in (body.value, *body.target.index):
+        reads += _conditional(expr, body.guard is not None)
     reads = [load for load in reads if load.array in arrays]
     if not reads:
         return frozenset()
-    values = _Values({a.name: a for a in program.arrays}, Iteration(statement.iterators, isl.Set(statement.domain)))
+    types = {array.name: array.type for array in program.arrays}
+    values = _Values(program, types, Iteration(statement.iterators, set_of(statement.domain)))
     return frozenset(load.array for load in reads if not (values.exists(load) and _is_everywhere(statement, load)))
 
 
 def _is_everywhere(statement: Statement, load: Load) -> bool:
     """Whether the model has this read at all iterations: what blocks compute for it is what the model says."""
-    return bool(isl.Map(statement.accesses[load.access].relation).domain().is_equal(isl.Set(statement.domain)))
+    return bool(map_of(statement.accesses[load.access].relation).domain().is_equal(set_of(statement.domain)))
 
 
 def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
@@ -68,19 +69,16 @@ def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """Values of expressions at all iterations of `at`, whatever the conditions around them."""
+    """Values of expressions at all iterations of `at`, whatever the conditions there; `types` are those of arrays."""
 
-    arrays: Mapping[str, Array]
+    program: Program
+    types: Mapping[str, str]
     at: Iteration
-    types: Mapping[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "types", {name: array.type for name, array in self.arrays.items()})
 
     def exists(self, load: Load) -> bool:
         """Whether its subscripts have values, and that inside the array."""
         found = [self.range(index) for index in load.index]
-        extents = self.arrays[load.array].extents
+        extents = self.program.array(load.array).extents
         return all(r is not None and r[0] >= 0 and r[1] < n for r, n in zip(found, extents, strict=True))
 
     def range(self, expr: Expr) -> Range | None:
@@ -103,11 +101,10 @@ class _Values:
             case Real(text):
                 number = math.inf if "INF" in text else float(text.rstrip("fF"))
                 return (math.floor(number), math.ceil(number)) if abs(number) <= _EXACT else _ANY
-            case Cast(operand=operand) if kind not in FLOATING:
-                whole = c_type(operand, self.types) not in FLOATING
-                return _fitting(kind, known[0] if whole else (_truncated(known[0][0]), _truncated(known[0][1])))
-            case Cast():
+            case Cast() if kind in FLOATING:
                 return known[0] if max(map(abs, known[0])) <= _EXACT else _ANY
+            case Cast():
+                return _fitting(kind, (_truncated(known[0][0]), _truncated(known[0][1])))
             case Select():
                 return min(known[1][0], known[2][0]), max(known[1][1], known[2][1])
             case Call("fmin" | "fminf" | "fmax" | "fmaxf" as function):
@@ -163,10 +160,7 @@ def _fitting(kind: str, found: Range) -> Range:
 
 
 def _all_of(kind: str) -> Range:
-    if kind in FLOATING:
-        return _ANY
-    bits = 8 * ELEMENT_BYTES[kind]
-    return (0, 2**bits - 1) if kind.startswith("unsigned") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return _ANY if kind in FLOATING else integer_limits(kind)
 
 
 def _truncated(value: float) -> float:

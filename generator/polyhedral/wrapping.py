@@ -11,10 +11,10 @@ from typing import Any
 
 import islpy as isl
 
+from generator.arithmetic import integer_limits
 from generator.expr import Binary, Cast, Expr, Select, Unary, children
 
 _RANK = ("int", "unsigned int", "long", "unsigned long")
-_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 _COMPARE = frozenset(["<", "<=", ">", ">=", "==", "!="])
 ToAffine = Callable[[Expr], Any]
 
@@ -90,12 +90,10 @@ class _Wrapping:
 
     def outside(self, expr: Expr, kind: str) -> Any:
         """Where the value of `expr` does not fit into type `kind`."""
-        bits = _BITS[kind.removeprefix("unsigned ")]
-        low, high = (0, 2**bits - 1) if kind.startswith("unsigned") else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
         value = self.affine(expr)
         space = value.domain().space
         limits = [isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-                                     .set_constant_val(isl.Val(str(limit)))) for limit in (low, high)]
+                                     .set_constant_val(isl.Val(str(limit)))) for limit in integer_limits(kind)]
         return value.lt_set(limits[0]).union(value.gt_set(limits[1]))
 
 

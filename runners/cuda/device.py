@@ -255,4 +255,5 @@ class CudaDevice:
 
     def load(self, variant: Variant, binary: bytes) -> CudaExecutable:
         """What a CudaCompiler made, ready to run; see `driver.Device`."""
+        self._memory.hold(variant.scratch)
         return CudaExecutable(self._api, self._events, self._memory, variant, unpacked(binary), self._unit_shared_bytes)

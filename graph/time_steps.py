@@ -1,0 +1,57 @@
+"""Several time steps per launch: a decision that comes before all others of a program that is a loop over time around sweeps.
+
+With 0 the rest is decided as in the space of its level; otherwise one kernel runs the program, and only its sizes are left to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generator.errors import IllegalPlan
+from generator.plan import Plan, TimeTiles
+from generator.target import Target
+from graph.kernels import KernelSpace, number
+from graph.o1 import TIME_STEPS, Shapes, kernel_space, with_kernels
+from graph.placement import Placeable
+from graph.space import Chooser, Decision, Space
+
+STEPS = (1, 2, 4, 8, 16)
+SIDE = 8
+"""Steps are offered only if there is room for what a tile of this many points in each dimension needs."""
+
+
+def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]:
+    """The numbers of STEPS that a loop of `count` time steps can take on `target`; `shapes` as for `make_o1_space`."""
+    found = []
+    for steps in STEPS:
+        try:
+            fits = [shape.shared_bytes(tuple(min(SIDE, e) for e in shape.extents), 1) <= target.local_bytes
+                    for shape in shapes(TimeTiles(steps))]
+        except IllegalPlan:
+            continue
+        if all(fits) and steps <= count:
+            found.append(steps)
+    return tuple(found)
+
+
+def with_time_steps(space: Space, steps: Sequence[int], shapes: Shapes, target: Target, wide: bool = True,
+                    arrays: Sequence[Placeable] = ()) -> Space:
+    """`space`, or one of these numbers of `steps` per launch; the rest as for `make_o1_space`."""
+    return _TimeSpace(space, tuple(steps), shapes, kernel_space(target, wide), tuple(arrays)) if steps else space
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeSpace:
+    space: Space
+    steps: tuple[int, ...]
+    shapes: Shapes
+    kernels: KernelSpace
+    arrays: tuple[Placeable, ...]
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        steps = number(chooser, Decision(TIME_STEPS), (0, *self.steps))
+        if not steps:
+            return self.space(chooser)
+        return with_kernels(chooser, TimeTiles(steps), self.shapes, self.kernels, self.arrays)
+

@@ -1,0 +1,73 @@
+// host: for (chunk = 0; chunk < 4; chunk += 1)
+// host:   kernel0(chunk) on 3 x 5 blocks
+
+// S0, S1: B[i][j] = 0.2 * ((((A[i][j] + A[i][j - 1]) + A[i][1 + j]) + A[1 + i][j]) + A[i - 1][j]);  A[i][j] = 0.2 * ((((B[i][j] + B[i][j - 1]) + B[i][1 + j]) + B[1 + i][j]) + B[i - 1][j]);
+extern "C" __global__ __launch_bounds__(16)
+void kernel0(double *__restrict__ A, double *__restrict__ B, double *__restrict__ A_next, const int chunk)
+{
+  const int b0 = blockIdx.y;
+  const int b1 = blockIdx.x;
+  const int t0 = threadIdx.y;
+  const int t1 = threadIdx.x;
+  __shared__ double A_here[16][25];
+  __shared__ double B_here[14][23];
+  if (chunk % 2 == 0) {
+    for (int at0 = max(8 * b0 - 4, 0) + t0, last2 = min(8 * b0 + 11, 38); at0 <= last2; at0 += 2) { // all threads fill A_here
+      for (int at1 = max(16 * b1 - 4, 0) + t1, last3 = min(16 * b1 + 19, 38); at1 <= last3; at1 += 8) {
+        A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4] = A[at0 * 39 + at1];
+      }
+    }
+  } else {
+    for (int at0 = max(8 * b0 - 4, 0) + t0, last2 = min(8 * b0 + 11, 38); at0 <= last2; at0 += 2) { // all threads fill A_here
+      for (int at1 = max(16 * b1 - 4, 0) + t1, last3 = min(16 * b1 + 19, 38); at1 <= last3; at1 += 8) {
+        A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4] = A_next[at0 * 39 + at1];
+      }
+    }
+  }
+  if (max(8 * b0 - 3, 0) < 1 || min(8 * b0 + 10, 38) > 37 || max(16 * b1 - 3, 0) < 1 || min(16 * b1 + 18, 38) > 37) {
+    for (int at0 = max(8 * b0 - 3, 0) + t0, last2 = min(8 * b0 + 10, 38); at0 <= last2; at0 += 2) { // all threads fill the rim of B_here
+      for (int at1 = max(16 * b1 - 3, 0) + t1, last3 = min(16 * b1 + 18, 38); at1 <= last3; at1 += 8) {
+        if (at0 < 1 || at0 > 37 || at1 < 1 || at1 > 37) {
+          B_here[at0 - 8 * b0 + 3][at1 - 16 * b1 + 3] = B[at0 * 39 + at1];
+        }
+      }
+    }
+  }
+  __syncthreads();
+  for (int t = chunk + max(chunk - 3, 0); t < chunk + max(chunk - 2, 0) + 1; ++t) { // the time steps of this chunk
+    for (int i = max(8 * b0 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0) - 1, 1) + t0, last2 = min(8 * b0 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 8, 37); i <= last2; i += 2) { // all threads compute B_here
+      #pragma unroll 2
+      for (int j = max(16 * b1 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0) - 1, 1) + t1, last3 = min(16 * b1 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 16, 37); j <= last3; j += 8) {
+        B_here[i - 8 * b0 + 3][j - 16 * b1 + 3] = 0.2 * (A_here[i - 8 * b0 + 4][j - 16 * b1 + 4] + A_here[i - 8 * b0 + 4][j - 16 * b1 + 3] + A_here[i - 8 * b0 + 4][j - 16 * b1 + 5] + A_here[i - 8 * b0 + 5][j - 16 * b1 + 4] + A_here[i - 8 * b0 + 3][j - 16 * b1 + 4]);
+      }
+    }
+    __syncthreads();
+    for (int i = max(8 * b0 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0), 1) + t0, last2 = min(8 * b0 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 7, 37); i <= last2; i += 2) { // all threads compute A_here
+      #pragma unroll 2
+      for (int j = max(16 * b1 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0), 1) + t1, last3 = min(16 * b1 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 15, 37); j <= last3; j += 8) {
+        A_here[i - 8 * b0 + 4][j - 16 * b1 + 4] = 0.2 * (B_here[i - 8 * b0 + 3][j - 16 * b1 + 3] + B_here[i - 8 * b0 + 3][j - 16 * b1 + 2] + B_here[i - 8 * b0 + 3][j - 16 * b1 + 4] + B_here[i - 8 * b0 + 4][j - 16 * b1 + 3] + B_here[i - 8 * b0 + 2][j - 16 * b1 + 3]);
+      }
+    }
+    __syncthreads();
+  }
+  if (chunk % 2 == 0) {
+    for (int at0 = 8 * b0 + t0, last2 = min(8 * b0 + 7, 38); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
+      for (int at1 = 16 * b1 + t1, last3 = min(16 * b1 + 15, 38); at1 <= last3; at1 += 8) {
+        A_next[at0 * 39 + at1] = A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4];
+      }
+    }
+  } else {
+    for (int at0 = 8 * b0 + t0, last2 = min(8 * b0 + 7, 38); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
+      for (int at1 = 16 * b1 + t1, last3 = min(16 * b1 + 15, 38); at1 <= last3; at1 += 8) {
+        A[at0 * 39 + at1] = A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4];
+      }
+    }
+  }
+  if (chunk == 3) {
+    for (int at0 = max(8 * b0, 1) + t0, last2 = min(8 * b0 + 7, 37); at0 <= last2; at0 += 2) { // all threads store their tile of B_here
+      for (int at1 = max(16 * b1, 1) + t1, last3 = min(16 * b1 + 15, 37); at1 <= last3; at1 += 8) {
+        B[at0 * 39 + at1] = B_here[at0 - 8 * b0 + 3][at1 - 16 * b1 + 3];
+      }
+    }
+  }
+}
