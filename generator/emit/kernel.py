@@ -187,7 +187,7 @@ class _Writer:
 
     def _loop(self, node: For, depth: int) -> Iterator[str]:
         pad = "  " * depth
-        if node.unroll > 1:
+        if node.unroll > 1 and (self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))):
             yield f"{pad}#pragma unroll {node.unroll}"
         step = f"++{node.iterator}" if node.step == 1 else f"{node.iterator} += {node.step}"
         note = f" // {node.note}" if node.note else ""

@@ -46,7 +46,8 @@ OPENCL = Words(
     sub_groups="__attribute__((intel_reqd_sub_group_size(32)))",
     sub_group_preamble="#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
-    generic_extrema=True, reals={}, textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
+    # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop themselves
+    unrolled_barriers=False, generic_extrema=True, reals={}, textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "
             "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n",
     constant_memory="__constant ", constant_symbol="")
