@@ -82,6 +82,7 @@ def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]
     from metrics.static_model import static_metrics
 
     metrics = static_metrics(kernel_facts(program, plan, target), device_model(target))
+    yield ""
     yield "== Static model (0 to 1, 1 is the device's peak; metrics/static_model.py defines the metrics)"
     for kernel in metrics.kernels:
         yield f"{kernel.name} {{{', '.join(kernel.statements)}}}: {_listed(kernel.values)}"
@@ -95,6 +96,7 @@ def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
     from metrics.roofline import roof
 
     demand = program_demand(program)
+    yield ""
     yield "== Roofline (what every plan has to do at least; metrics/roofline.py)"
     yield (f"{demand.operations.floating:.4g} floating-point operations, {demand.read_bytes:.4g} bytes read, "
            f"{demand.written_bytes:.4g} bytes written")

@@ -77,7 +77,7 @@ class LevelChoice(StrEnum):
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
                                        "pheromone), `genetic`, `local`, `portfolio` (shares the budget among these), "
                                        "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
-                                       "`rank`, `acs`, `mmas` (docs/explorers.md).")]
+                                       "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice | None, typer.Option("--space", help="Which options are on offer: `wide`, those of the "
                                                          "Coding Ants `paper`, of the default plan its size of `tiles` only, or "

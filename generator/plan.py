@@ -236,7 +236,7 @@ def _schedule(data: Any, where: str) -> Schedule:
         _require(data, where, ("steps",), _positive, "a positive integer")
         _require(data, where, ("reductions",), [].__eq__, "an empty list")
         return TimeTiles(data["steps"])
-    _check_fields(data, ScheduleChoice, where)
+    _check_fields(data, ScheduleChoice, where, "; other kinds of schedules have groups, nests, computed or steps")
     _require(data, where, ("algorithm",), get_args(Algorithm).__contains__, f"one of {', '.join(get_args(Algorithm))}")
     _require(data, where, ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag, "true or false")
     _require(data, where, ("reductions",), _names, "a list of statement names")
@@ -344,12 +344,12 @@ def _is_value(value: object) -> bool:
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _check_fields(data: object, kind: type, where: str) -> None:
+def _check_fields(data: object, kind: type, where: str, hint: str = "") -> None:
     names = {field.name for field in fields(kind)}
     optional = {field.name for field in fields(kind) if field.default is not MISSING}
     if not isinstance(data, dict):
         raise InputError(f"{where} must be an object with {', '.join(sorted(names))}")
     if unknown := set(data) - names:
-        raise InputError(f"{where} has an unknown field {min(unknown)!r}; known: {', '.join(sorted(names))}")
+        raise InputError(f"{where} has an unknown field {min(unknown)!r}; known: {', '.join(sorted(names))}{hint}")
     if missing := names - optional - set(data):
         raise InputError(f"{where} lacks the field {min(missing)!r}")

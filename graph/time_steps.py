@@ -22,15 +22,17 @@ SIDE = 8
 
 
 def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]:
-    """The numbers of STEPS that a loop of `count` time steps can take on `target`; `shapes` as for `make_o1_space`."""
-    found = []
+    """The numbers of STEPS that differ for a loop of `count` time steps and fit `target`; `shapes` as for `make_o1_space`."""
+    found: list[int] = []
     for steps in STEPS:
+        if found and 2 * found[-1] >= count:  # there are two launches at least, which run them all
+            break
         try:
             fits = [shape.shared_bytes(tuple(min(SIDE, e) for e in shape.extents), 1) <= target.local_bytes
                     for shape in shapes(TimeTiles(steps))]
         except IllegalPlan:
             continue
-        if all(fits) and steps <= count:
+        if all(fits):
             found.append(steps)
     return tuple(found)
 

@@ -13,7 +13,8 @@ from runners.base import DeviceInfo
 from runners.messages import Answer, Handler, Report
 from runners.opencl_images import image_support
 
-SHORT_NAMES = {"Portable Computing Language": "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
+POCL = "Portable Computing Language"
+SHORT_NAMES = {POCL: "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
 SUB_GROUP = 32  # the size kernels ask for: that of a warp
 SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing
@@ -83,7 +84,8 @@ def _target(device: cl.Device) -> Target:
                   shares_host_cores=bool(device.type & cl.device_type.CPU),
                   sub_group=SUB_GROUP if SHUFFLES.issubset(extensions) else 0,
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
-                  image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size)
+                  image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
+                  long_strides=device.platform.name.strip() == POCL)
 
 
 def _rank(info: DeviceInfo) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from generator.plan import KernelPlan, Plan, TimeTiles
 from generator.polyhedral.time_steps import required_time_loop
 from generator.program import Program
 
-_ITERATORS = "ijk"
+_ITERATORS = (("t", "i", "j", "k"), ("begin", "c", "last", "b0"))
+"""Also those that the check and the kernel call something else."""
+_TYPES = ("float", "int", "float", "int", "short", "unsigned char")
 _EXTENTS = {1: (10, 40), 2: (10, 14), 3: (7, 8)}
 _REACH = {1: 2, 2: 2, 3: 1}
 
@@ -20,22 +24,27 @@ def sweeps_text(seed: int) -> str:
     low, high = _EXTENTS[dims]
     extents = [int(n) for n in rng.integers(low, high + 1, dims)]
     names = "ABC"[:int(rng.integers(1, 4))]
-    kind = str(rng.choice(["float", "int"]))
+    kind = str(rng.choice(_TYPES))
+    time, *iterators = _ITERATORS[int(rng.integers(4) == 0)]
     declared = [f"{name}{''.join(f'[{n + int(rng.integers(3))}]' for n in extents)}" for name in (*names, "R")]
-    first, steps = int(rng.integers(3)), int(rng.integers(1, 9))
-    sweeps = [_sweep(rng, names, extents) for _ in range(int(rng.integers(1, 4)))]
+    first, steps = int(rng.integers(-2, 3)), int(rng.integers(1, 9))
+    sweeps = [_sweep(rng, names, extents, time, iterators) for _ in range(int(rng.integers(1, 4)))]
     lines = [line for sweep in sweeps for line in sweep]
-    return "\n".join([f"{kind} {', '.join(declared)}, w[{first + steps}];", "void f(void) {", "  int t, i, j, k;", "#pragma scop",
-                      f"  for (t = {first}; t < {first + steps}; t++) {{", *lines, "  }", "#pragma endscop", "}", ""])
+    return "\n".join([f"{kind} {', '.join(declared)}, w[{first + steps + 2}];", "void f(void) {", f"  int {time}, {', '.join(iterators)};",
+                      "#pragma scop", f"  for ({time} = {first}; {time} < {first + steps}; {time}++) {{", *lines, "  }", "#pragma endscop", "}", ""])
 
 
-def _sweep(rng: np.random.Generator, names: str, extents: list[int]) -> list[str]:
-    """A nest over the inside of an array, or over one of its sides."""
+def _sweep(rng: np.random.Generator, names: str, extents: list[int], time: str, iterators: list[str]) -> list[str]:
+    """A nest over the inside of an array, or over one of its sides; some loops run backwards."""
     target = str(rng.choice(list(names)))
     side = int(rng.integers(len(extents))) if rng.integers(4) == 0 else None
+    at = 0 if side is None or rng.integers(2) else extents[side] - 1
     shift = int(rng.integers(-1, 2))
-    own = [str(0) if d == side else f"{_ITERATORS[d]} + {shift}" if shift and not d else _ITERATORS[d] for d in range(len(extents))]
-    parts = [_read(rng, target, names, extents, side, shift) for _ in range(int(rng.integers(1, 5)))]
+    own = [str(at) if d == side else f"{iterators[d]} + {shift}" if shift and not d else iterators[d] for d in range(len(extents))]
+    reads = _Reads(target, names, extents, time, iterators, side, at, shift)
+    parts = [reads.one(rng) for _ in range(int(rng.integers(1, 5)))]
+    if rng.integers(6) == 0 and side != 0:
+        parts.append(f"({iterators[0]} > {extents[0] // 2} ? {reads.one(rng)} : {reads.one(rng)})")
     value = " + ".join(str(rng.choice([part, f"3 * {part}"])) for part in parts)
     op = str(rng.choice(["=", "=", "=", "+="]))
     text = f"{target}{''.join(f'[{index}]' for index in own)} {op} {value};"
@@ -43,25 +52,40 @@ def _sweep(rng: np.random.Generator, names: str, extents: list[int]) -> list[str
         if d != side:
             margin = _REACH[len(extents)] + 1
             begin, end = margin + int(rng.integers(2)), extents[d] - margin - int(rng.integers(2))
-            text = f"for ({_ITERATORS[d]} = {begin}; {_ITERATORS[d]} < {end}; {_ITERATORS[d]}++) {text}"
+            name = iterators[d]
+            head = f"{name} = {begin}; {name} < {end}; {name}++" if rng.integers(5) else f"{name} = {end - 1}; {name} >= {begin}; {name}--"
+            text = f"for ({head}) {text}"
     return [f"    {text}"]
 
 
-def _read(rng: np.random.Generator, target: str, names: str, extents: list[int], side: int | None, shift: int) -> str:
-    """An element: of an array that is written, nearby; of one that is only read; of a list by time."""
-    choice = rng.integers(6)
-    if choice == 0:
-        return "w[t]"
-    name = str(rng.choice([*names, "R"]))
-    near = name == target and rng.integers(12) > 0
-    index, reach = [], _REACH[len(extents)]
-    for d in range(len(extents)):
-        distance = (shift if not d else 0) if near else int(rng.integers(-reach, reach + 1))
-        if d == side:
-            index.append(str(0 if near else abs(distance)))
-        else:
-            index.append(_ITERATORS[d] + (f" + {distance}" if distance > 0 else f" - {-distance}" if distance else ""))
-    return name + "".join(f"[{i}]" for i in index)
+@dataclass(frozen=True)
+class _Reads:
+    """What a sweep over `target` may read; on a side, `at` is its place."""
+
+    target: str
+    names: str
+    extents: list[int]
+    time: str
+    iterators: list[str]
+    side: int | None
+    at: int
+    shift: int
+
+    def one(self, rng: np.random.Generator) -> str:
+        """An element: of an array that is written, nearby; of one that is only read; of a list by time."""
+        choice = rng.integers(6)
+        if choice == 0:
+            return f"w[{self.time} + 2]"
+        name = str(rng.choice([*self.names, "R"]))
+        near = name == self.target and rng.integers(12) > 0
+        index, reach = [], _REACH[len(self.extents)]
+        for d, iterator in enumerate(self.iterators[:len(self.extents)]):
+            distance = (self.shift if not d else 0) if near else int(rng.integers(-reach, reach + 1))
+            if d == self.side:
+                index.append(str(abs(self.at - abs(0 if near else distance))))
+            else:
+                index.append(iterator + (f" + {distance}" if distance > 0 else f" - {-distance}" if distance else ""))
+        return name + "".join(f"[{i}]" for i in index)
 
 
 def time_plan(program: Program, rng: np.random.Generator) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from experiments.comparison.figures import Comparison, compare
 from experiments.comparison.groups import sections_of
-from experiments.comparison.plot import over_evaluations, over_time, write_comparison
+from experiments.comparison.plot import TITLE_WIDTH, over_evaluations, over_time, write_comparison
 from experiments.comparison.trials import Trial, read_trial
 from experiments.options import Budget, RunOptions
 from experiments.records import Evaluation, RunInfo
@@ -160,6 +161,17 @@ def test_failures_and_runs_that_found_nothing(tmp_path: Path) -> None:
     assert [s.best_ms for s in found.standings] == [None, 3.0]
     assert found.contests[0].ratio is None and found.default_ms is None
     write_comparison([found], tmp_path / "plot.png")
+
+
+def test_a_long_title_of_a_plot_is_broken_into_lines(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [5.0, 4.0], explorer="colony")
+    write_run(tmp_path / "b", [5.0, 3.0], explorer="random")
+    found = only(read(tmp_path))
+    words = [f"word{n:02}" for n in range(40)]
+    write_comparison([replace(found, section=replace(found.section, driver=" ".join(words)))], tmp_path / "plot.svg")
+    pieces = [piece for piece in re.findall(r">([^<>]+)<", (tmp_path / "plot.svg").read_text()) if "word" in piece]
+    assert len(pieces) > 1 and [word for piece in pieces for word in re.findall(r"word\d+", piece)] == words
+    assert max(map(len, pieces)) <= TITLE_WIDTH
 
 
 def test_repeated_seeds_are_said(tmp_path: Path) -> None:

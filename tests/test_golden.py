@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -23,6 +24,15 @@ def test_default_plan_text(name: str, golden: Callable[[str, str], None]) -> Non
     variant = lower(program, default_plan(program, TARGET), TARGET)
     host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
     golden(f"{name}.cl", host + variant.source)
+
+
+def test_rows_are_counted_in_64_bits_where_the_target_says_so() -> None:
+    program = problem("gemm", ODD_SIZES["gemm"]).program
+    plan = default_plan(program, TARGET)
+    plain, long = (lower(program, plan, replace(TARGET, long_strides=wide)).source for wide in (False, True))
+    assert " * 53 + " in plain
+    assert " * 53L + " in long
+    assert re.sub(r"\b(\d+)L\b", r"\1", long) == plain
 
 
 @pytest.mark.parametrize("name", ["gemm", "mvt"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -10,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.errors import InputError
-from generator.plan import Cache, KernelPlan, Placement, Plan, ScheduleChoice, plan_from_json
+from generator.plan import (
+    Cache,
+    Hyperplanes,
+    KernelPlan,
+    Placement,
+    Plan,
+    ScheduleChoice,
+    TimeTiles,
+    plan_from_json,
+)
 
 SIZES = st.lists(st.sampled_from([1, 2, 8, 32]), max_size=3)
 KERNELS = st.builds(
@@ -53,6 +64,17 @@ def test_bad_kernel_is_refused(change: dict[str, object], essence: str) -> None:
     with pytest.raises(InputError, match="kernels\\[0\\]") as caught:
         plan_from_json(json.dumps({"schedule": {}, "kernels": [kernel]}))
     assert essence in str(caught.value)
+
+
+def test_a_misspelt_kind_of_schedule_is_told_of_the_kinds() -> None:
+    with pytest.raises(InputError, match=r"unknown field 'step'; known: .*; other kinds .* groups, nests, computed or steps"):
+        plan_from_json('{"schedule": {"step": 4}, "kernels": []}')
+
+
+def test_the_plans_by_hand_of_the_page_about_decisions_can_be_read() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text(encoding="utf-8")
+    plans = [plan_from_json(text) for text in re.findall(r"```json\n(.*?)\n```", page, flags=re.DOTALL)]
+    assert [type(plan.schedule) for plan in plans] == [TimeTiles, Hyperplanes]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schedule": 1, "kernels": []}', '{"schedule": {}, "kernels": 3}',

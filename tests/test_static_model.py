@@ -267,4 +267,5 @@ def test_explain_shows_the_static_model(tmp_path: Path, monkeypatch: pytest.Monk
         main()
     section = capsys.readouterr().out.split("== Static model")[1].split("== Roofline")[0]
     assert "kernel0 {S0}: occupancy 1.00, load efficiency 1.00, store efficiency 1.00" in section
-    assert section.splitlines()[-1].startswith("all kernels, weighted by work: occupancy 1.00")
+    assert section.rstrip().splitlines()[-1].startswith("all kernels, weighted by work: occupancy 1.00")
+    assert section.endswith("\n\n"), "an empty line stands before every headline"

@@ -20,6 +20,7 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.facts import kernel_facts
 from generator.lowering.kernel import LoweredKernel
+from generator.lowering.shapes import kernel_shapes
 from generator.pipeline_graph import pipeline_graph
 from generator.plan import KernelPlan, Plan, TimeTiles, plan_from_json
 from generator.polyhedral import time_steps
@@ -28,6 +29,7 @@ from generator.program import Program
 from graph.o1 import preferences_of
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, uniform
+from graph.time_steps import STEPS, offered_steps
 from tests.support_faults import faults
 from tests.support_interpreter import Memory, run_original
 from tests.support_orders import differences
@@ -107,10 +109,46 @@ def test_these_sweeps_reach_what_may_go_wrong() -> None:
         seen["side"] += any(position is None for sweep in loop.sweeps for position, _ in sweep.dims)
         seen["shifted"] += any(constant for sweep in loop.sweeps for position, constant in sweep.dims if position is not None)
         seen["begins late"] += loop.first > 0
+        seen["begins below 0"] += loop.first < 0
+        seen["names of others"] += "begin" in loop.sweeps[0].statement.iterators
+        seen["small elements"] += any(array.bytes < 4 * array.elements for array in sweeps(seed).arrays)
+        seen["backwards"] += "--" in sweeps_text(seed)
+        seen["choice"] += "?" in sweeps_text(seed)
         seen["not symmetric"] += any(low != high for low, high in overlap(loop, 2).slope)
     wanted = ("no loop over time", "1 dimensions", "2 dimensions", "3 dimensions", "written anew", "carried", "side", "shifted", "begins late",
-              "not symmetric")
+              "not symmetric", "begins below 0", "names of others", "small elements", "backwards", "choice")
     assert [words for words in wanted if not seen[words]] == [], seen
+
+
+def jacobi(kind: str, time: str, space: str) -> Program:
+    """A stencil of five time steps with iterators of these names."""
+    sweeps = "\n".join(f"for ({space} = 1; {space} < 19; {space}++) {target}[{space}] = {source}[{space} - 1] + 3 * {source}[{space} + 1] + {time};"
+                       for target, source in (("B", "A"), ("A", "B")))
+    return program_of(f"{kind} A[20], B[20];\nvoid f(void) {{\n  int {time}, {space};\n#pragma scop\n"
+                      f"for ({time} = 0; {time} < 5; {time}++) {{\n{sweeps}\n}}\n#pragma endscop\n}}\n")
+
+
+@pytest.mark.parametrize(("time", "space"), [("c", "i"), ("begin", "last"), ("last", "b0"), ("left", "chunk"), ("e0", "at0")])
+def test_iterators_may_be_called_what_the_check_and_the_kernel_call_theirs(time: str, space: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = jacobi("int", time, space)
+    plan = plan_of(program, 3, (4,), (2,))
+    assert is_right(program, plan, lowered_kernels(program, plan)[0], run_original(program))
+    loop = time_loop(program)
+    assert loop is not None
+    for worse in smaller(overlap(loop, 3), loop):
+        monkeypatch.setattr(time_steps, "overlap", lambda *_, worse=worse: worse)
+        with pytest.raises(IllegalPlan, match="a block would"):
+            check_overlap.__wrapped__(program, 3, (4,))  # type: ignore[attr-defined]  # past its memory
+
+
+@pytest.mark.parametrize("kind", ["unsigned char", "short", "int", "double"])
+def test_atomic_stores_where_the_type_has_them(kind: str) -> None:
+    program = jacobi(kind, "t", "i")
+    plan = plan_of(program, 3, (4,), (2,))
+    plan = replace(plan, kernels=(replace(plan.kernels[0], exchange=True),))
+    (kernel,) = lowered_kernels(program, plan)
+    assert is_right(program, plan, kernel, run_original(program))
+    assert ("exchange" in kernel.kernel.source) == (kind in ("int", "double"))
 
 
 @pytest.mark.parametrize("name", STENCILS)
@@ -232,6 +270,18 @@ def test_spaces_offer_steps_to_stencils_alone() -> None:
     assert TimeTiles in schedules(stencil("jacobi-2d"), options)
     assert TimeTiles not in schedules(stencil("jacobi-2d"), replace(options, space="paper"))
     assert TimeTiles not in schedules(problem("gemm", ODD_SIZES["gemm"]).program, options)
+
+
+@pytest.mark.parametrize("count", range(1, 40))
+def test_steps_on_offer_differ(count: int) -> None:
+    """Other numbers of launches, so that no code is on offer twice; two launches are, if they fit."""
+    program = stencil("jacobi-1d")
+    loop = time_loop(program)
+    assert loop is not None
+    offered = offered_steps(lambda schedule: kernel_shapes(program, schedule), TARGET, count)
+    launches = [time_tiling(replace(loop, count=count), steps).chunks for steps in offered]
+    assert len(set(launches)) == len(launches)
+    assert 2 in launches or offered == STEPS
 
 
 def test_plans_of_a_search_lead_back_to_themselves() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ FORMATS = ("png", "svg", "pdf")
 BAND = (0.1, 0.9)
 MOMENTS = 400
 FAR = 4.0
+TITLE_WIDTH = 110  # characters; more do not fit into the picture
 _STYLES = ("-", "--", "-.", ":")
 
 
@@ -69,7 +71,7 @@ def _draw(left: Axes, right: Axes, comparison: Comparison) -> None:
 
     plain(left, "evaluations (0: default plan)", "best time so far [ms]")
     plain(right, "seconds of tuning")
-    left.set_title(comparison.section.title, loc="left", fontsize="medium")
+    left.set_title(fill(comparison.section.title, TITLE_WIDTH), loc="left", fontsize="medium")
     left.set_yscale("log")
     for number, group in enumerate(comparison.section.groups):
         _draw_group(left, right, group, number)

@@ -106,9 +106,11 @@ def _argument(parameter: Parameter, numbers: dict[str, int], which: str) -> str:
 
 
 def _sequential_file(chosen: Chosen, signature: Signature) -> str:
-    head = comment(["The loops as they were tuned, to compare with.", *chosen.origin()[:1]])
+    origin = chosen.origin()[:1]
     if signature.sequential is None:
-        return f"{head}/* Not known any more: selfcheck.c compares with stored results. */\ntypedef int nothing;\n"
+        head = comment(["No loops in C to compare with: selfcheck.c compares with the results that the run stored.", *origin])
+        return f"{head}typedef int nothing;\n"
+    head = comment(["The loops as they were tuned, to compare with.", *origin])
     unused = "".join(f"  (void){p.name};\n" for p in signature.of_role("unused", "size"))
     body = "".join(f"  {line}\n" for line in signature.sequential if line.strip())
     prototype = f"void {chosen.name}_sequential({signature.sequential_declarations})"

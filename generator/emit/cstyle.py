@@ -29,6 +29,7 @@ class Printer:
     textures: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
     reals: Mapping[str, str] = field(default_factory=dict)
+    stride_suffix: str = ""
 
     def text(self, expr: Expr, outer: int = 0) -> str:
         """The C text of `expr`, in parentheses if it binds less tightly than `outer`."""
@@ -82,6 +83,6 @@ class Printer:
         """The number of an element, counted row by row."""
         linear = self.text(index[0], 13 if len(index) > 1 else 0)
         for number, (extent, part) in enumerate(zip(extents[1:], index[1:], strict=True), 2):
-            inner = f"{linear} * {extent} + {self.text(part, 12)}"
+            inner = f"{linear} * {extent}{self.stride_suffix} + {self.text(part, 12)}"
             linear = f"({inner})" if number < len(index) else inner
         return linear

@@ -55,19 +55,19 @@ def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dial
 
 
 def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray], body: tuple[Node, ...],
-                dialect: Dialect) -> str:
-    """The text of one kernel.
+                dialect: Dialect, long_strides: bool = False) -> str:
+    """The text of one kernel; `long_strides` as in Target.
 
     Arrays and scalars have the program's names, unless the language or the code itself uses these (generator.emit.names).
     CUDA's read-only path needs no words: what a kernel only reads is `const` and `__restrict__`, for which nvcc loads
     through it by itself.
     """
     words = _DIALECTS[dialect]
-    writer = _Writer(kernel, program, words, {})
+    writer = _Writer(kernel, program, words, {}, long_strides)
     code, written = list(writer.lines(body, 1)), writer.written(body)
     names = renamed((*kernel.arrays, *kernel.scalars), (*writer.indices(code), *code))
     if names:
-        writer = _Writer(kernel, program, words, names)
+        writer = _Writer(kernel, program, words, names, long_strides)
         code = list(writer.lines(body, 1))
     parameters = list(_pointers(kernel, program, words, written, names))
     parameters += [f"const {words.type(program.array(name).type)} {names.get(name, name)}" for name in kernel.scalars]
@@ -117,7 +117,7 @@ def _pointers(kernel: Kernel, program: Program, words: Words, written: set[str],
 class _Writer:
     """Prints the body of one kernel."""
 
-    def __init__(self, kernel: Kernel, program: Program, words: Words, names: Mapping[str, str]) -> None:
+    def __init__(self, kernel: Kernel, program: Program, words: Words, names: Mapping[str, str], long_strides: bool) -> None:
         self.words = words
         self.block = kernel.block
         self.dims = len(kernel.block)
@@ -127,7 +127,7 @@ class _Writer:
         scalars |= {name: names[name] for name in kernel.scalars if name in names}
         textures = {t.array: (fetch_name(t), len(t.shape)) for t in kernel.placements if isinstance(t, Texture)}
         self.printer = Printer(shapes, scalars, words.call, textures,
-                               {**names, **symbols(kernel.placements, words)}, words.reals)
+                               {**names, **symbols(kernel.placements, words)}, words.reals, "L" if long_strides else "")
 
     def indices(self, code: list[str]) -> Iterator[str]:
         """Block and thread indices that `code` mentions, by name; dimension 0 is the outermost."""
@@ -189,7 +189,8 @@ class _Writer:
         pad = "  " * depth
         if node.unroll > 1 and (self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))):
             yield f"{pad}#pragma unroll {node.unroll}"
-        step = f"++{node.iterator}" if node.step == 1 else f"{node.iterator} += {node.step}"
+        single = {1: "++", -1: "--"}.get(node.step)
+        step = f"{single}{node.iterator}" if single else f"{node.iterator} += {node.step}"
         note = f" // {node.note}" if node.note else ""
         start, condition = f"int {node.iterator} = {self.printer.text(node.start)}", self.printer.text(node.condition)
         if node.once:

@@ -62,7 +62,7 @@ def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ..
 
 def place(lowered: LoweredKernel, program: Program, placed: Sequence[Placed], plan: KernelPlan,
           target: Target) -> LoweredKernel:
-    """A kernel that finds its arrays where `placed` says, and is launched with the plan's cache configuration.
+    """A kernel that finds its arrays where `placed` says, in the words of the target, launched with the plan's cache configuration.
 
     Raises:
         IllegalPlan: the device's cache cannot be configured.
@@ -72,12 +72,12 @@ def place(lowered: LoweredKernel, program: Program, placed: Sequence[Placed], pl
                           f"{target.name} has none")
     kernel = replace(lowered.kernel, cache=plan.cache,
                      placements=tuple(p for p in placed if p.array in lowered.kernel.arrays))
-    if not kernel.placements:
+    if not kernel.placements and not target.long_strides:
         return replace(lowered, kernel=kernel)
     if target.dialect == "cuda":  # constant arrays are no arguments there
         constants = {p.array for p in kernel.placements if isinstance(p, Constant)}
         kernel = replace(kernel, arrays=tuple(name for name in kernel.arrays if name not in constants))
-    text = kernel_text(kernel, program, lowered.shared, lowered.body, target.dialect)
+    text = kernel_text(kernel, program, lowered.shared, lowered.body, target.dialect, target.long_strides)
     return replace(lowered, kernel=replace(kernel, source=text))
 
 

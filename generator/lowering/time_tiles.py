@@ -2,7 +2,7 @@
 
     // launched for chunk = 0, 1, ..
     all threads fill A_here from A (an even chunk) or A_next (an odd one)
-    for (t of this chunk)
+    for (left = time steps of this chunk - 1; left >= 0; --left)
       all threads compute B_here where it is still needed;   barrier
       all threads compute A_here where it is still needed;   barrier
     all threads store the tile of A_here to A_next or A
@@ -13,22 +13,23 @@ chunk stores it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Int, Load, Name, map_children
+from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
 from generator.linear import simplify, substitute
 from generator.lowering.barriers import check_barriers
+from generator.lowering.block_tile import BlockTile, Bounds, Limits, TimeBox, box_sizes, of_arrays
 from generator.lowering.kernel import LoweredKernel, numbered, printed
 from generator.lowering.naming import fresh_name
+from generator.lowering.registers import exchanges
 from generator.nest import Assign, Atomic, Barrier, For, If, Node
 from generator.plan import KernelPlan, TimeTiles
 from generator.polyhedral.mapping import block_names, check_sizes, thread_names
 from generator.polyhedral.time_steps import (
-    Margin,
     Overlap,
     Sweep,
     TimeLoop,
@@ -42,10 +43,6 @@ from generator.program import ELEMENT_BYTES, Array, Program
 from generator.target import Dialect
 from generator.variant import HostLoop, HostOp, Launch
 
-_CHUNK = "chunk"
-Bounds = tuple[Expr, Expr]
-"""The first and the last value of a loop."""
-
 
 @dataclass(frozen=True, slots=True)
 class TimeKernel:
@@ -54,26 +51,6 @@ class TimeKernel:
     lowered: LoweredKernel
     host: tuple[HostOp, ...]
     scratch: tuple[Array, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TimeBox:
-    """A tile of an array with `margin` around it, in shared memory."""
-
-    name: str
-    array: Array
-    sizes: tuple[int, ...]
-    margin: Margin
-
-    @property
-    def type(self) -> str:
-        """The element type."""
-        return self.array.type
-
-    @property
-    def bytes(self) -> int:
-        """Size in bytes."""
-        return ELEMENT_BYTES[self.type] * prod(self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +64,8 @@ class TimeBoxes:
     def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
         """What they take in shared memory; there are no inner tiles."""
         del inner_tile
-        loop = required_time_loop(self.program)
-        around = overlap(loop, self.steps)
-        return sum(ELEMENT_BYTES[self.program.array(name).type] * prod(_sizes(_of_arrays(tile, self.order), margin, padding))
+        around = overlap(required_time_loop(self.program), self.steps)
+        return sum(ELEMENT_BYTES[self.program.array(name).type] * prod(box_sizes(of_arrays(tile, self.order), margin, padding))
                    for name, margin in around.arrays)
 
 
@@ -101,19 +77,23 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     """
     loop = required_time_loop(program)
     _check_plan(plan, loop)
-    check_overlap(program, schedule.steps, _of_arrays(plan.tile, plan.order))
-    made = _Making(program, loop, overlap(loop, schedule.steps), time_tiling(loop, schedule.steps), plan)
-    body = made.body()
-    count = len(plan.tile)
-    check_barriers(body, thread_names(count))
-    tile = _of_arrays(plan.tile, plan.order)
+    tile = of_arrays(plan.tile, plan.order)
+    check_overlap(program, schedule.steps, tile)
+    around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
+    names = _Names.fresh(program, loop, len(tile))
+    boxes = {name: TimeBox(names.boxes[name], program.array(name), box_sizes(tile, margin, plan.padding), margin)
+             for name, margin in around.arrays}
+    scratch = {name: replace(program.array(name), name=called, role="temp") for name, called in names.scratch.items()}
+    body = _body(loop, _Copies(BlockTile(plan, names.index), boxes, scratch, names.chunk, tiling),
+                 _Steps(loop, around, tiling, BlockTile(plan, names.index), boxes, names))
+    check_barriers(body, thread_names(len(tile)))
     blocks = [-(-extent // size) for extent, size in zip(loop.extents, tile, strict=True)]
-    grid = tuple(reversed([blocks[d] for d in _dims(plan)]))
-    whole = program.with_arrays(tuple(made.scratch.values()))
-    lowered = numbered(printed(whole, plan, grid, (made.chunk,), tuple(made.boxes.values()), body, dialect), 0)
-    launch = Launch(lowered.kernel.name, tuple(Int(n) for n in grid), (Name(made.chunk),))
-    host = HostLoop(made.chunk, Int(0), Binary("<", Name(made.chunk), Int(made.tiling.chunks)), 1, (launch,))
-    return TimeKernel(lowered, (host,), tuple(made.scratch.values()))
+    grid = tuple(blocks[d] for d in reversed(plan.order or range(len(tile))))
+    more = tuple(scratch.values())
+    lowered = numbered(printed(program.with_arrays(more), plan, grid, (names.chunk.name,), tuple(boxes.values()), body, dialect), 0)
+    launch = Launch(lowered.kernel.name, tuple(Int(n) for n in grid), (names.chunk,))
+    host = HostLoop(names.chunk.name, Int(0), Binary("<", names.chunk, Int(tiling.chunks)), 1, (launch,))
+    return TimeKernel(lowered, (host,), more)
 
 
 def _check_plan(plan: KernelPlan, loop: TimeLoop) -> None:
@@ -127,155 +107,142 @@ def _check_plan(plan: KernelPlan, loop: TimeLoop) -> None:
                           "arrays are in shared memory")
 
 
-def _dims(plan: KernelPlan) -> tuple[int, ...]:
-    """The dimension of the arrays that each dimension of the plan is about."""
-    return plan.order or tuple(range(len(plan.tile)))
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What is called how in the kernel: of arrays their boxes and copies, of sweeps the iterators but that of time."""
 
+    chunk: Name
+    left: Name
+    boxes: Mapping[str, str]
+    scratch: Mapping[str, str]
+    iterators: Mapping[str, Expr]
+    index: tuple[Name, ...]
 
-def _of_arrays(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes of a plan in the order of the arrays' dimensions."""
-    return tuple(sizes[order.index(d)] for d in range(len(sizes))) if order else sizes
-
-
-def _sizes(tile: Sequence[int], margin: Margin, padding: int) -> tuple[int, ...]:
-    *rows, row = (size + low + high for size, (low, high) in zip(tile, margin, strict=True))
-    return (*rows, row + padding)
-
-
-class _Making:
-    """Builds the loops of one thread."""
-
-    def __init__(self, program: Program, loop: TimeLoop, around: Overlap, tiling: TimeTiling, plan: KernelPlan) -> None:
-        self.loop, self.around, self.tiling, self.plan = loop, around, tiling, plan
-        count = len(plan.tile)
+    @classmethod
+    def fresh(cls, program: Program, loop: TimeLoop, count: int) -> _Names:
+        """None of them is a name of the program or of a block or thread index."""
         taken = {*(array.name for array in program.arrays), *block_names(count), *thread_names(count)}
-        self.chunk = fresh_name(_CHUNK, taken)
-        self.scratch = {name: replace(program.array(name), name=fresh_name(f"{name}_next", taken), role="temp")
-                        for name in loop.arrays if name in loop.carried}
-        self.tile = _of_arrays(plan.tile, plan.order)
-        self.boxes = {name: TimeBox(fresh_name(f"{name}_here", taken), program.array(name), _sizes(self.tile, margin, plan.padding), margin)
-                      for name, margin in around.arrays}
-        iterators = dict.fromkeys(name for sweep in loop.sweeps for name in sweep.statement.iterators)
-        self.time = fresh_name(loop.sweeps[0].statement.iterators[0], taken)
-        self.names = {name: Name(fresh_name(name, taken)) for name in iterators if name != loop.sweeps[0].statement.iterators[0]}
-        self.index = tuple(Name(fresh_name(f"at{d}", taken)) for d in range(count))
+        own = dict.fromkeys(name for sweep in loop.sweeps for name in sweep.statement.iterators[1:])
+        return cls(Name(fresh_name("chunk", taken)), Name(fresh_name("left", taken)),
+                   {name: fresh_name(f"{name}_here", taken) for name in loop.arrays},
+                   {name: fresh_name(f"{name}_next", taken) for name in loop.arrays if name in loop.carried},
+                   {name: Name(fresh_name(name, taken)) for name in own},
+                   tuple(Name(fresh_name(f"at{d}", taken)) for d in range(count)))
 
-    def body(self) -> tuple[Node, ...]:
-        """Fill, steps, store."""
+
+def _body(loop: TimeLoop, copies: _Copies, steps: _Steps) -> tuple[Node, ...]:
+    """Fill, steps, store: the loops of one thread."""
+    return (*copies.filled(loop), Barrier(), steps.loops(), *copies.stored(loop))
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """Builds the loops that fill the boxes, and those that store what is in them; `scratch` are the copies of carried arrays."""
+
+    tile: BlockTile
+    boxes: Mapping[str, TimeBox]
+    scratch: Mapping[str, Array]
+    chunk: Name
+    tiling: TimeTiling
+
+    def filled(self, loop: TimeLoop) -> list[Node]:
+        """What is carried from the array that the chunk reads, of the rest what nobody writes."""
         carried = [box for name, box in self.boxes.items() if name in self.scratch]
-        others = [(box, written) for name, written in self.loop.written for box in (self.boxes[name],)]
-        even = Binary("==", Binary("%", Name(self.chunk), Int(2)), Int(0))
-        fill: list[Node] = [If(even, tuple(self._filled(box, box.array) for box in carried),
-                   tuple(self._filled(box, self.scratch[box.array.name]) for box in carried))] if carried else []
-        fill += [self._filled_outside(box, written) for box, written in others]
-        steps: list[Node] = []
-        for number in range(len(self.loop.sweeps)):
-            steps += [self._sweep(number), Barrier()]
-        first, after = self._begin(Name(self.chunk)), self._begin(Binary("+", Name(self.chunk), Int(1)))
-        time = For(self.time, first, Binary("<", Name(self.time), after), 1, tuple(steps), "the time steps of this chunk")
-        store = [If(even, tuple(self._stored(box, self.scratch[box.array.name]) for box in carried),
-                    tuple(self._stored(box, box.array) for box in carried))] if carried else []
-        last = Binary("==", Name(self.chunk), Int(self.tiling.chunks - 1))
-        store += [If(last, tuple(self._stored(box, box.array, written) for box, written in others))] if others else []
-        return (*fill, Barrier(), time, *store)
+        return [*self._in_turns([self._fill(box, box.array) for box in carried],
+                                [self._fill(box, self.scratch[box.array.name]) for box in carried]),
+                *(self._fill_outside(self.boxes[name], written) for name, written in loop.written)]
 
-    def _begin(self, chunk: Expr) -> Expr:
-        """The first time step of a chunk."""
-        steps: Expr = Binary("*", Int(self.tiling.least), chunk)
-        if self.tiling.shorter < self.tiling.chunks:
-            more = simplify(Binary("-", chunk, Int(self.tiling.shorter)))
-            steps = Binary("+", steps, Binary("max", more, Int(0)))
-        return simplify(Binary("+", steps, Int(self.loop.first)))
+    def stored(self, loop: TimeLoop) -> list[Node]:
+        """What is carried to the array that the next chunk reads, the rest by the last chunk."""
+        carried = [box for name, box in self.boxes.items() if name in self.scratch]
+        last = Binary("==", self.chunk, Int(self.tiling.chunks - 1))
+        others = tuple(self._store(self.boxes[name], self.boxes[name].array, written) for name, written in loop.written)
+        return [*self._in_turns([self._store(box, self.scratch[box.array.name], _whole(box.array)) for box in carried],
+                                [self._store(box, box.array, _whole(box.array)) for box in carried]),
+                *([If(last, others)] if others else [])]
 
-    def _corner(self, dim: int) -> Expr:
-        """The first index of the block's tile."""
-        place = _dims(self.plan).index(dim)
-        return Binary("*", Int(self.tile[dim]), Name(block_names(len(self.tile))[place]))
+    def _in_turns(self, even: list[Node], odd: list[Node]) -> list[Node]:
+        """What even chunks do and what odd ones do."""
+        return [If(Binary("==", Binary("%", self.chunk, Int(2)), Int(0)), tuple(even), tuple(odd))] if even else []
 
-    def _reach(self, margin: Margin, dim: int, limits: tuple[int, int]) -> Bounds:
-        """The tile with `margin` around it, within `limits`."""
-        low, high = margin[dim]
-        first = simplify(Binary("-", self._corner(dim), Int(low)))
-        return (Binary("max", first, Int(limits[0])) if low or limits[0] > 0 else first,
-                Binary("min", simplify(Binary("+", self._corner(dim), Int(self.tile[dim] - 1 + high))), Int(limits[1])))
+    def _fill(self, box: TimeBox, source: Array) -> Node:
+        return self.tile.over(box.margin, _whole(box.array), lambda e: Assign(self.tile.element(box, e), "", Load(source.name, e)),
+                              f"all threads fill {box.name}")
 
-    def _local(self, box: TimeBox, index: Sequence[Expr]) -> Load:
-        """An element of an array in its box."""
-        return Load(box.name, tuple(simplify(Binary("+", Binary("-", at, self._corner(d)), Int(box.margin[d][0]))) for d, at in enumerate(index)))
-
-    def _shared_out(self, bounds: Mapping[int, tuple[str, Bounds]], inside: tuple[Node, ...], note: str, unroll: int = 1) -> Node:
-        """Loops over dimensions of the arrays in which the threads of the block take turns; at least one."""
-        for dim in sorted(bounds, reverse=True):
-            name, (low, high) = bounds[dim]
-            place = _dims(self.plan).index(dim)
-            start = Binary("+", low, Name(thread_names(len(self.tile))[place]))
-            inside = (For(name, start, Binary("<=", Name(name), high), self.plan.block[place], inside,
-                          note if dim == min(bounds) else "", unroll if dim == max(bounds) else 1, once=True),)
-        return inside[0]
-
-    def _all_of(self, margin: Margin, box: TimeBox, limits: Sequence[tuple[int, int]], make: Callable[[tuple[Expr, ...]], tuple[Node, ...]],
-                note: str) -> Node:
-        """What `make` says for all elements of a tile with `margin` around it."""
-        bounds = {d: (self.index[d].name, self._reach(margin, d, limits[d])) for d in range(len(box.sizes))}
-        return self._shared_out(bounds, make(self.index), note)
-
-    def _filled(self, box: TimeBox, source: Array) -> Node:
-        return self._all_of(box.margin, box, _whole(box.array), lambda e: (Assign(self._local(box, e), "", Load(source.name, e)),),
-                            f"all threads fill {box.name}")
-
-    def _filled_outside(self, box: TimeBox, written: Sequence[tuple[int, int]]) -> Node:
+    def _fill_outside(self, box: TimeBox, written: Limits) -> Node:
         """Fill the part of a box that nobody writes, in those blocks that have one."""
-        ends = [self._reach(box.margin, d, limits) for d, limits in enumerate(_whole(box.array))]
-        some = [part for (first, last), (low, high) in zip(ends, written, strict=True) for part in (_below(first, low), _above(last, high))]
+        ends = [self.tile.reach(box.margin, d, limits) for d, limits in enumerate(_whole(box.array))]
 
-        def fill(e: tuple[Expr, ...]) -> tuple[Node, ...]:
-            outside = [part for at, (low, high) in zip(e, written, strict=True) for part in (_below(at, low), _above(at, high))]
-            return (If(_any(outside), (Assign(self._local(box, e), "", Load(box.array.name, e)),)),)
+        def fill(e: tuple[Expr, ...]) -> Node:
+            return If(_outside([(at, at) for at in e], written), (Assign(self.tile.element(box, e), "", Load(box.array.name, e)),))
 
-        return If(_any(some), (self._all_of(box.margin, box, _whole(box.array), fill, f"all threads fill the rim of {box.name}"),))
+        return If(_outside(ends, written), (self.tile.over(box.margin, _whole(box.array), fill, f"all threads fill the rim of {box.name}"),))
 
-    def _stored(self, box: TimeBox, target: Array, limits: Sequence[tuple[int, int]] | None = None) -> Node:
-        def store(e: tuple[Expr, ...]) -> tuple[Node, ...]:
-            if self.plan.exchange:
-                return (Atomic(Load(target.name, e), "=", self._local(box, e), box.type),)
-            return (Assign(Load(target.name, e), "", self._local(box, e)),)
+    def _store(self, box: TimeBox, target: Array, limits: Limits) -> Node:
+        def store(e: tuple[Expr, ...]) -> Node:
+            if exchanges(self.tile.plan, box.type):
+                return Atomic(Load(target.name, e), "=", self.tile.element(box, e), box.type)
+            return Assign(Load(target.name, e), "", self.tile.element(box, e))
 
-        none = ((0, 0),) * len(box.sizes)
-        return self._all_of(none, box, limits or _whole(box.array), store, f"all threads store their tile of {box.name}")
+        return self.tile.over(((0, 0),) * len(box.sizes), limits, store, f"all threads store their tile of {box.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Builds the loops that compute: the time steps of a chunk, and in each the sweeps over what is still needed of them."""
+
+    loop: TimeLoop
+    around: Overlap
+    tiling: TimeTiling
+    tile: BlockTile
+    boxes: Mapping[str, TimeBox]
+    names: _Names
+
+    def loops(self) -> Node:
+        """All of them."""
+        least, shorter, left = self.tiling.least, self.tiling.shorter, self.names.left
+        before_last: Expr = Int(least - 1)
+        if shorter < self.tiling.chunks:
+            before_last = Select(Binary("<", self.names.chunk, Int(shorter)), before_last, Int(least))
+        sweeps = [node for number in range(len(self.loop.sweeps)) for node in (self._sweep(number), Barrier())]
+        return For(left.name, before_last, Binary(">=", left, Int(0)), -1, tuple(sweeps), "how many time steps of this chunk are to come")
+
+    def _time(self) -> Expr:
+        """The time step: as many before the first one of the next chunk as are left, and one more."""
+        after: Expr = Binary("+", self.names.chunk, Int(1))
+        begin: Expr = Binary("*", Int(self.tiling.least), after)
+        if self.tiling.shorter < self.tiling.chunks:
+            begin = Binary("+", begin, Binary("max", simplify(Binary("-", after, Int(self.tiling.shorter))), Int(0)))
+        return simplify(Binary("-", Binary("+", begin, Int(self.loop.first - 1)), self.names.left))
 
     def _sweep(self, number: int) -> Node:
         """A sweep over what is still needed of it."""
         sweep = self.loop.sweeps[number]
-        end = self._begin(Binary("+", Name(self.chunk), Int(1)))
-        left = simplify(Binary("-", Binary("-", end, Int(1)), Name(self.time)))
         bounds: dict[int, tuple[str, Bounds]] = {}
-        there: list[Expr] = []
+        conditions: list[Expr] = []
         for d, (position, constant) in enumerate(sweep.dims):
-            low, high = (simplify(end) for end in self._needed(number, d, left))
+            low, high = self._needed(number, d, constant)
             if position is None:
-                there += [Binary("<=", low, Int(constant)), Binary(">=", high, Int(constant))]
+                conditions += [Binary("<=", low, Int(0)), Binary(">=", high, Int(0)), Binary("==", self.tile.thread(d), Int(0))]
                 continue
             first, last = sweep.ranges[position]
-            name = self.names[sweep.statement.iterators[position]].name
-            bounds[d] = (name, (Binary("max", simplify(Binary("-", low, Int(constant))), Int(first)),
-                                Binary("min", simplify(Binary("-", high, Int(constant))), Int(last))))
-        inside: Node = self._instance(sweep)
-        if bounds:
-            inside = self._shared_out(bounds, (inside,), f"all threads compute {self.boxes[sweep.array].name}", self.plan.unroll)
-        alone = [Binary("==", Name(thread_names(len(self.tile))[p]), Int(0)) for p, d in enumerate(_dims(self.plan)) if d not in bounds]
-        conditions = [*there, *alone]
+            name = self.names.iterators[sweep.statement.iterators[position]]
+            assert isinstance(name, Name)
+            bounds[d] = name.name, (Binary("max", low, Int(first)), Binary("min", high, Int(last)))
+        inside = self.tile.shared_out(bounds, self._instance(sweep), f"all threads compute {self.boxes[sweep.array].name}",
+                                      self.tile.plan.unroll)
         return If(reduce(lambda a, b: Binary("&&", a, b), conditions), (inside,)) if conditions else inside
 
-    def _needed(self, number: int, dim: int, left: Expr) -> Bounds:
-        """The first and the last element of a sweep's array that the block computes, with `left` steps to come."""
+    def _needed(self, number: int, dim: int, constant: int) -> Bounds:
+        """The first and the last element of a sweep's array that the block still computes, less `constant`."""
         (low, high), (by_low, by_high) = self.around.sweeps[number][dim], self.around.slope[dim]
-        corner = self._corner(dim)
-        return (Binary("-", Binary("-", corner, Int(low)), Binary("*", Int(by_low), left)),
-                Binary("+", Binary("+", corner, Int(self.tile[dim] - 1 + high)), Binary("*", Int(by_high), left)))
+        corner, left = self.tile.corner(dim), self.names.left
+        return (simplify(Binary("-", Binary("-", corner, Int(low + constant)), Binary("*", Int(by_low), left))),
+                simplify(Binary("+", Binary("+", corner, Int(self.tile.sizes[dim] - 1 + high - constant)), Binary("*", Int(by_high), left))))
 
     def _instance(self, sweep: Sweep) -> Assign:
         body = sweep.statement.body
-        names: dict[str, Expr] = {**self.names, sweep.statement.iterators[0]: Name(self.time)}
+        names = {**self.names.iterators, sweep.statement.iterators[0]: self._time()}
         target, value = (self._placed(substitute(expr, names)) for expr in (body.target, body.value))
         assert isinstance(target, Load)
         return Assign(target, body.op, value)
@@ -283,22 +250,15 @@ class _Making:
     def _placed(self, expr: Expr) -> Expr:
         """`expr` with the elements of held arrays where the block holds them."""
         expr = map_children(expr, self._placed)
-        if isinstance(expr, Load) and expr.array in self.boxes:
-            return self._local(self.boxes[expr.array], expr.index)
-        return expr
+        return self.tile.element(self.boxes[expr.array], expr.index) if isinstance(expr, Load) and expr.array in self.boxes else expr
 
 
-def _whole(array: Array) -> tuple[tuple[int, int], ...]:
+def _whole(array: Array) -> Limits:
     return tuple((0, extent - 1) for extent in array.extents)
 
 
-def _below(at: Expr, low: int) -> Expr:
-    return Binary("<", at, Int(low))
-
-
-def _above(at: Expr, high: int) -> Expr:
-    return Binary(">", at, Int(high))
-
-
-def _any(conditions: Sequence[Expr]) -> Expr:
-    return reduce(lambda a, b: Binary("||", a, b), conditions)
+def _outside(ends: Sequence[Bounds], limits: Limits) -> Expr:
+    """Whether a box leaves the limits."""
+    parts = [part for (first, last), (low, high) in zip(ends, limits, strict=True)
+             for part in (Binary("<", first, Int(low)), Binary(">", last, Int(high)))]
+    return reduce(lambda a, b: Binary("||", a, b), parts)

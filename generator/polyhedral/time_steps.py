@@ -318,7 +318,7 @@ class _Blocks:
     def computed(self, number: int) -> Any:
         """What blocks compute in sweep `number`."""
         sweep = self.loop.sweeps[number]
-        return self.in_chunk(sweep, self._around(sweep, self.overlap.sweeps[number], f"(last - {sweep.statement.iterators[0]})"))
+        return self.in_chunk(sweep, self._around(sweep, self.overlap.sweeps[number], "(last - v0)"))
 
     def own(self, sweep: Sweep) -> str:
         """The condition that an element is in the block's tile."""
@@ -328,19 +328,19 @@ class _Blocks:
         parts = []
         for d, ((low, high), (by_low, by_high)) in enumerate(zip(margin, self.overlap.slope, strict=True)):
             position, constant = sweep.dims[d]
-            element = str(constant) if position is None else f"{sweep.statement.iterators[position]} + {constant}"
+            element = str(constant) if position is None else f"v{position} + {constant}"
             parts.append(f"{self.tile[d]} b{d} - {low} - {by_low} * {left} <= {element} <= "
                          f"{self.tile[d]} b{d} + {self.tile[d] - 1 + high} + {by_high} * {left}")
         return " and ".join(parts)
 
     def in_chunk(self, sweep: Sweep, condition: str) -> Any:
-        """Instances of a sweep in the steps of a chunk, under a condition; `last` is its last step."""
-        time = sweep.statement.iterators[0]
+        """Instances of a sweep in the steps of a chunk, under a condition; `last` is its last step, `v0`, .. are the iterators."""
+        names = ", ".join(f"v{k}" for k in range(len(sweep.statement.iterators)))
         least, shorter, first = self.tiling.least, self.tiling.shorter, self.loop.first
         steps = (f"((c < {shorter} and begin = {first} + {least} c and last = begin + {least - 1}) or "
                  f"(c >= {shorter} and begin = {first - shorter} + {least + 1} c and last = begin + {least}))")
-        where = " and ".join(part for part in (steps, f"begin <= {time} <= last", condition) if part)
-        text = (f"{{ [{', '.join(['c', *self._names()])}] -> {sweep.statement.name}[{', '.join(sweep.statement.iterators)}] : "
+        where = " and ".join(part for part in (steps, "begin <= v0 <= last", condition) if part)
+        text = (f"{{ [{', '.join(['c', *self._names()])}] -> {sweep.statement.name}[{names}] : "
                 f"{self._grid()} and exists begin, last : {where} }}")
         return isl.UnionMap(text).intersect_range(isl.UnionSet(sweep.statement.domain))
 

@@ -34,17 +34,17 @@ void kernel0(double *__restrict__ A, double *__restrict__ B, double *__restrict_
     }
   }
   __syncthreads();
-  for (int t = chunk + max(chunk - 3, 0); t < chunk + max(chunk - 2, 0) + 1; ++t) { // the time steps of this chunk
-    for (int i = max(8 * b0 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0) - 1, 1) + t0, last2 = min(8 * b0 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 8, 37); i <= last2; i += 2) { // all threads compute B_here
+  for (int left = chunk < 3 ? 0 : 1; left >= 0; --left) { // how many time steps of this chunk are to come
+    for (int i = max(8 * b0 - 2 * left - 1, 1) + t0, last2 = min(8 * b0 + 2 * left + 8, 37); i <= last2; i += 2) { // all threads compute B_here
       #pragma unroll 2
-      for (int j = max(16 * b1 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0) - 1, 1) + t1, last3 = min(16 * b1 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 16, 37); j <= last3; j += 8) {
+      for (int j = max(16 * b1 - 2 * left - 1, 1) + t1, last3 = min(16 * b1 + 2 * left + 16, 37); j <= last3; j += 8) {
         B_here[i - 8 * b0 + 3][j - 16 * b1 + 3] = 0.2 * (A_here[i - 8 * b0 + 4][j - 16 * b1 + 4] + A_here[i - 8 * b0 + 4][j - 16 * b1 + 3] + A_here[i - 8 * b0 + 4][j - 16 * b1 + 5] + A_here[i - 8 * b0 + 5][j - 16 * b1 + 4] + A_here[i - 8 * b0 + 3][j - 16 * b1 + 4]);
       }
     }
     __syncthreads();
-    for (int i = max(8 * b0 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0), 1) + t0, last2 = min(8 * b0 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 7, 37); i <= last2; i += 2) { // all threads compute A_here
+    for (int i = max(8 * b0 - 2 * left, 1) + t0, last2 = min(8 * b0 + 2 * left + 7, 37); i <= last2; i += 2) { // all threads compute A_here
       #pragma unroll 2
-      for (int j = max(16 * b1 + 2 * t - 2 * chunk - 2 * max(chunk - 2, 0), 1) + t1, last3 = min(16 * b1 + 2 * chunk + 2 * max(chunk - 2, 0) - 2 * t + 15, 37); j <= last3; j += 8) {
+      for (int j = max(16 * b1 - 2 * left, 1) + t1, last3 = min(16 * b1 + 2 * left + 15, 37); j <= last3; j += 8) {
         A_here[i - 8 * b0 + 4][j - 16 * b1 + 4] = 0.2 * (B_here[i - 8 * b0 + 3][j - 16 * b1 + 3] + B_here[i - 8 * b0 + 3][j - 16 * b1 + 2] + B_here[i - 8 * b0 + 3][j - 16 * b1 + 4] + B_here[i - 8 * b0 + 4][j - 16 * b1 + 3] + B_here[i - 8 * b0 + 2][j - 16 * b1 + 3]);
       }
     }

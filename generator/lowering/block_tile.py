@@ -1,0 +1,105 @@
+"""The tile of a block in a kernel that runs several time steps: what part of each array it has in shared memory, and loops over that.
+
+    for (int i = max(8 * b0 - 1, 0) + t0, last = min(8 * b0 + 8, 38); i <= last; i += 2)     the tile with 1 element on either side
+      .. A_here[i - 8 * b0 + 1] ..                                                           stands for A[i]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from generator.expr import Binary, Expr, Int, Load, Name
+from generator.linear import simplify
+from generator.nest import For, Node
+from generator.plan import KernelPlan
+from generator.polyhedral.mapping import block_names, thread_names
+from generator.polyhedral.time_steps import Margin
+from generator.program import ELEMENT_BYTES, Array
+
+Bounds = tuple[Expr, Expr]
+"""The first and the last value of a loop."""
+Limits = Sequence[tuple[int, int]]
+"""The first and the last index of each dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBox:
+    """A tile of an array with `margin` around it, in shared memory."""
+
+    name: str
+    array: Array
+    sizes: tuple[int, ...]
+    margin: Margin
+
+    @property
+    def type(self) -> str:
+        """The element type."""
+        return self.array.type
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return ELEMENT_BYTES[self.type] * prod(self.sizes)
+
+
+def box_sizes(tile: Sequence[int], margin: Margin, padding: int) -> tuple[int, ...]:
+    """What is declared for a tile with `margin` around it, its rows longer by `padding`."""
+    *rows, row = (size + low + high for size, (low, high) in zip(tile, margin, strict=True))
+    return (*rows, row + padding)
+
+
+def of_arrays(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes of a plan in the order of the arrays' dimensions."""
+    return tuple(sizes[order.index(d)] for d in range(len(sizes))) if order else sizes
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTile:
+    """The tile of a block, as a plan decides it; dimensions are those of the arrays. `index` are names for subscripts."""
+
+    plan: KernelPlan
+    index: tuple[Name, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The elements in each dimension."""
+        return of_arrays(self.plan.tile, self.plan.order)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The dimension that each dimension of the plan is about."""
+        return self.plan.order or tuple(range(len(self.plan.tile)))
+
+    def thread(self, dim: int) -> Name:
+        """The number of a thread in a dimension."""
+        return Name(thread_names(len(self.sizes))[self.dims.index(dim)])
+
+    def corner(self, dim: int) -> Expr:
+        """The first index of the tile."""
+        return Binary("*", Int(self.sizes[dim]), Name(block_names(len(self.sizes))[self.dims.index(dim)]))
+
+    def reach(self, margin: Margin, dim: int, limits: tuple[int, int]) -> Bounds:
+        """The tile with `margin` around it, within `limits`."""
+        low, high = margin[dim]
+        first = simplify(Binary("-", self.corner(dim), Int(low)))
+        return (Binary("max", first, Int(limits[0])) if low or limits[0] > 0 else first,
+                Binary("min", simplify(Binary("+", self.corner(dim), Int(self.sizes[dim] - 1 + high))), Int(limits[1])))
+
+    def element(self, box: TimeBox, index: Sequence[Expr]) -> Load:
+        """The element of a box that stands for the element `index` of its array."""
+        return Load(box.name, tuple(simplify(Binary("+", Binary("-", at, self.corner(d)), Int(box.margin[d][0]))) for d, at in enumerate(index)))
+
+    def shared_out(self, bounds: Mapping[int, tuple[str, Bounds]], inside: Node, note: str, unroll: int = 1) -> Node:
+        """Loops over some dimensions (name, bounds) in which the threads of the block take turns."""
+        for dim in sorted(bounds, reverse=True):
+            name, (low, high) = bounds[dim]
+            inside = For(name, Binary("+", low, self.thread(dim)), Binary("<=", Name(name), high), self.plan.block[self.dims.index(dim)],
+                         (inside,), note if dim == min(bounds) else "", unroll if dim == max(bounds) else 1, once=True)
+        return inside
+
+    def over(self, margin: Margin, limits: Limits, make: Callable[[tuple[Expr, ...]], Node], note: str) -> Node:
+        """What `make` says for all elements of the tile with `margin` around it, within `limits`."""
+        bounds = {d: (self.index[d].name, self.reach(margin, d, limits[d])) for d in range(len(self.sizes))}
+        return self.shared_out(bounds, make(self.index), note)
