@@ -7,8 +7,9 @@ one place and something else at another has two attributes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -68,9 +69,15 @@ class Attributes:
 
     def table(self, rows: list[dict[int, float]]) -> Array:
         """One line per row; NaN where a walk never met the decision. Shape (rows, columns)."""
+        return self.table_of([row.items() for row in rows])
+
+    def table_of(self, rows: Sequence[Collection[tuple[int, float]]]) -> Array:
+        """The same, of rows that are pairs of column and value."""
         table = np.full((len(rows), len(self.columns)), np.nan)
-        for line, row in enumerate(rows):
-            table[line, list(row)] = list(row.values())
+        lines = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        numbers = chain.from_iterable(chain.from_iterable(rows))
+        pairs = np.fromiter(numbers, dtype=np.float64, count=2 * lines.size).reshape(-1, 2)
+        table[lines, pairs[:, 0].astype(np.intp)] = pairs[:, 1]
         return table
 
 

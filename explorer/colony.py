@@ -27,11 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.ant_systems import AntColonySystem, AntRule, MaxMinAntSystem, bounds, lay, lay_inside, weights
+from explorer.attributes import Array
 from explorer.best import Best, Scored
 from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
 from explorer.kernel_forecast import KernelForecaster
 from explorer.pheromone import Trails
+from explorer.roulette import Roulette
 from explorer.screening import Screen
 from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter
@@ -39,6 +41,7 @@ from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
 from graph.optimization_graph import Node, OptimizationGraph, Policy
 from graph.policies import Preferences, prefer, preferences, uniform
+from graph.prefixes import Path
 from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
@@ -118,6 +121,14 @@ def published(rule: AntRule) -> ColonyOptions:
     return ColonyOptions(rule, kernel_share=0.0, metrics=False, tree=False, screening=None, combine=False)
 
 
+def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
+    """The colony of Coding Ants: MMAS in the hyper-cube with rewards per kernel, and the two additions that it compares.
+
+    The combine ant is in the authors' public code. All ants that are drawn are measured; ours beside that are restarts.
+    """
+    return ColonyOptions(metrics=metrics, tree=tree, screening=None, kernels_apart=False)
+
+
 class Colony:
     """The explorer. One call of `ask` is one iteration, and its `count` is the number of ants."""
 
@@ -136,6 +147,8 @@ class Colony:
         self._screen = Screen(self._experience, KernelForecaster() if options.kernels_apart else None)
         self._tree: FilterTree | None = None
         self._filter = SplitFilter()
+        self._roulette = Roulette()
+        self._elite: dict[int, Path] = {}  # paths of the best walks, by rank
         self._iteration = 0
         self._ants = 1  # of the iteration that was asked last
         self._updates = 0  # since the last start
@@ -154,6 +167,19 @@ class Colony:
     def ask(self, count: int) -> Sequence[Walk]:
         """See explorer.base.Explorer."""
         self._learn()
+        try:
+            ants = self._ants_of(count)
+        finally:
+            self._forget()
+        if isinstance(self._options.rule, AntColonySystem):
+            for walk in ants:
+                self.trails.approach(self.graph.path(walk), self.trails.bounds.start, self._options.rule.xi)
+        self._iteration += 1
+        self._ants = max(1, len(ants))
+        return ants
+
+    def _ants_of(self, count: int) -> list[Walk]:
+        """This iteration's walks."""
         ants = self._combined() if count > 0 else []
         while len(ants) < count and (opening := self._openings.draw(self._strongest)) is not None:
             ants.append(opening)
@@ -164,12 +190,13 @@ class Colony:
             if walk is None:
                 break
             ants.append(walk)
-        if isinstance(self._options.rule, AntColonySystem):
-            for walk in ants:
-                self.trails.approach(self.graph.path(walk), self.trails.bounds.start, self._options.rule.xi)
-        self._iteration += 1
-        self._ants = max(1, len(ants))
         return ants
+
+    def _forget(self) -> None:
+        """What was remembered for the ants of this iteration only."""
+        self._roulette.forget()
+        self._filter.forget()
+        self._elite.clear()
 
     def tell(self, walk: Walk, outcome: Outcome) -> None:
         """See explorer.base.Explorer. A walk that was not asked (a seed) counts like an ant's."""
@@ -226,8 +253,10 @@ class Colony:
     def _moved(self, rng: np.random.Generator, elite: int) -> Policy:
         """One of the best walks with one or two decisions changed."""
         walks = self._experience.best(elite)
-        walk = walks[int(rng.integers(len(walks)))]
-        wanted = redrawn(self.graph.path(walk), 1 + int(rng.random() < 0.5), rng)
+        number = int(rng.integers(len(walks)))
+        if number not in self._elite:
+            self._elite[number] = self.graph.path(walks[number])
+        wanted = redrawn(self._elite[number], 1 + int(rng.random() < 0.5), rng)
         return prefer(wanted, self._follow(rng))
 
     def _ant(self, number: int, rng: np.random.Generator) -> Policy:
@@ -238,20 +267,16 @@ class Colony:
         return self._filter.filtered(tree.drawn(rng) if number % 2 else tree.best_leaf, policy)
 
     def _follow(self, rng: np.random.Generator) -> Policy:
+        rule, roulette, weigh = self._options.rule, self._roulette, self._weights
+        greed = rule.q0 if isinstance(rule, AntColonySystem) else 0.0
+        return lambda node, allowed: roulette.draw(node, allowed, weigh, rng, greed)
+
+    def _weights(self, node: Node, allowed: NDArray[np.intp]) -> Array:
         options = self._options
-        greed = options.rule.q0 if isinstance(options.rule, AntColonySystem) else 0.0
-
-        def choose(node: Node, allowed: NDArray[np.intp]) -> int:
-            weights = self.trails.level(node)[allowed] ** options.alpha
-            if options.metrics:
-                weights = weights * self._eta.level(node)[allowed] ** options.beta
-            if greed and rng.random() < greed:
-                return int(allowed[np.argmax(weights)])
-            sums = np.cumsum(weights)
-            position = np.searchsorted(sums, rng.random() * sums[-1], side="right")
-            return int(allowed[min(int(position), allowed.size - 1)])  # rounding may reach the sum
-
-        return choose
+        weights = self.trails.level(node)[allowed] ** options.alpha
+        if options.metrics:
+            weights = weights * self._eta.level(node)[allowed] ** options.beta
+        return np.asarray(weights)
 
     def _strongest(self, node: Node, allowed: NDArray[np.intp]) -> int:
         return int(allowed[np.argmax(self.trails.level(node)[allowed])])
@@ -287,7 +312,6 @@ class Colony:
             lay_inside(rule, self.trails, inside, self._options.kernel_share, self._gain(best))
         self._eta.next_iteration()
         if self._options.tree:
-            self._filter.forget()
             self._tree = FilterTree(self._experience.attributes, *self._experience.successes(MOST_FITTED), DEPOSIT)
         self._updates += 1
         self._stale += 1

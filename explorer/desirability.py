@@ -60,6 +60,8 @@ class MetricDesirability:
 
 
 def _desirability(edge: Edge, best: Mapping[str, float]) -> float:
-    terms = [(edge.metrics[name].mean - value) / (edge.metrics[name].deviation + 1)
-             for name, value in best.items() if name in edge.metrics and edge.metrics[name].count >= FEWEST]
+    if edge.visits < FEWEST:
+        return 1.0
+    met = ((edge.metrics.get(name), value) for name, value in best.items())
+    terms = [(known.mean - value) / (known.deviation + 1) for known, value in met if known and known.count >= FEWEST]
     return max(LEAST, 1.0 + sum(terms) / len(terms)) if terms else 1.0

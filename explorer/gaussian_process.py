@@ -10,13 +10,13 @@ The weights w_d (one per attribute) and the noise maximise the posterior of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from explorer.attributes import Array, Attributes
 
@@ -63,7 +63,7 @@ def coordinates(attributes: Attributes, table: Array) -> Coordinates:
         if not _varies(values, missing):
             continue
         if attribute.categories is None:
-            parts = [np.where(missing, 0.5, _logarithmic(values, missing))]
+            parts = [np.where(missing, 0.5, _logarithmic(values))]
         else:
             parts = [0.5 * (values == number) for number in range(len(attribute.categories))]
         if missing.any():
@@ -77,13 +77,11 @@ def _varies(values: Array, missing: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
     return not bool(missing.all() or (values == values[0]).all())
 
 
-def _logarithmic(values: Array, missing: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Array:
-    """From 0 to 1 over the values that occur."""
-    known = values[~missing]
-    if not known.size:
-        return values
-    scaled = values if known.min() < 0 else np.log1p(values) if known.min() == 0 else np.log(values)
-    low, high = np.nanmin(scaled), np.nanmax(scaled)
+def _logarithmic(values: Array) -> Array:
+    """From 0 to 1 over the values that occur (at least one does)."""
+    least = np.fmin.reduce(values)
+    scaled = values if least < 0 else np.log1p(values) if least == 0 else np.log(values)
+    low, high = np.fmin.reduce(scaled), np.fmax.reduce(scaled)
     return np.asarray((scaled - low) / (high - low if high > low else 1.0))
 
 
@@ -107,7 +105,8 @@ class GaussianProcess:
             self._tuned_with = targets.size
         self.weights, self._noise = np.exp(self._log_weights), float(np.exp(self._log_noise))
         self._known = known.weighted(self.weights)
-        matrix = np.exp(-cdist(self._known, self._known, "cityblock")) + self._noise * np.eye(targets.size)
+        matrix = squareform(np.exp(-pdist(self._known, "cityblock"))) if targets.size else np.zeros((0, 0))
+        np.fill_diagonal(matrix, 1.0 + self._noise)
         self._root = np.linalg.cholesky(matrix)
         whitened = solve_triangular(self._root, targets, lower=True, check_finite=False)
         self._scale = float(whitened @ whitened / targets.size) if targets.any() else 1.0
@@ -140,35 +139,79 @@ class GaussianProcess:
             self._log_weights[used], self._log_noise = found.x[:-1], float(found.x[-1])
 
 
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of candidates: each is pair number `number` of those that differ, `first` with `second`.
+
+    `prior` is what the covariance of these was before anything was measured.
+    """
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    number: NDArray[np.intp]
+    prior: Array
+
+
 @dataclass(slots=True)
 class Posterior:
-    """Mean and variance of candidates, which can be told that one of them will be measured."""
+    """Mean and variance of candidates, which can be told that one of them will be measured.
+
+    `explained` has a column per candidate; its squares are what is known of the variance, a row per measurement.
+    """
 
     points: Array
     mean: Array
     explained: Array
     scale: float
     noise: float
+    _rows: Array = field(init=False)  # `explained`, with room for more measurements below
+
+    def __post_init__(self) -> None:
+        """Columns are contiguous: sums run along them."""
+        self._rows = np.asfortranarray(self.explained)
 
     def deviation(self) -> Array:
         """The standard deviation per candidate, in units of the targets."""
-        return np.asarray(np.sqrt(self.scale * self._variance()))
+        return np.asarray(np.sqrt(self.scale * _left(np.square(self.explained).sum(axis=0))))
+
+    def pairs(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Pairs:
+        """Pairs whose covariances will be asked for. A pair that comes again, either way round, costs nothing."""
+        count = len(self.points)
+        codes, number = np.unique(np.minimum(first, second) * count + np.maximum(first, second), return_inverse=True)
+        one, other = np.divmod(codes, count)
+        prior = np.exp(-np.abs(self.points[one] - self.points[other]).sum(axis=1))
+        return Pairs(one, other, number, prior)
 
     def covariance(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
         """The covariance of each pair of candidates, in units of the targets squared."""
-        prior = np.exp(-np.abs(self.points[first] - self.points[second]).sum(axis=1))
-        explained = np.einsum("kp,kp->p", self.explained[:, first], self.explained[:, second])
-        return np.asarray(self.scale * (prior - explained))
+        return self.covariances(self.pairs(first, second))
+
+    def covariances(self, pairs: Pairs) -> Array:
+        """The covariance of each pair, in units of the targets squared."""
+        columns = self.explained.T
+        explained = np.einsum("pk,pk->p", columns.take(pairs.first, axis=0), columns.take(pairs.second, axis=0))
+        return np.asarray((self.scale * (pairs.prior - explained))[pairs.number])
 
     def measure(self, candidate: int) -> None:
         """Take the variance that a measurement of `candidate` leaves; the means stay (kriging believer)."""
-        variance = self._variance()
+        column = self.explained[:, candidate]
         shared = np.exp(-cdist(self.points[[candidate]], self.points, "cityblock"))[0]
-        shared -= self.explained[:, candidate] @ self.explained
-        self.explained = np.vstack([self.explained, shared / np.sqrt(variance[candidate] + self.noise)])
+        shared -= column @ self.explained
+        self._add(shared / np.sqrt(_left(np.square(column).sum()) + self.noise))
 
-    def _variance(self) -> Array:
-        return np.asarray(np.maximum(1e-12, 1.0 - np.square(self.explained).sum(axis=0)))
+    def _add(self, row: Array) -> None:
+        """One more row; room for as many as there are candidates or more is made at once."""
+        used = len(self.explained)
+        if used == len(self._rows):
+            self._rows = np.empty((used + 16 + used // 4, row.size), order="F")
+            self._rows[:used] = self.explained
+        self._rows[used] = row
+        self.explained = self._rows[: used + 1]
+
+
+def _left(explained: Array) -> Array:
+    """The variance that is left of 1."""
+    return np.asarray(np.maximum(1e-12, 1.0 - explained))
 
 
 def _misfit(parameters: Array, distances: Array, targets: Array, prior: float) -> tuple[float, Array]:

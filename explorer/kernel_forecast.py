@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attributes import Array, Attributes, Key, answer
-from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
+from explorer.attributes import Array, Attributes, Key
+from explorer.gaussian_process import GaussianProcess, Pairs, Posterior, coordinates
 from graph.space import Option
 from graph.walk import Walk
 
@@ -55,6 +56,7 @@ class KernelForecaster:
     _walks: list[Walk] = field(default_factory=list)
     _times: list[Mapping[Kernel, float]] = field(default_factory=list)  # log ms; empty for a failure
     _instances: dict[int, tuple[Instance, ...]] = field(default_factory=dict)  # by walk, in the order of its times
+    _same: dict[Instance, Instance] = field(default_factory=dict)  # equal ones among these are one object
     _kernels_own: set[str] = field(default_factory=set)  # names of decisions about what was a kernel in the end
     _shared: set[str] = field(default_factory=set)  # and about what was none
     _apart: bool = True  # whether each kernel's decisions could be told, up to walk number `_looked_at`
@@ -90,7 +92,7 @@ class KernelForecaster:
                   for walk in candidates]
         if not all(groups):
             return None
-        table = self.attributes.table([dict(values) for _, values in (*instances, *asked)])
+        table = self.attributes.table_of([values for _, values in (*instances, *asked)])
         points = coordinates(self.attributes, table)
         means = _means([kernel for kernel, _ in instances], times)
         around = times - np.array([means[kernel] for kernel, _ in instances])
@@ -111,14 +113,22 @@ class KernelForecaster:
     def _data(self, known: Sequence[int]) -> tuple[list[Instance], Array]:
         """The latest instances among the walks `known`, and the mean log ms of each."""
         before = self._instances
-        self._instances = {number: before.get(number) or self._instances_of(self._walks[number], list(self._times[number]))
-                           for number in known}
-        found: dict[Instance, list[float]] = {}
+        self._instances = {number: before.get(number) or self._learned(number) for number in known}
+        found: dict[int, tuple[Instance, list[float]]] = {}  # by identity, which takes no time to hash
         for number in known:
             for instance, ms in zip(self._instances[number], self._times[number].values(), strict=True):
-                found.setdefault(instance, []).append(ms)
-        latest = list(found)[-MOST_INSTANCES:]
-        return latest, np.array([float(np.mean(found[instance])) for instance in latest])
+                if (met := found.get(id(instance))) is None:
+                    found[id(instance)] = instance, [ms]
+                else:
+                    met[1].append(ms)
+        if len(self._same) > 2 * len(found) + MOST_INSTANCES:
+            self._same = {instance: instance for instance, _ in found.values()}
+        latest = list(found.values())[-MOST_INSTANCES:]
+        return [instance for instance, _ in latest], np.array([_mean(times) for _, times in latest])
+
+    def _learned(self, number: int) -> tuple[Instance, ...]:
+        instances = self._instances_of(self._walks[number], list(self._times[number]))
+        return tuple(self._same.setdefault(instance, instance) for instance in instances)
 
     def _kernels_of(self, walk: Walk) -> list[Kernel]:
         own = self._kernels_own - self._shared
@@ -126,18 +136,20 @@ class KernelForecaster:
                                   if choice.decision.name in own))
 
     def _instances_of(self, walk: Walk, kernels: Sequence[Kernel]) -> tuple[Instance, ...]:
-        return tuple((kernel, tuple(sorted(self._row(walk, kernel).items()))) for kernel in kernels)
+        answers: dict[Kernel, list[tuple[int, str, Option]]] = {}  # by subject, with their places
+        for place, choice in enumerate((*walk.settled, *walk.choices)):
+            decision = choice.decision
+            answers.setdefault(decision.subject, []).append((place, decision.name, choice.option))
+        return tuple((kernel, tuple(sorted(self._row(answers, kernel).items()))) for kernel in kernels)
 
-    def _row(self, walk: Walk, kernel: Kernel) -> dict[int, float]:
+    def _row(self, answers: Mapping[Kernel, Sequence[tuple[int, str, Option]]], kernel: Kernel) -> dict[int, float]:
         """The kernel's decisions under a name that all kernels share, those about parts of it, and its statements."""
-        inside = set(kernel)
+        inside, shared = set(kernel), self._shared
         concerned: list[tuple[Key, Option]] = [(("statement", (statement,)), True) for statement in kernel]
-        for choice in (*walk.settled, *walk.choices):
-            (name, subject), option = answer(choice)
-            if subject == kernel and name not in self._shared:
-                concerned.append(((name, ITSELF), option))
-            elif inside.issuperset(subject):
-                concerned.append(((name, subject), option))
+        found = [(place, (name, ITSELF if subject == kernel and name not in shared else subject), option)
+                 for subject in answers if inside.issuperset(subject) for place, name, option in answers[subject]]
+        found.sort(key=itemgetter(0))
+        concerned += [(key, option) for _, key, option in found]
         return self.attributes.values(concerned)
 
 
@@ -145,8 +157,8 @@ class KernelForecaster:
 class KernelForecast:
     """Means and deviations of walks from those of their kernels; see explorer.screening.Forecast.
 
-    Pair p says that kernels `first[p]` and `second[p]` (points of the posterior) are both in walk `walk[p]`, and how much
-    (`weight[p]`) their covariance adds to the walk's variance.
+    Pair p says that two kernels (points of the posterior) are both in walk `walk[p]`, and how much (`weight[p]`) their
+    covariance adds to the walk's variance.
     """
 
     mean: Array
@@ -155,14 +167,13 @@ class KernelForecast:
     _unit: float
     _groups: Sequence[Sequence[int]]
     _walk: NDArray[np.intp]
-    _first: NDArray[np.intp]
-    _second: NDArray[np.intp]
+    _pairs: Pairs
     _weight: Array
 
     def deviation(self) -> Array:
         """The standard deviation of each walk's log ms."""
-        covariances = self._posterior.covariance(self._first, self._second)
-        variances = np.bincount(self._walk, self._weight * covariances, minlength=self.mean.size)
+        terms = self._weight * self._posterior.covariances(self._pairs)
+        variances = np.bincount(self._walk, terms, minlength=self.mean.size)
         return np.asarray(self._unit * np.sqrt(np.maximum(variances, 1e-9)))
 
     def measure(self, candidate: int) -> None:
@@ -175,10 +186,17 @@ def _summed(posterior: Posterior, expected: Array, unit: float, groups: Sequence
             best: float) -> KernelForecast:
     """The forecast of sums of kernels with the log times `expected`."""
     totals = np.array([np.exp(expected[group]).sum() for group in groups])
-    pairs = [(number, first, second, float(np.exp(expected[first] + expected[second]) / totals[number] ** 2))
-             for number, group in enumerate(groups) for first in group for second in group]
-    walk, first, second = (np.array([pair[place] for pair in pairs], dtype=np.intp) for place in range(3))
-    return KernelForecast(np.log(totals), best, posterior, unit, groups, walk, first, second, np.array([pair[3] for pair in pairs]))
+    sizes = np.array([len(group) for group in groups])
+    walk = np.repeat(np.arange(sizes.size), sizes**2)
+    first = np.array([one for group in groups for one in group for _ in group], dtype=np.intp)
+    second = np.array([one for group in groups for _ in group for one in group], dtype=np.intp)
+    weight = np.exp(expected[first] + expected[second]) / np.square(totals)[walk]
+    return KernelForecast(np.log(totals), best, posterior, unit, groups, walk, posterior.pairs(first, second), weight)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Most kernels were measured once."""
+    return values[0] if len(values) == 1 else float(np.mean(values))
 
 
 def _means(kernels: Sequence[Kernel], times: Array) -> dict[Kernel, float]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from explorer.ant_systems import ANT_SYSTEMS, AntRule
+from explorer.ant_systems import ANT_SYSTEMS
 from explorer.base import Explorer
-from explorer.colony import Colony, Starts, published
+from explorer.colony import Colony, ColonyOptions, Starts, coding_ants, published
 from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
 from explorer.local import Local
@@ -23,8 +23,8 @@ def _portfolio(space: Space, seed: int, starts: Starts) -> Portfolio:
     return Portfolio(space, seed, makers, PortfolioOptions(opening=len(starts)))
 
 
-def _published(rule: AntRule) -> Callable[[Space, int, Starts], Explorer]:
-    return lambda space, seed, starts: Colony(space, seed, published(rule), starts)
+def _colony(options: ColonyOptions) -> Callable[[Space, int, Starts], Explorer]:
+    return lambda space, seed, starts: Colony(space, seed, options, starts)
 
 
 _MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyType(
@@ -35,7 +35,10 @@ _MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyTy
         "portfolio": _portfolio,
         "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing
         "exhaustive": lambda space, seed, starts: Exhaustive(space),
-        **{name: _published(rule) for name, rule in ANT_SYSTEMS.items()},
+        "coding-ants-base": _colony(coding_ants(metrics=False, tree=False)),
+        "coding-ants-metrics": _colony(coding_ants(metrics=True, tree=False)),
+        "coding-ants": _colony(coding_ants(metrics=True, tree=True)),
+        **{name: _colony(published(rule)) for name, rule in ANT_SYSTEMS.items()},
     }
 )
 

@@ -79,7 +79,7 @@ class Screen:
             gain = expected_improvement(forecast.best, forecast.mean, forecast.deviation())
             gain[picked] = -np.inf
             picked.append(int(np.argmax(gain)))
-            for other in forecasts:
+            for other in forecasts if number + 1 < count else ():  # after the last pick nobody asks
                 other.measure(picked[-1])
         return [candidates[number] for number in picked]
 

@@ -25,7 +25,7 @@ from graph.optimization_graph import Node, Policy
 from graph.space import Option
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # a dictionary finds it sooner by what it is than by what it says
 class Split:
     """One branch that was taken: a number at most (or above) `threshold`, or being (or not being) `category`."""
 
@@ -65,6 +65,7 @@ class FilterTree:
         self._feature, self._threshold = np.array(grown.feature), np.array(grown.threshold)
         visited = tree.decision_path(features)
         self._trails = 0.5 + deposit * np.asarray(visited.T @ np.exp(costs.min() - costs))
+        self._splits: dict[int, Split] = {}
         way = visited[int(np.argmin(costs))].indices
         self.best_leaf = [self._split(node, int(child)) for node, child in pairwise(way)]
         """The splits above the leaf of the best walk, from the root down."""
@@ -82,38 +83,63 @@ class FilterTree:
         return splits
 
     def _split(self, node: int, child: int) -> Split:
+        """The same one for the same child."""
+        if child not in self._splits:
+            self._splits[child] = self._made(node, child)
+        return self._splits[child]
+
+    def _made(self, node: int, child: int) -> Split:
         feature = self._features[self._feature[node]]
         category = feature.category[0] if feature.category is not None else None
         return Split(self._keys[feature.column], float(self._threshold[node]), category, bool(child == self._left[node]))
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What some splits left of the allowed options of a node."""
+
+    allowed: NDArray[np.intp]
+    left: NDArray[np.intp]
+
+
 @dataclass(slots=True)
 class SplitFilter:
-    """Policies that keep to splits; remembers which options of a node each split permits."""
+    """Policies that keep to splits; remembers which options of a node each split permits, and what several leave."""
 
     _permitted: dict[tuple[Node, Split], NDArray[np.bool_]] = field(default_factory=dict)
+    _kept: dict[tuple[Node, tuple[Split, ...]], _Kept] = field(default_factory=dict)
     _numbers: dict[Node, Array] = field(default_factory=dict)
 
     def forget(self) -> None:
         """There is a new tree, with other splits."""
         self._permitted.clear()
+        self._kept.clear()
 
     def filtered(self, splits: Sequence[Split], policy: Policy) -> Policy:
         """`policy` among the options that contradict none of `splits` (root first); the deepest splits give way."""
-        by_key: dict[Key, list[Split]] = {}
+        by_key: dict[Key, tuple[Split, ...]] = {}
         for split in splits:
-            by_key.setdefault(split.key, []).append(split)
+            by_key[split.key] = (*by_key.get(split.key, ()), split)
 
         def choose(node: Node, allowed: NDArray[np.intp]) -> int:
-            left = allowed
-            for split in by_key.get((node.decision.name, node.decision.subject), ()):
-                kept = left[self._mask(node, split)[left]]
-                if not kept.size:
-                    break
-                left = kept
-            return policy(node, left)
+            here = by_key.get((node.decision.name, node.decision.subject))
+            return policy(node, self._left(node, here, allowed) if here else allowed)
 
         return choose
+
+    def _left(self, node: Node, splits: tuple[Split, ...], allowed: NDArray[np.intp]) -> NDArray[np.intp]:
+        """What `splits` leave of `allowed`; the same array as the last time if `allowed` is."""
+        known = self._kept.get((node, splits))
+        if known is not None and known.allowed is allowed:
+            return known.left
+        left = allowed
+        for split in splits:
+            kept = left[self._mask(node, split)[left]]
+            if not kept.size:
+                break
+            left = kept
+        self._kept[node, splits] = _Kept(allowed, left)
+        return left
 
     def _mask(self, node: Node, split: Split) -> NDArray[np.bool_]:
         mask = self._permitted.get((node, split))

@@ -160,7 +160,7 @@ def redrawn(path: Path, count: int, rng: np.random.Generator) -> Genes:
 def another(node: Node, index: int, rng: np.random.Generator) -> int:
     """A random option other than `index` that leads to no dead end (`index` itself if there is no other)."""
     others = node.allowed[node.allowed != index]
-    return int(rng.choice(others)) if others.size else index
+    return int(others[rng.integers(others.size)]) if others.size else index
 
 
 def is_number(option: Option | None) -> TypeGuard[int | float]:

@@ -44,10 +44,12 @@ def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
 
     def choose(node: Node, allowed: NDArray[np.intp]) -> int:
         name, subject = node.decision.name, node.decision.subject
-        option = preferred.get((name, subject), preferred.get((name, ())))
+        option = preferred.get((name, subject))
+        if option is None:
+            option = preferred.get((name, ()))
         if option is not None and option in node.options:
             index = node.options.index(option)
-            if index in allowed:
+            if allowed.size == len(node.options) or index in allowed:  # mostly all are
                 return index
         return otherwise(node, allowed)
 
