@@ -170,6 +170,8 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
 def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter, parts: Parts,
               interrupt: Interrupt, anyway: bool) -> Ending:
     """Search on from the latest checkpoint, or from the start; with `anyway` also where the history cannot be repeated."""
+    from threadpoolctl import threadpool_limits
+
     options, results = info.options, store.results()
     space = parts.make_space(info.program, info.device.target, options)
     checkpoints = Checkpoints(store, space, key_of(info, store.reused.adopted()),
@@ -182,7 +184,8 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options))
     try:
-        return search.run(parts.default_plan(info.program, info.device.target, options))
+        with threadpool_limits(1):  # more threads would wait for work beside what is timed, and round in other ways elsewhere
+            return search.run(parts.default_plan(info.program, info.device.target, options))
     except Diverged:
         if not anyway or store.reused.adopted() == store.iterations():
             raise

@@ -16,7 +16,7 @@ from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.shapes import kernel_shapes
 from generator.lowering.starts import default_partition, start_plans
-from generator.plan import Partition
+from generator.plan import Partition, TimeTiles
 from generator.target import Target
 from graph.o1 import make_o1_space, preferences_of
 from graph.optimization_graph import OptimizationGraph
@@ -53,7 +53,9 @@ def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) 
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
     explorer = PARTS.make_explorer("colony", PARTS.make_space(program, CPU, options), 0,
                                    PARTS.starts(program, CPU, options))
-    for walk in explorer.ask(3):
-        assert isinstance(walk.plan.schedule, Partition)
-        assert [group.statements for group in walk.plan.schedule.groups] == [
-            group.statements for group in default_partition(program).groups]
+    schedules = [walk.plan.schedule for walk in explorer.ask(3)]
+    partitions = [schedule for schedule in schedules if not isinstance(schedule, TimeTiles)]  # several time steps share a kernel
+    assert partitions
+    for schedule in partitions:
+        assert isinstance(schedule, Partition)
+        assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]
