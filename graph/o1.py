@@ -25,7 +25,7 @@ ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
 _ALGORITHM, _SERIALIZE, _DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
 _COINCIDENCE = "outer coincidence"
 _REDUCTION = "parallel reduction"
-TIME_STEPS = "time steps per launch"
+TIME_TILES, TIME_STEPS = "several time steps per launch", "time steps per launch"
 
 Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
 
@@ -54,7 +54,8 @@ def preferences_of(plan: Plan) -> Preferences:
     """The choices that lead to `plan`, as far as they are on offer: for walking from a plan to its walk."""
     wanted: dict[tuple[str, tuple[str, ...]], Option] = {(PLACEMENT, ()): GLOBAL}
     wanted |= {(PLACEMENT, (array,)): memory for array, memory in plan.placement}
-    wanted |= {(TIME_STEPS, ()): plan.schedule.steps if isinstance(plan.schedule, TimeTiles) else 0}
+    wanted[TIME_TILES, ()] = isinstance(plan.schedule, TimeTiles)
+    wanted |= {(TIME_STEPS, ()): plan.schedule.steps} if isinstance(plan.schedule, TimeTiles) else {}
     schedule = plan.schedule
     if isinstance(schedule, ScheduleChoice):
         wanted |= {(_ALGORITHM, ()): schedule.algorithm, (_SERIALIZE, ()): schedule.serialize_sccs,

@@ -1,6 +1,7 @@
 """Several time steps per launch: a decision that comes before all others of a program that is a loop over time around sweeps.
 
-With 0 the rest is decided as in the space of its level; otherwise one kernel runs the program, and only its sizes are left to decide.
+Either the rest is decided as in the space of its level, or one kernel runs the program, and only how many steps a launch runs and the
+kernel's sizes are left to decide. Two questions, so that a search that knows nothing yet tries both ways equally often.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 from generator.errors import IllegalPlan
 from generator.plan import Plan, TimeTiles
 from generator.target import Target
-from graph.kernels import KernelSpace, number
-from graph.o1 import TIME_STEPS, Shapes, kernel_space, with_kernels
+from graph.kernels import KernelSpace, number, switch
+from graph.o1 import TIME_STEPS, TIME_TILES, Shapes, kernel_space, with_kernels
 from graph.placement import Placeable
 from graph.space import Chooser, Decision, Space
 
@@ -52,8 +53,8 @@ class _TimeSpace:
     arrays: tuple[Placeable, ...]
 
     def __call__(self, chooser: Chooser) -> Plan:
-        steps = number(chooser, Decision(TIME_STEPS), (0, *self.steps))
-        if not steps:
+        if not switch(chooser, Decision(TIME_TILES)):
             return self.space(chooser)
+        steps = number(chooser, Decision(TIME_STEPS), self.steps)
         return with_kernels(chooser, TimeTiles(steps), self.shapes, self.kernels, self.arrays)
 
