@@ -61,8 +61,8 @@ class GuardedMemory(Generic[Place]):
         for array in arrays:
             if array.name not in self.whole:
                 self.values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
-                self.whole[array.name] = self._room.allocate(self._zoned(array.name))
-                self._pristine[array.name] = self._room.allocate(self._zoned(array.name))
+                places = [self._room.allocate(self._zoned(array.name)) for _ in range(2)]  # both, or neither is held
+                self.whole[array.name], self._pristine[array.name] = places
 
     def _zoned(self, name: str) -> Bytes:
         """The bytes of an array between its guard zones."""

@@ -55,7 +55,7 @@ def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) 
                                    PARTS.starts(program, CPU, options))
     schedules = [walk.plan.schedule for walk in explorer.ask(3)]
     partitions = [schedule for schedule in schedules if not isinstance(schedule, TimeTiles)]  # several time steps share a kernel
-    assert partitions
+    assert len(partitions) == 3 or (name == "jacobi-2d" and partitions)
     for schedule in partitions:
         assert isinstance(schedule, Partition)
         assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]

@@ -84,8 +84,9 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     boxes = {name: TimeBox(names.boxes[name], program.array(name), box_sizes(tile, margin, plan.padding), margin)
              for name, margin in around.arrays}
     scratch = {name: replace(program.array(name), name=called, role="temp") for name, called in names.scratch.items()}
-    body = _body(loop, _Copies(BlockTile(plan, names.index), boxes, scratch, names.chunk, tiling),
-                 _Steps(loop, around, tiling, BlockTile(plan, names.index), boxes, names))
+    part = BlockTile(plan, names.index)
+    copies, steps = _Copies(part, boxes, scratch, names.chunk, tiling), _Steps(loop, around, tiling, part, boxes, names)
+    body = (*copies.filled(loop), Barrier(), steps.loops(), *copies.stored(loop))
     check_barriers(body, thread_names(len(tile)))
     blocks = [-(-extent // size) for extent, size in zip(loop.extents, tile, strict=True)]
     grid = tuple(blocks[d] for d in reversed(plan.order or range(len(tile))))
@@ -128,11 +129,6 @@ class _Names:
                    {name: fresh_name(f"{name}_next", taken) for name in loop.arrays if name in loop.carried},
                    {name: Name(fresh_name(name, taken)) for name in own},
                    tuple(Name(fresh_name(f"at{d}", taken)) for d in range(count)))
-
-
-def _body(loop: TimeLoop, copies: _Copies, steps: _Steps) -> tuple[Node, ...]:
-    """Fill, steps, store: the loops of one thread."""
-    return (*copies.filled(loop), Barrier(), steps.loops(), *copies.stored(loop))
 
 
 @dataclass(frozen=True, slots=True)
