@@ -102,13 +102,13 @@ class DeviceWorker:
             loaded = self._load(task.compiled, task.ratings)
             clock.durations = Durations(compile_s=clock.lap())
             report("check", task.limits.run_s)
-            first = self._check(loaded, "first")
+            first, message = self._first(loaded)
             check_s = clock.lap()
             clock.durations = Durations(compile_s=clock.durations.compile_s, check_s=check_s)
-            if first is not None:
-                return WrongResult(first, clock.durations)
+            if message is not None:
+                return WrongResult(message, clock.durations)
             report("time", task.limits.run_s - check_s)
-            return self._time(loaded, task, check_s, clock)
+            return self._time(loaded, task, first, clock)
         except BuildError as error:
             return CompileFailed(str(error), clock.durations)
         except LaunchError as error:
@@ -121,8 +121,8 @@ class DeviceWorker:
                 report("compile", limits.compile_s)
                 loaded.append(self._load(compiled, ()))
                 report("check", limits.run_s)
-                if (first := self._check(loaded[-1], "first")) is not None:
-                    return WrongResult(first, clock.durations)
+                if (message := self._first(loaded[-1])[1]) is not None:
+                    return WrongResult(message, clock.durations)
             spent = clock.lap() / len(loaded)
             report("time", task.sitting.seconds + len(loaded) * limits.run_s)
             played = play([partial(self._turn, entry) for entry in loaded], task.sitting)
@@ -168,11 +168,11 @@ class DeviceWorker:
         variant = compiled.variant
         return _Loaded(variant, ratings, self._device.load(variant, compiled.binary), tuple(launches(variant)))
 
-    def _check(self, loaded: _Loaded, which: Literal["first", "last"]) -> str | None:
-        """Run once from whole data (which also warms up), and compare."""
+    def _first(self, loaded: _Loaded) -> tuple[RunTime, str | None]:
+        """Run once from whole data (which also warms up), and compare: what that took, and what is wrong."""
         self._memory.upload()
-        loaded.executable.run(loaded.launches)
-        return self._difference(which)
+        took = loaded.executable.run(loaded.launches)
+        return took, self._difference("first")
 
     def _difference(self, which: Literal["first", "last"]) -> str | None:
         got = self._memory.read([array.name for array in self._setup.program.outputs])
@@ -182,15 +182,15 @@ class DeviceWorker:
             message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None
 
-    def _time(self, loaded: _Loaded, task: Measure, check_s: float, clock: _Clock) -> Outcome:
-        limits = task.limits
+    def _time(self, loaded: _Loaded, task: Measure, first: RunTime, clock: _Clock) -> Outcome:
+        limits, check_s = task.limits, clock.durations.check_s
         left_s = LAST_SHARE * limits.run_s - check_s
         runs: list[RunTime] = []
         begin, verdict = time.perf_counter(), "go on"
         while verdict == "go on":
             runs.append(self._repeat(loaded))
             elapsed = time.perf_counter() - begin
-            verdict = judge([run.device_ms for run in runs], elapsed, limits, task.best_ms)
+            verdict = judge([run.device_ms for run in runs], elapsed, limits, task.best_ms, first.device_ms)
             if elapsed + elapsed / len(runs) > left_s:
                 break
         last = self._difference("last")

@@ -10,21 +10,26 @@ from runners.base import Limits
 
 Verdict: TypeAlias = Literal["go on", "enough", "hopeless"]
 FEWEST_TO_GIVE_UP = 3
+LONG_MS = 250.0
+"""From here on a first run is as good as a later one: what it finds cold (code, pages, caches) takes far less than that."""
 
 
-def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms: float | None) -> Verdict:
+def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms: float | None,
+          first_ms: float | None = None) -> Verdict:
     """Whether another repeat is worth its time; `samples_ms` are in the order in which they were taken.
 
     `enough`: the interval of the median is as tight as wanted, resemblance of neighbours considered, or time or repeats
     are used up. `hopeless`: the lower end of the median's interval is above `give_up` x best. That needs three samples, or
-    two when they have used up the time already: one outlier must not end a good variant.
+    two when they have used up the time already: one outlier must not end a good variant. `first_ms` is what the run
+    before the samples took, whose results were checked: if that was long it is a witness, too.
     """
     count = len(samples_ms)
     if count == 0:
         return "go on"
-    slow = best_ms is not None and median_interval(samples_ms).low > limits.give_up * best_ms
-    if slow and (count >= FEWEST_TO_GIVE_UP or (count > 1 and elapsed_s >= limits.time_s)):
-        return "hopeless"
+    if best_ms is not None and median_interval(samples_ms).low > limits.give_up * best_ms:
+        seen = first_ms is not None and first_ms > max(LONG_MS, limits.give_up * best_ms)
+        if count >= FEWEST_TO_GIVE_UP or (count > 1 and elapsed_s >= limits.time_s) or seen:
+            return "hopeless"
     if count >= limits.max_repeats:
         return "enough"
     if count < limits.min_repeats:

@@ -15,9 +15,9 @@ LIMITS = Limits(half_width=0.02, min_repeats=5, max_repeats=50, least_s=0.0, tim
 
 
 def repeats_needed(samples: list[float], limits: Limits = LIMITS, best_ms: float | None = None,
-                   seconds_each: float = 0.001) -> tuple[int, str]:
+                   seconds_each: float = 0.001, first_ms: float | None = None) -> tuple[int, str]:
     for count in range(len(samples) + 1):
-        verdict = judge(samples[:count], count * seconds_each, limits, best_ms)
+        verdict = judge(samples[:count], count * seconds_each, limits, best_ms, first_ms)
         if verdict != "go on":
             return count, verdict
     raise AssertionError("never stopped")
@@ -63,6 +63,22 @@ def test_samples_that_resemble_their_neighbours_need_more_repeats() -> None:
 
 def test_very_long_runs_need_two_samples() -> None:
     assert repeats_needed([9000.0] * 5, best_ms=1.0, seconds_each=9.0) == (2, "hopeless")
+
+
+def test_a_long_run_whose_results_were_checked_is_a_witness() -> None:
+    assert repeats_needed([900.0] * 5, best_ms=200.0, first_ms=950.0) == (1, "hopeless")
+
+
+def test_a_short_run_whose_results_were_checked_is_none_since_it_was_cold() -> None:
+    assert repeats_needed([9.0] * 5, best_ms=1.0, first_ms=240.0) == (3, "hopeless")
+
+
+def test_a_checked_run_that_was_not_as_slow_is_none() -> None:
+    assert repeats_needed([900.0] * 5, best_ms=200.0, first_ms=590.0) == (3, "hopeless")
+
+
+def test_a_first_run_that_took_long_ends_nothing_if_the_next_did_not() -> None:
+    assert repeats_needed([210.0] * 50, best_ms=200.0, first_ms=9000.0) == (5, "enough")
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=50, max_size=50), st.none() | st.floats(0.001, 1e6))
