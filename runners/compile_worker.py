@@ -35,7 +35,7 @@ class CompileWorker:
     def __init__(self, setup: WorkerSetup) -> None:
         """Opens the compiler, and with it the device where the driver needs one to compile."""
         self._setup = setup
-        self._compiler = open_compiler(setup.device, setup.target, setup.problem)
+        self._compiler = open_compiler(setup.device, setup.target, setup.problem, setup.codes)
         self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:
@@ -89,9 +89,9 @@ class CompileWorker:
     def _compile(self, variant: Variant) -> Compiled | CompileFailed | LaunchFailed:
         start = time.perf_counter()
         try:
-            binary = self._compiler.compile(variant)
+            built = self._compiler.compile(variant)
         except BuildError as error:
             return CompileFailed(str(error), Durations(compile_s=time.perf_counter() - start))
         except LaunchError as error:
             return LaunchFailed(str(error), Durations(compile_s=time.perf_counter() - start))
-        return Compiled(variant, time.perf_counter() - start, binary)
+        return Compiled(variant, time.perf_counter() - start if built.new else 0.0, built.codes)

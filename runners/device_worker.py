@@ -100,11 +100,10 @@ class DeviceWorker:
         try:
             report("compile", task.limits.compile_s)
             loaded = self._load(task.compiled, task.ratings)
-            clock.durations = Durations(compile_s=clock.lap())
             report("check", task.limits.run_s)
             first, message = self._first(loaded)
             check_s = clock.lap()
-            clock.durations = Durations(compile_s=clock.durations.compile_s, check_s=check_s)
+            clock.durations = Durations(check_s=check_s)
             if message is not None:
                 return WrongResult(message, clock.durations)
             report("time", task.limits.run_s - check_s)
@@ -142,7 +141,7 @@ class DeviceWorker:
         report("time", limit_s)
         try:
             return profile_variant(self._device, Problem(setup.program, self._reference), setup.device, setup.target,
-                                   compiled.variant, compiled.binary, LAST_SHARE * limit_s)
+                                   compiled.variant, compiled.codes, LAST_SHARE * limit_s)
         except (CountersUnavailable, BuildError, LaunchError) as error:
             return NoProfile(str(error))
 
@@ -166,7 +165,7 @@ class DeviceWorker:
 
     def _load(self, compiled: Compiled, ratings: Ratings) -> _Loaded:
         variant = compiled.variant
-        return _Loaded(variant, ratings, self._device.load(variant, compiled.binary), tuple(launches(variant)))
+        return _Loaded(variant, ratings, self._device.load(variant, compiled.codes), tuple(launches(variant)))
 
     def _first(self, loaded: _Loaded) -> tuple[RunTime, str | None]:
         """Run once from whole data (which also warms up), and compare: what that took, and what is wrong."""
@@ -194,7 +193,7 @@ class DeviceWorker:
             if elapsed + elapsed / len(runs) > left_s:
                 break
         last = self._difference("last")
-        clock.durations = Durations(compile_s=clock.durations.compile_s, check_s=check_s, time_s=clock.lap())
+        clock.durations = Durations(check_s=check_s, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)
         return _timed(loaded, runs, verdict == "hopeless", clock.durations)

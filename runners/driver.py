@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import Protocol, assert_never
 
 from generator.errors import InputError
@@ -92,8 +93,8 @@ class Device(Protocol):
             LaunchError: the device refused.
         """
 
-    def load(self, variant: Variant, binary: bytes) -> Executable:
-        """What a Compiler made of `variant`, ready to run.
+    def load(self, variant: Variant, codes: Sequence[bytes]) -> Executable:
+        """What a Compiler made of the kernels of `variant`, ready to run.
 
         Raises:
             BuildError: the driver does not take the code.
@@ -101,11 +102,19 @@ class Device(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The device code of each kernel of a Variant, and how many of them had to be compiled for it."""
+
+    codes: tuple[bytes, ...]
+    new: int
+
+
 class Compiler(Protocol):
     """Makes device code in the compile pool."""
 
-    def compile(self, variant: Variant) -> bytes:
-        """The complete device code of `variant`: the device worker has nothing left to compile.
+    def compile(self, variant: Variant) -> Built:
+        """The complete device code of each kernel of `variant`: the device worker has nothing left to compile.
 
         Raises:
             BuildError: the compiler refused the text.
@@ -129,8 +138,10 @@ def dialect_of(key: str) -> Dialect:
     return DIALECTS[name]
 
 
-def open_compiler(key: str, target: Target, problem: Callable[[], Problem]) -> Compiler:
+def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None) -> Compiler:
     """A Compiler for the device called `key`; `problem` is read only where compiling takes launches.
+
+    What it compiles it keeps in `folder`, which several may share (None: nowhere).
 
     Raises:
         InputError: the device or its compiler is not there.
@@ -139,11 +150,11 @@ def open_compiler(key: str, target: Target, problem: Callable[[], Problem]) -> C
         case "opencl":
             from runners.opencl_device import OpenCLDevice
 
-            return OpenCLDevice(key, problem())
+            return OpenCLDevice(key, problem(), folder)
         case "cuda":
             from runners.cuda.compiler import CudaCompiler
 
-            return CudaCompiler(target)
+            return CudaCompiler(target, folder)
         case unknown:
             assert_never(unknown)
 

@@ -9,6 +9,8 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, assert_never
 
 import numpy as np
@@ -19,8 +21,9 @@ from generator.problem import Problem
 from generator.program import Array
 from generator.variant import Constant, Kernel, Placed, Texture, Variant
 from metrics.resources import Resources
-from runners.driver import MESSAGE_CHARS, BuildError, LaunchError, RunTime, check_limits
+from runners.driver import MESSAGE_CHARS, BuildError, Built, LaunchError, RunTime, check_limits
 from runners.host_program import BoundLaunch, first_launches
+from runners.kernel_codes import KernelCodes, alone, errors_name
 from runners.memory import GUARD, Bytes, GuardedMemory
 from runners.opencl_flush import Flusher
 from runners.opencl_images import Images
@@ -40,6 +43,14 @@ def _refusals(where: str = "") -> Iterator[None]:
         raise LaunchError(f"{where}{error}"[:MESSAGE_CHARS]) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A kernel in a built program, under the name that it has there."""
+
+    program: cl.Program
+    name: str
+
+
 class Session:
     """The context and the profiling queue of one device."""
 
@@ -50,24 +61,28 @@ class Session:
         self.queue = cl.CommandQueue(self.context,
                                      properties=cl.command_queue_properties.PROFILING_ENABLE)
 
-    def build(self, variant: Variant, binary: bytes | None = None) -> cl.Program:
-        """The built program; from `binary` (see `binary_of`) when given, else from the text.
+    def build(self, variant: Variant, code: bytes | None = None) -> cl.Program:
+        """The built program; from `code` (see `code_of`) when given, else from the text.
 
         Raises:
             BuildError: the compiler refused.
         """
         try:
-            if binary is None:
+            if code is None:
                 program = cl.Program(self.context, variant.source)
             else:
-                program = cl.Program(self.context, [self.device], [binary])
+                program = cl.Program(self.context, [self.device], [code])
             program.build()
         except cl.Error as error:
             raise BuildError(_short_log(str(error))) from None
         return program
 
+    def function(self, unit: Variant, code: bytes | None) -> Function:
+        """The only kernel of `unit`, built. Raises BuildError."""
+        return Function(self.build(unit, code), unit.kernels[0].name)
 
-def binary_of(program: cl.Program) -> bytes:
+
+def code_of(program: cl.Program) -> bytes:
     """The device code of a built program; after a launch it holds what the driver compiled lazily too."""
     binaries: Any = program.get_info(cl.program_info.BINARIES)
     return bytes(binaries[0])
@@ -158,14 +173,15 @@ class Memory(GuardedMemory[cl.Buffer]):
 class Executable:
     """A built Variant with its arguments bound to a Memory: ready to run any number of times."""
 
-    def __init__(self, session: Session, program: cl.Program, variant: Variant, memory: Memory) -> None:
-        """Raises LaunchError when a kernel exceeds the device's limits or does not take its arguments."""
+    def __init__(self, session: Session, functions: Sequence[Function], variant: Variant, memory: Memory) -> None:
+        """`functions` are the kernels of `variant`. Raises LaunchError when one exceeds the device's limits or does not
+        take its arguments."""
         self._session, self._variant = session, variant
         self._kernels = []
         self._first_iterator = []
-        for kernel in variant.kernels:
+        for function, kernel in zip(functions, variant.kernels, strict=True):
             check_limits(kernel, session.device.max_work_group_size, session.device.local_mem_size)
-            self._kernels.append(_bind(program, kernel, memory))
+            self._kernels.append(_bind(function, kernel, memory))
             self._first_iterator.append(len(kernel.arrays) + len(kernel.scalars))
 
     def run(self, launches: Sequence[BoundLaunch]) -> RunTime:
@@ -209,9 +225,9 @@ class Executable:
         events.clear()
 
 
-def _bind(program: cl.Program, kernel: Kernel, memory: Memory) -> cl.Kernel:
+def _bind(function: Function, kernel: Kernel, memory: Memory) -> cl.Kernel:
     with _refusals(f"{kernel.name}: "):
-        bound = cl.Kernel(program, kernel.name)
+        bound = cl.Kernel(function.program, function.name)
         elsewhere = {placed.array: memory.placed(placed) for placed in kernel.placements}
         for position, name in enumerate(kernel.arrays):
             bound.set_arg(position, elsewhere[name] if name in elsewhere else memory.buffers[name])
@@ -241,8 +257,10 @@ def _short_log(text: str) -> str:
 class OpenCLDevice:
     """`driver.Device` and `driver.Compiler`: PoCL and others compile at the first launch, so a compiler needs it all."""
 
-    def __init__(self, key: str, problem: Problem) -> None:
-        """Opens the device called `key` and puts the arrays there. Raises InputError, LaunchError."""
+    def __init__(self, key: str, problem: Problem, folder: Path | None = None) -> None:
+        """Opens the device called `key` and puts the arrays there; `folder` is that of `kernel_codes.KernelCodes`. Raises
+        InputError, LaunchError."""
+        self._codes = KernelCodes(folder)
         self._session = Session(key)
         self._memory = Memory(self._session, problem)
         self._flusher: Flusher | None = None
@@ -259,15 +277,36 @@ class OpenCLDevice:
                 self._flusher = Flusher(self._session.context, self._session.queue, self._session.device)
             self._flusher.run()
 
-    def compile(self, variant: Variant) -> bytes:
-        """Build the text and launch every kernel once with its real range; see `driver.Compiler`."""
+    def compile(self, variant: Variant) -> Built:
+        """Build every kernel and launch it once with its real range; see `driver.Compiler`."""
         self._memory.hold(variant.scratch)
-        self._memory.restore()  # subscripts may come from data that an earlier launch has changed
-        program = self._session.build(variant)
-        Executable(self._session, program, variant, self._memory).run(first_launches(variant))
-        return binary_of(program)
+        firsts: dict[int, BoundLaunch | None] = {launch.kernel: launch for launch in first_launches(variant)}
+        order = firsts | {number: None for number in range(len(variant.kernels)) if number not in firsts}
+        units = [alone(kernel, variant) for kernel in variant.kernels]
+        known = {number: self._codes.get(units[number], launch) for number, launch in order.items()}
+        codes = {number: code for number, code in known.items() if code is not None}
+        new = len(known) - len(codes)
+        if new:
+            self._memory.restore()  # subscripts may come from data that an earlier launch has changed
+            for number, launch in order.items():
+                with errors_name(variant.kernels[number], units[number]):
+                    codes[number] = self._launched(units[number], launch, known[number])
+        return Built(tuple(codes[number] for number in range(len(units))), new)
 
-    def load(self, variant: Variant, binary: bytes) -> Executable:
+    def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None) -> bytes:
+        """The code of a kernel that was launched; what is known is launched, too: later kernels may need its data."""
+        function = self._session.function(unit, code)
+        executable = Executable(self._session, [function], unit, self._memory)
+        if launch is not None:
+            executable.run([replace(launch, kernel=0)])
+        if code is None:
+            code = code_of(function.program)
+            self._codes.put(unit, launch, code)
+        return code
+
+    def load(self, variant: Variant, codes: Sequence[bytes]) -> Executable:
         """What `compile` made, ready to run."""
         self._memory.hold(variant.scratch)
-        return Executable(self._session, self._session.build(variant, binary), variant, self._memory)
+        functions = [self._session.function(alone(kernel, variant), code)
+                     for kernel, code in zip(variant.kernels, codes, strict=True)]
+        return Executable(self._session, functions, variant, self._memory)

@@ -18,7 +18,7 @@ from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 from runners.locks import shared
 from runners.messages import Answer, Report
-from runners.opencl_device import Buffers, Executable, Memory, Session
+from runners.opencl_device import Buffers, Executable, Function, Memory, Session
 from runners.opencl_images import Images
 from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
@@ -91,10 +91,11 @@ class RaceWorker:
         variant = setup.lower(setup.program, plan, setup.target)
         report("compile", setup.limits.compile_s)
         program = session.build(variant)
+        functions = [Function(program, kernel.name) for kernel in variant.kernels]
         memory = ExactMemory(session, problem)
         memory.hold(variant.scratch)
         report("check", setup.limits.run_s)
-        Executable(session, program, variant, memory).run(tuple(launches(variant)))
+        Executable(session, functions, variant, memory).run(tuple(launches(variant)))
         got = memory.read([array.name for array in setup.program.outputs])
         reference = problem.reference
         message = compare(setup.program, reference.outputs, got, setup.length, reference.rounding)

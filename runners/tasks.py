@@ -26,7 +26,8 @@ class WorkerSetup:
     """What a worker must know. `lower` and `rate` must be importable by name in another process.
 
     `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
-    `length` is the longest chain of updates of one element, for the tolerance (None: estimated).
+    `length` is the longest chain of updates of one element, for the tolerance (None: estimated). `codes` is the folder of
+    compiled kernels, which the workers of a run on a machine share (None: each kernel is compiled whenever it is met).
     """
 
     program: Program
@@ -38,6 +39,7 @@ class WorkerSetup:
     lower: Lower
     length: int | None = None
     rate: Rate = static_ratings
+    codes: Path | None = None
 
     def problem(self) -> Problem:
         """The Program with the reference, read from its file."""
@@ -111,11 +113,12 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A Variant that was built and launched once, the seconds that took, and the device code."""
+    """A Variant whose kernels were built and launched once, the seconds that took (0 if all of them were known), and the
+    device code of each kernel."""
 
     variant: Variant
     seconds: float
-    binary: bytes = field(repr=False)
+    codes: tuple[bytes, ...] = field(repr=False)
 
 
 CompileTask: TypeAlias = Generate | Compile

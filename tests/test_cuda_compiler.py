@@ -100,8 +100,8 @@ def test_a_compile_error_is_the_compilers_log(compiler: Translator) -> None:
 def test_what_travels_holds_the_code_and_the_spills() -> None:
     translator(Nvrtc)
     variant = support.lower_by_hand(support.scale_program(), support.plan(support.GOOD), HOPPER)
-    binary = unpacked(CudaCompiler(HOPPER).compile(variant))
-    assert binary.cubin.startswith(ELF) and dict(binary.spills) == {"k": 0}
+    (code,) = CudaCompiler(HOPPER).compile(variant).codes
+    assert unpacked(code).cubin.startswith(ELF) and unpacked(code).spills == 0
 
 
 def test_a_kernel_over_the_limits_is_refused_before_it_is_compiled() -> None:

@@ -16,7 +16,7 @@ from tests.support_runners import needed_device
 ROOT = Path(__file__).parents[1]
 PLATFORMS = ("PoCL", "Intel OpenCL")
 BOTH = """
-import json, sys, time
+import json, pickle, sys, time
 from pathlib import Path
 from generator.lowering import lower
 from generator.lowering.default import default_plan
@@ -31,11 +31,11 @@ variant = lower(found.program, default_plan(found.program, _target(open_device(k
 device = OpenCLDevice(key, found)
 if role == "compile":
     start = time.perf_counter()
-    file.write_bytes(device.compile(variant))
+    file.write_bytes(pickle.dumps(device.compile(variant).codes))
     print(json.dumps({"compile": time.perf_counter() - start}))
 else:
     start = time.perf_counter()
-    loaded = device.load(variant, file.read_bytes())
+    loaded = device.load(variant, pickle.loads(file.read_bytes()))
     told = {"load": time.perf_counter() - start}
     for name in ("first", "second", "third", "fourth"):
         start = time.perf_counter()

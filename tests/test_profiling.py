@@ -147,7 +147,7 @@ def work() -> Work:
     from generator.variant import Variant
     from tests.support_runners import scale_problem
 
-    return Work("cuda/0", scale_problem(), Variant(Plan(ScheduleChoice(), ()), "cuda", "", (), ()), b"")
+    return Work("cuda/0", scale_problem(), Variant(Plan(ScheduleChoice(), ()), "cuda", "", (), ()), ())
 
 
 def test_ncu_is_asked_for_what_is_needed(tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def make_idle_compiler(variant: Variant, lock: Path) -> Handler:
         with shared(lock):
             report("generate", 60.0)
             if isinstance(task, Compile):
-                return Answer(Compiled(task.variant, 0.0, bytes(BINARY_BYTES)))
+                return Answer(Compiled(task.variant, 0.0, (bytes(BINARY_BYTES),)))
             kernel, *others = variant.kernels
             numbered = replace(kernel, source=f"{kernel.source}// {task.plan.parameters}")
             return Answer(Generated(replace(variant, kernels=(numbered, *others)), 0.0))

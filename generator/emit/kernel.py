@@ -8,6 +8,7 @@ from math import prod
 from typing import Protocol, assert_never
 
 from generator.emit.atomics import atomic_functions, atomic_name
+from generator.emit.contraction import must_not_contract
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
 from generator.emit.images import fetch_name, parameter, placement_preamble, symbols
@@ -79,7 +80,8 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     if words.sub_groups and any(isinstance(node, Shuffle) for node in walk(body)):
         attributes += f" {words.sub_groups}"
     lines = [comment, attributes,
-             f"void {kernel.name}({', '.join(parameters)})", "{", *writer.indices(code),
+             f"void {kernel.name}({', '.join(parameters)})", "{",
+             *([words.no_contraction] if words.no_contraction and must_not_contract(body) else []), *writer.indices(code),
              *(f"  {line}" for line in _shared_arrays(shared, words, kernel.dynamic_bytes(dialect) > 0)),
              *code, "}", ""]
     return "\n".join(lines)

@@ -16,8 +16,9 @@ class Words:
     `swap` names the compare-and-swap of a word of so many bytes, `swap_word` is the type of that word; `shared_pointer`
     says how pointers to global memory that others write are qualified, `block_pointer` those to shared memory.
     `shuffle` is the value `{value}` of the thread whose lane differs in the bits `{lanes}`; `sub_groups` are attributes
-    of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others. `generic_extrema`: fmin and fmax take any floating type. `reals` says what certain real
-    numbers are called.
+    of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others. `no_contraction`: what
+    forbids a function's body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and
+    fmax take any floating type. `reals` says what certain real numbers are called.
 
     `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
     returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
@@ -48,6 +49,7 @@ class Words:
     sub_groups: str
     sub_group_preamble: str
     unrolled_barriers: bool
+    no_contraction: str
     generic_extrema: bool
     reals: Mapping[str, str]
     textures: Mapping[int, str]

@@ -7,17 +7,17 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from generator.errors import InputError
 from generator.target import Target
-from generator.variant import Variant
+from generator.variant import Kernel, Variant
 from metrics.device_model import device_model
 from runners.cuda.bounds import translate
-from runners.driver import MESSAGE_CHARS, BuildError, check_limits
+from runners.driver import MESSAGE_CHARS, BuildError, Built, check_limits
+from runners.kernel_codes import KernelCodes, alone, errors_name
 
 Capability = tuple[int, int]
 FILE = "kernels.cu"
@@ -27,14 +27,14 @@ TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """What travels from the compile pool to the device worker: a cubin, and the bytes that each kernel spills."""
+    """What travels of a kernel from the compile pool to the device worker: a cubin, and the bytes that a thread spills."""
 
     cubin: bytes
-    spills: Mapping[str, int]
+    spills: int
 
     def packed(self) -> bytes:
         """One string of bytes: a line of JSON, then the cubin."""
-        return json.dumps(dict(self.spills)).encode() + b"\n" + self.cubin
+        return json.dumps(self.spills).encode() + b"\n" + self.cubin
 
 
 def unpacked(packed: bytes) -> Binary:
@@ -200,17 +200,29 @@ def best_capability(translator: Translator, device: Capability) -> Capability:
 class CudaCompiler:
     """`driver.Compiler`: needs to know the GPU's compute capability, not the GPU."""
 
-    def __init__(self, target: Target) -> None:
-        """Finds a compiler. Raises InputError when there is none for `target`."""
+    def __init__(self, target: Target, folder: Path | None = None) -> None:
+        """Finds a compiler; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is none for
+        `target`."""
         if target.capability is None:
             raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
+        self._codes = KernelCodes(folder)
         self._target, self._translator = target, open_translator()
         self._capability = best_capability(self._translator, target.capability)
 
-    def compile(self, variant: Variant) -> bytes:
+    def compile(self, variant: Variant) -> Built:
         """See `driver.Compiler`."""
         for kernel in variant.kernels:
             check_limits(kernel, self._target.max_threads, self._target.local_bytes)
-        found = translate(lambda text: self._translator.translate(text, self._capability), variant,
-                          device_model(self._target))
-        return Binary(found.cubin, {name: needs.spills or 0 for name, needs in found.needs.items()}).packed()
+        known = [self._codes.get(alone(kernel, variant)) for kernel in variant.kernels]
+        codes = tuple(self._translated(kernel, variant) if code is None else code
+                      for kernel, code in zip(variant.kernels, known, strict=True))
+        return Built(codes, known.count(None))
+
+    def _translated(self, kernel: Kernel, variant: Variant) -> bytes:
+        unit = alone(kernel, variant)
+        with errors_name(kernel, unit):
+            found = translate(lambda text: self._translator.translate(text, self._capability), unit,
+                              device_model(self._target))
+        code = Binary(found.cubin, found.spills).packed()
+        self._codes.put(unit, None, code)
+        return code

@@ -25,6 +25,7 @@ from runners.cuda.probe import device_keys
 from runners.cuda.textures import Textures
 from runners.driver import MESSAGE_CHARS, BuildError, LaunchError, RunTime
 from runners.host_program import BoundLaunch
+from runners.kernel_codes import alone
 from runners.memory import GUARD, Bytes, GuardedMemory
 
 EVENT_PAIRS = 1024
@@ -121,21 +122,15 @@ class Events:
 
 
 class CudaExecutable:
-    """`driver.Executable`: a module whose kernels have their arguments. The module is unloaded with this object."""
+    """`driver.Executable`: a module for each kernel, which has its arguments. They are unloaded with this object."""
 
-    def __init__(self, api: Api, events: Events, memory: CudaMemory, variant: Variant, binary: Binary,
+    def __init__(self, api: Api, events: Events, memory: CudaMemory, variant: Variant, binaries: Sequence[Binary],
                  unit_shared_bytes: int) -> None:
         """`unit_shared_bytes`: the shared memory of a multiprocessor. Raises BuildError and LaunchError."""
-        self._api, self._events, self._variant, self._binary = api, events, variant, binary
+        self._api, self._events, self._variant, self._binaries = api, events, variant, binaries
         self._unit_shared_bytes = unit_shared_bytes
-        try:
-            module = api.load(binary.cubin)
-        except LaunchError as error:
-            raise BuildError(f"the driver does not load the code: {error}; is it older than the CUDA compiler? See "
-                             "`antune devices`"[:MESSAGE_CHARS]) from None
-        weakref.finalize(self, _unload, api, module).atexit = False
-        self._fill_constants(module, memory)
-        self._kernels = [self._bind(kernel, module, memory) for kernel in variant.kernels]
+        self._kernels = [self._load(kernel, binary, memory)
+                         for kernel, binary in zip(variant.kernels, binaries, strict=True)]
 
     def run(self, launches: Sequence[BoundLaunch]) -> RunTime:
         """Run `launches` in order and wait for the last; see `driver.Executable`."""
@@ -153,12 +148,12 @@ class CudaExecutable:
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """What the driver says of each kernel; spills are the compiler's word."""
-        return tuple((kernel.name, self._resources(kernel, bound))
-                     for kernel, bound in zip(self._variant.kernels, self._kernels, strict=True))
+        return tuple((kernel.name, self._resources(binary, bound))
+                     for kernel, binary, bound in zip(self._variant.kernels, self._binaries, self._kernels, strict=True))
 
-    def _resources(self, kernel: Kernel, bound: _Bound) -> Resources:
+    def _resources(self, binary: Binary, bound: _Bound) -> Resources:
         ask = self._api.function_attribute
-        return Resources(ask(bound.function, FunctionAttribute.NUM_REGS), self._binary.spills.get(kernel.name),
+        return Resources(ask(bound.function, FunctionAttribute.NUM_REGS), binary.spills,
                          ask(bound.function, FunctionAttribute.SHARED_SIZE_BYTES) + bound.shared_bytes,
                          ask(bound.function, FunctionAttribute.LOCAL_SIZE_BYTES))
 
@@ -171,9 +166,19 @@ class CudaExecutable:
         self._api.launch(bound.function, (x, y, z), (width, height, depth), bound.shared_bytes, arguments)
         self._api.record(end)
 
-    def _fill_constants(self, module: Any, memory: CudaMemory) -> None:
+    def _load(self, kernel: Kernel, binary: Binary, memory: CudaMemory) -> _Bound:
+        try:
+            module = self._api.load(binary.cubin)
+        except LaunchError as error:
+            raise BuildError(f"the driver does not load the code: {error}; is it older than the CUDA compiler? See "
+                             "`antune devices`"[:MESSAGE_CHARS]) from None
+        weakref.finalize(self, _unload, self._api, module).atexit = False
+        self._fill_constants(kernel, module, memory)
+        return self._bind(kernel, module, memory)
+
+    def _fill_constants(self, kernel: Kernel, module: Any, memory: CudaMemory) -> None:
         """Constant memory belongs to the module: every module needs its own contents."""
-        for constant in {p for kernel in self._variant.kernels for p in kernel.placements if isinstance(p, Constant)}:
+        for constant in (placed for placed in kernel.placements if isinstance(placed, Constant)):
             address, size = self._api.symbol(module, constant.symbol)
             contents = memory.values[constant.array]
             if size != contents.nbytes:
@@ -182,7 +187,7 @@ class CudaExecutable:
 
     def _bind(self, kernel: Kernel, module: Any, memory: CudaMemory) -> _Bound:
         try:
-            function = self._api.function(module, kernel.name)
+            function = self._api.function(module, alone(kernel, self._variant).kernels[0].name)
             self._configure(kernel, function)
             kinds, values = _arguments(kernel, memory)
         except LaunchError as error:
@@ -253,7 +258,8 @@ class CudaDevice:
         self._api.fill(self._flushed, 0, self._flush_bytes)
         self._api.synchronize()
 
-    def load(self, variant: Variant, binary: bytes) -> CudaExecutable:
+    def load(self, variant: Variant, codes: Sequence[bytes]) -> CudaExecutable:
         """What a CudaCompiler made, ready to run; see `driver.Device`."""
         self._memory.hold(variant.scratch)
-        return CudaExecutable(self._api, self._events, self._memory, variant, unpacked(binary), self._unit_shared_bytes)
+        binaries = [unpacked(code) for code in codes]
+        return CudaExecutable(self._api, self._events, self._memory, variant, binaries, self._unit_shared_bytes)

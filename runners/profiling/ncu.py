@@ -23,6 +23,7 @@ from metrics.measured import NCU, from_ncu
 from metrics.outcome import MetricValues
 from runners.driver import open_device
 from runners.host_program import launches
+from runners.kernel_codes import alone
 from runners.profiling.perf_events import CountersUnavailable
 
 USUAL_PLACE = Path("/usr/local/cuda/bin/ncu")
@@ -39,7 +40,7 @@ class Work:
     device: str
     problem: Problem
     variant: Variant
-    binary: bytes
+    codes: tuple[bytes, ...]
 
 
 def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, MetricValues]:
@@ -63,7 +64,8 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
     if _NOT_PERMITTED in run.stdout + run.stderr:
         raise CountersUnavailable("ncu may not read the GPU's counters (ERR_NVGPUCTRPERM): an administrator permits it "
                                   "with the driver option NVreg_RestrictProfilingToAdminUsers=0")
-    found = parse(run.stdout.splitlines())
+    own = {alone(kernel, work.variant).kernels[0].name: kernel.name for kernel in work.variant.kernels}
+    found = {own.get(name, name): values for name, values in parse(run.stdout.splitlines()).items()}
     if not found:
         raise CountersUnavailable(f"ncu reported nothing: {_last_line(run.stderr or run.stdout)}")
     return found
@@ -125,7 +127,7 @@ def main() -> None:
     """The process that ncu watches: runs once what the file in argv holds."""
     work: Work = pickle.loads(Path(sys.argv[1]).read_bytes())
     device = open_device(work.device, work.problem)
-    executable = device.load(work.variant, work.binary)
+    executable = device.load(work.variant, work.codes)
     device.memory.upload()
     executable.run(tuple(launches(work.variant)))
 

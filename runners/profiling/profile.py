@@ -20,8 +20,8 @@ MOST_LAUNCHES = 200
 """Launches of one kernel that are counted, evenly spread over all of them: each costs system calls per thread."""
 
 
-def profile_variant(device: Device, problem: Problem, key: str, target: Target, variant: Variant, binary: bytes,
-                    limit_s: float) -> Profile:
+def profile_variant(device: Device, problem: Problem, key: str, target: Target, variant: Variant,
+                    codes: tuple[bytes, ...], limit_s: float) -> Profile:
     """What the counters of the machine say of `variant`: perf events on the host's cores, else Nsight Compute.
 
     Raises:
@@ -29,7 +29,7 @@ def profile_variant(device: Device, problem: Problem, key: str, target: Target, 
         BuildError, LaunchError: see `runners.driver`.
     """
     if target.shares_host_cores:
-        executable = device.load(variant, binary)
+        executable = device.load(variant, codes)
         device.memory.upload()
         executable.run(tuple(launches(variant)))  # warms up, and the driver has all its threads from here on
         device.memory.restore()
@@ -37,7 +37,7 @@ def profile_variant(device: Device, problem: Problem, key: str, target: Target, 
     if target.dialect != "cuda":
         raise CountersUnavailable("counters are read on CPU devices and on NVIDIA devices with --device cuda only")
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
-        found = profile_by_ncu(Work(key, problem, variant, binary), Path(folder), limit_s)
+        found = profile_by_ncu(Work(key, problem, variant, codes), Path(folder), limit_s)
     return Profile("ncu", _by_statements(variant, found))
 
 

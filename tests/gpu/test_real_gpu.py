@@ -123,7 +123,7 @@ device.open_api = lambda: api
 info, problem = probe.find().devices[0], support.scale_problem()
 variant = support.lower_by_hand(problem.program, support.plan(support.GOOD), info.target)
 opened = device.CudaDevice(info.key, problem)
-loaded = opened.load(variant, CudaCompiler(info.target).compile(variant))
+loaded = opened.load(variant, CudaCompiler(info.target).compile(variant).codes)
 opened.memory.upload()
 opened.flush()
 first, later = (loaded.run(tuple(launches(variant))) for _ in range(2))

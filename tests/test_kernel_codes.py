@@ -1,0 +1,117 @@
+"""Kernels are compiled once per run: plans that share them find their code, at whichever place they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.default import default_plan
+from generator.plan import KernelPlan, Plan
+from generator.problem import Problem
+from generator.reading import read_problem
+from metrics.outcome import CompileFailed, Outcome, Timed
+from runners.base import Job
+from runners.kernel_codes import KernelCodes, alone
+from runners.pool_runner import DeviceRunner
+from runners.registry import open_runner
+from tests import support_runners as support
+from tests.support_programs import write_c
+from tests.support_suite import TARGET, problem
+from tests.test_generated_code import LIMITS
+
+TABLE = """#include <stdio.h>
+#define N 1000
+static int at[N]; static float x[N], y[N];
+int main(void)
+{
+  for (int i = 0; i < N; i++) { at[i] = 123456789; x[i] = i % 17; }
+#pragma scop
+  for (int i = 0; i < N; i++) at[i] = 999 - i;
+  for (int i = 0; i < N; i++) y[i] = x[at[i]] + x[at[N - 1 - i]];
+#pragma endscop
+  printf("%f", y[7]);
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def two_products(tmp_path: Path) -> Iterator[tuple[Problem, DeviceRunner]]:
+    """2mm, whose default plan has two kernels."""
+    found = problem("2mm")
+    runner = open_runner(found, "pocl", LIMITS, tmp_path)
+    assert isinstance(runner, DeviceRunner)
+    yield found, runner
+    runner.close()
+
+
+def tiled(kernel: KernelPlan, size: int) -> KernelPlan:
+    return replace(kernel, tile=(size, size), block=(size, size))
+
+
+def evaluated(runner: DeviceRunner, *plans: Plan) -> list[Timed]:
+    """The outcomes, one plan after the other."""
+    found: list[Timed] = []
+    for number, plan in enumerate(plans):
+        outcome: Outcome = dict(runner.evaluate([Job(number, plan)]))[number]
+        assert isinstance(outcome, Timed), outcome.message
+        found.append(outcome)
+    return found
+
+
+def test_a_plan_of_known_kernels_takes_no_compiling(two_products: tuple[Problem, DeviceRunner]) -> None:
+    found, runner = two_products
+    plan = default_plan(found.program, runner.device.target)
+    first, second = plan.kernels
+    small, large, mixed = (replace(plan, kernels=(tiled(first, a), tiled(second, b))) for a, b in ((4, 4), (8, 8), (8, 4)))
+    once, twice, known = evaluated(runner, small, large, mixed)
+    assert once.durations.compile_s > 0 and twice.durations.compile_s > 0
+    assert known.durations.compile_s == 0
+    assert known.code_hash not in (once.code_hash, twice.code_hash)
+
+
+def test_what_a_known_kernel_computes_is_there_when_a_later_one_is_compiled(tmp_path: Path) -> None:
+    """Before it ran, the table holds subscripts far outside of the array."""
+    found = read_problem(write_c(TABLE, tmp_path), Compilation(), None, None, {}, 0)
+    runner = open_runner(found, "pocl", LIMITS, tmp_path / "work")
+    assert isinstance(runner, DeviceRunner)
+    try:
+        plan = default_plan(found.program, runner.device.target)
+        first, second = plan.kernels
+        evaluated(runner, plan, replace(plan, kernels=(first, replace(second, tile=(7,), block=(7,)))))
+    finally:
+        runner.close()
+
+
+def test_errors_name_the_kernel_as_the_variant_does(tmp_path: Path) -> None:
+    with support.opened(support.needed_device("PoCL"), tmp_path) as runner:
+        outcome = dict(runner.evaluate([Job(0, support.plan(support.NO_COMPILE))]))[0]
+    assert isinstance(outcome, CompileFailed) and "antune_" not in outcome.message
+
+
+def test_equal_kernels_are_equal_wherever_they_stand() -> None:
+    program = problem("2mm").program
+    variant = lower(program, default_plan(program, TARGET), TARGET)
+    first, second = variant.kernels
+    elsewhere = replace(first, name="kernel7", source=first.source.replace(f"{first.name}(", "kernel7("))
+    assert alone(elsewhere, variant) == alone(first, variant) != alone(second, variant)
+    (unit,) = alone(first, variant).kernels
+    assert unit.source == first.source.replace(f"{first.name}(", f"{unit.name}(")
+    assert alone(unit, variant) == alone(first, variant)
+
+
+def test_codes_are_kept_for_the_next_process_and_nowhere_without_a_folder(tmp_path: Path) -> None:
+    program = problem("2mm").program
+    variant = lower(program, default_plan(program, TARGET), TARGET)
+    first, second = (alone(kernel, variant) for kernel in variant.kernels)
+    KernelCodes(tmp_path / "codes").put(first, None, b"x" * 100_000)
+    again = KernelCodes(tmp_path / "codes")
+    assert again.get(first) == b"x" * 100_000 and again.get(second) is None
+    nowhere = KernelCodes(None)
+    nowhere.put(first, None, b"x")
+    assert nowhere.get(first) is None
