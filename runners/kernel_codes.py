@@ -24,18 +24,11 @@ MOST_BYTES = 2**30
 
 def alone(kernel: Kernel, variant: Variant) -> Variant:
     """One kernel of `variant` without a host program: equal kernels of different variants have equal names and texts."""
-    before, definition, after = _around_name(kernel)
-    name = f"antune_{_hash(variant.preamble, before, definition, after)[:16]}" if definition else kernel.name
-    text = f"{before}{definition}{name}{after}" if definition else kernel.source
-    return replace(variant, kernels=(replace(kernel, name=name, source=text),), host=())
-
-
-def _around_name(kernel: Kernel) -> tuple[str, str, str]:
-    """The text before the function, the words before its name, what follows the name; no words where it is not defined."""
-    found = re.search(rf"\bvoid\s+(?={re.escape(kernel.name)}\()", kernel.source)
-    if found is None:
-        return kernel.source, "", ""
-    return kernel.source[:found.start()], found[0], kernel.source[found.end() + len(kernel.name):]
+    definition = rf"(\bvoid\s+){re.escape(kernel.name)}\("
+    nameless = re.sub(definition, r"\1(", kernel.source, count=1)
+    name = f"antune_{_hash(variant.preamble, nameless)[:16]}"
+    text, found = re.subn(definition, rf"\1{name}(", kernel.source, count=1)
+    return replace(variant, kernels=(replace(kernel, name=name, source=text) if found else kernel,), host=())
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from metrics.measured import NAMES, NCU, from_ncu, from_perf
 from metrics.outcome import NoProfile, Profile
 from runners.base import Job
+from runners.kernel_codes import alone
 from runners.profiling import ncu
 from runners.profiling.ncu import Work, parse, profile_by_ncu
 from runners.profiling.perf_events import EVENTS, CountersUnavailable, PerfCounters, Tally
@@ -159,6 +161,18 @@ def test_ncu_is_asked_for_what_is_needed(tmp_path: Path, work: Work, monkeypatch
     assert dict(found["kernel1"]) == {"ipc": 1.0}
     assert "--csv" in asked and all(quantity in asked for group in NCU.values() for quantity in group)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["asked", "ncu", "table"]
+
+
+def test_ncu_speaks_of_kernels_as_they_are_called_in_the_variant(tmp_path: Path, work: Work,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    from generator.variant import Kernel
+
+    kernel = Kernel("kernel5", ("S0",), (), (), (), (32,), 0, "void kernel5(int n) {}")
+    work = replace(work, variant=replace(work.variant, kernels=(kernel,)))
+    (tmp_path / "table").write_text(TABLE.replace("kernel1(", f"{alone(kernel, work.variant).kernels[0].name}("))
+    tool(tmp_path, f'cat {tmp_path}/table\n')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert set(profile_by_ncu(work, tmp_path, 20.0)) == {"kernel0", "kernel5"}
 
 
 @pytest.mark.parametrize(("script", "said"), [
