@@ -95,7 +95,7 @@ Stagnation: TypeAlias = Annotated[int | None, typer.Option(
     "the best one's.", show_default=False)]
 Precision: TypeAlias = Annotated[float, typer.Option(
     "--precision", metavar="PERCENT", help="Repeat a plan until the 95 % interval of its median time is that narrow to "
-    "either side.")]
+    "either side; 2.5 times that will do for a plan that is surely slower than the best.")]
 MaxRepeats: TypeAlias = Annotated[int, typer.Option(
     "--max-repeats", metavar="N", help="The most repeats of a plan.")]
 Cache: TypeAlias = Annotated[CacheChoice, typer.Option(

@@ -92,6 +92,8 @@ class Kernel:
     An array is a global pointer unless `placements` says what else it is. `block` is x first. `statements` (sorted) is
     the kernel's identity in the search.
 
+    `preamble` is what has to stand before `source` when this kernel is alone (None: the Variant's).
+
     `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise.
 
     `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory (CU_FUNC_CACHE_PREFER_SHARED,
@@ -108,6 +110,7 @@ class Kernel:
     source: str
     placements: tuple[Placed, ...] = ()
     cache: Cache = "none"
+    preamble: str | None = None
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
         """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""

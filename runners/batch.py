@@ -118,8 +118,9 @@ class Batch:
                 work = self._works[key]
                 work.spent, work.stage = _sum(work.spent, Durations(compile_s=seconds)), "check"
                 self._compiled[key] = value
-                self._compiled_s.append(work.spent.generate_s + seconds)
-                self._tighten()
+                if seconds:  # else nothing was compiled
+                    self._compiled_s.append(work.spent.generate_s + seconds)
+                    self._tighten()
             case (Timed() | Illegal() | CompileFailed() | LaunchFailed() | TimedOut() | Crashed()
                   | WrongResult()):
                 self._finish(key, value)

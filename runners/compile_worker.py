@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
 from generator.errors import IllegalPlan
@@ -35,7 +36,7 @@ class CompileWorker:
     def __init__(self, setup: WorkerSetup) -> None:
         """Opens the compiler, and with it the device where the driver needs one to compile."""
         self._setup = setup
-        self._compiler = open_compiler(setup.device, setup.target, setup.problem, setup.codes)
+        self._compiler = open_compiler(setup.device, setup.target, setup.problem, setup.kernels)
         self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:
@@ -51,7 +52,7 @@ class CompileWorker:
                 return Answer(made, retire=self._generated >= RETIRE_AFTER)
             case Compile(variant, limit_s):
                 with self._beside_no_timing("compile", limit_s, report):
-                    answer = self._compile(variant)
+                    answer = self._compile(variant, partial(self._next_kernel, time.perf_counter(), limit_s, report))
                 return Answer(answer, doubtful=not isinstance(answer, Compiled))
             case _:
                 assert_never(task)
@@ -86,12 +87,17 @@ class CompileWorker:
             ratings = ()
         return replace(made, ratings=ratings, rating_s=time.perf_counter() - start)
 
-    def _compile(self, variant: Variant) -> Compiled | CompileFailed | LaunchFailed:
+    def _next_kernel(self, start: float, limit_s: float, report: Report) -> None:
+        """A kernel may take as long as plans usually do, all kernels of a plan together as long as is ever allowed."""
+        left_s = self._setup.limits.compile_s - (time.perf_counter() - start)
+        report("compile", max(0.0, min(limit_s, left_s)))
+
+    def _compile(self, variant: Variant, begin: Callable[[], None]) -> Compiled | CompileFailed | LaunchFailed:
         start = time.perf_counter()
         try:
-            built = self._compiler.compile(variant)
+            built = self._compiler.compile(variant, begin)
         except BuildError as error:
             return CompileFailed(str(error), Durations(compile_s=time.perf_counter() - start))
         except LaunchError as error:
             return LaunchFailed(str(error), Durations(compile_s=time.perf_counter() - start))
-        return Compiled(variant, time.perf_counter() - start if built.new else 0.0, built.codes)
+        return Compiled(variant, time.perf_counter() - start if built.compiled else 0.0, built.codes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, assert_never
 
@@ -100,14 +100,15 @@ class DeviceWorker:
         try:
             report("compile", task.limits.compile_s)
             loaded = self._load(task.compiled, task.ratings)
+            load_s = clock.lap()
             report("check", task.limits.run_s)
             first, message = self._first(loaded)
             check_s = clock.lap()
-            clock.durations = Durations(check_s=check_s)
+            clock.durations = Durations(check_s=load_s + check_s)
             if message is not None:
                 return WrongResult(message, clock.durations)
             report("time", task.limits.run_s - check_s)
-            return self._time(loaded, task, first, clock)
+            return self._time(loaded, task, first, check_s, clock)
         except BuildError as error:
             return CompileFailed(str(error), clock.durations)
         except LaunchError as error:
@@ -181,8 +182,8 @@ class DeviceWorker:
             message = self._memory.changed_input()
         return f"after the {which} run {message}" if message else None
 
-    def _time(self, loaded: _Loaded, task: Measure, first: RunTime, clock: _Clock) -> Outcome:
-        limits, check_s = task.limits, clock.durations.check_s
+    def _time(self, loaded: _Loaded, task: Measure, first: RunTime, check_s: float, clock: _Clock) -> Outcome:
+        limits = task.limits
         left_s = LAST_SHARE * limits.run_s - check_s
         runs: list[RunTime] = []
         begin, verdict = time.perf_counter(), "go on"
@@ -193,7 +194,7 @@ class DeviceWorker:
             if elapsed + elapsed / len(runs) > left_s:
                 break
         last = self._difference("last")
-        clock.durations = Durations(check_s=check_s, time_s=clock.lap())
+        clock.durations = replace(clock.durations, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)
         return _timed(loaded, runs, verdict == "hopeless", clock.durations)

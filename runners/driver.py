@@ -104,17 +104,19 @@ class Device(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The device code of each kernel of a Variant, and how many of them had to be compiled for it."""
+    """The device code of each kernel of a Variant, and whether any of them had to be compiled for it."""
 
     codes: tuple[bytes, ...]
-    new: int
+    compiled: bool
 
 
 class Compiler(Protocol):
     """Makes device code in the compile pool."""
 
-    def compile(self, variant: Variant) -> Built:
+    def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
         """The complete device code of each kernel of `variant`: the device worker has nothing left to compile.
+
+        `begin` is called before every kernel that is not known yet.
 
         Raises:
             BuildError: the compiler refused the text.

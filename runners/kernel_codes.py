@@ -1,34 +1,39 @@
 """Device code of single kernels, kept while a run lasts: plans share most of their kernels, though at other places.
 
-A kernel is compiled by itself, under a name that depends on its text and not on which kernel of its Variant it is. What
-was compiled stays on disk, for all compile workers of the run and for those that replace them.
+A kernel is compiled by itself (such a Variant of one kernel is called a unit), under a name that depends on its text and
+not on which kernel of its Variant it is. What was compiled stays on disk while the run lasts, for all compile workers and
+for those that replace them. Two workers that meet a new kernel at the same time both compile it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from generator.variant import Kernel, Variant
 from runners.driver import BuildError, LaunchError
 from runners.host_program import BoundLaunch
 
 MOST_BYTES = 2**30
-"""On disk; when there is more, what was stored first goes."""
+"""On disk; when there is more, the oldest half goes."""
+LOOK_EVERY = 100
+"""Kernels that a process stores between two looks at how much there is."""
 
 
 def alone(kernel: Kernel, variant: Variant) -> Variant:
     """One kernel of `variant` without a host program: equal kernels of different variants have equal names and texts."""
+    before = variant.preamble if kernel.preamble is None else kernel.preamble
     definition = rf"(\bvoid\s+){re.escape(kernel.name)}\("
     nameless = re.sub(definition, r"\1(", kernel.source, count=1)
-    name = f"antune_{_hash(variant.preamble, nameless)[:16]}"
+    name = f"antune_{_hash(before, nameless)[:16]}"
     text, found = re.subn(definition, rf"\1{name}(", kernel.source, count=1)
-    return replace(variant, kernels=(replace(kernel, name=name, source=text) if found else kernel,), host=())
+    called = replace(kernel, name=name, source=text) if found else kernel
+    return replace(variant, preamble=before, kernels=(called,), host=())
 
 
 @contextmanager
@@ -41,27 +46,48 @@ def errors_name(kernel: Kernel, unit: Variant) -> Iterator[None]:
 
 
 class KernelCodes:
-    """The device code of kernels that are `alone`, on disk; without a folder nothing is kept.
+    """The device code of units, a file each; without a folder nothing is kept.
 
-    `launch` is the first of a kernel, where drivers compile for it (OpenCL).
+    `launch` is the first of a kernel, where drivers compile for it (OpenCL). What cannot be read is not known, and what
+    cannot be written (a full disk) is not kept: then it is compiled again.
     """
 
     def __init__(self, folder: Path | None) -> None:
         """`folder` is made if it is not there; several processes may use it."""
-        self._cache: Any = None
+        self._folder, self._stored = folder, 0
         if folder is not None:
-            from diskcache import Cache
-
-            self._cache = Cache(str(folder), size_limit=MOST_BYTES, eviction_policy="least-recently-stored")
+            folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, unit: Variant, launch: BoundLaunch | None = None) -> bytes | None:
         """The code of `unit`, if it is known."""
-        return None if self._cache is None else self._cache.get(_key(unit, launch))
+        with suppress(OSError):
+            return None if self._folder is None else (self._folder / _key(unit, launch)).read_bytes()
+        return None
 
     def put(self, unit: Variant, launch: BoundLaunch | None, code: bytes) -> None:
-        """Keep `code` for `unit`."""
-        if self._cache is not None:
-            self._cache.set(_key(unit, launch), code)
+        """Keep `code` for `unit`: all of it or nothing."""
+        if self._folder is None:
+            return
+        begun = self._folder / f"{os.getpid()}.begun"
+        with suppress(OSError):
+            begun.write_bytes(code)
+            begun.replace(self._folder / _key(unit, launch))
+        self._stored += 1
+        if self._stored % LOOK_EVERY == 0:
+            _shrink(self._folder)
+
+
+def _shrink(folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    """Remove the oldest files if all together have more than `most_bytes`, until they have half of that."""
+    with suppress(OSError):  # another process does the same
+        files = sorted((s.st_mtime, s.st_size, path) for path in folder.iterdir() if (s := path.stat()))
+        total = sum(size for _, size, _ in files)
+        goal = most_bytes // 2 if total > most_bytes else total
+        for _, size, path in files:
+            if total <= goal:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
 
 
 def _key(unit: Variant, launch: BoundLaunch | None) -> str:

@@ -1,10 +1,12 @@
 """Time limits that follow from what has succeeded: pure functions over outcomes.
 
 A few variants keep a compiler busy until its limit while most need a moment, and everybody waits for them. The limit
-for compiling is therefore a multiple of the upper quartile of what recent variants took. One that expired counts as
-having taken its limit: if more than a quarter expires, the limit was too tight and rises again. The limit for running
-is a multiple of what the best variant needed: whoever is slower than that cannot be a better one. Both have a floor,
-since a busy machine stretches everything, and never exceed what the user allows.
+for compiling a kernel is therefore a multiple of the upper quartile of what recent variants took of which something had to
+be compiled. It holds for a kernel, since a variant of known kernels but one says nothing about a variant of new ones; all
+kernels of a variant together may take what the user allows. One that expired counts as having taken its limit: if more
+than a quarter expires, the limit was too tight and rises again. The limit for running is a multiple of what the best
+variant needed: whoever is slower than that cannot be a better one. Both have a floor, since a busy machine stretches
+everything, and never exceed what the user allows.
 
 What is learned comes from stored outcomes of complete iterations, in ask order: a resumed run learns the same.
 """
@@ -25,7 +27,7 @@ QUARTILE = 0.75
 COMPILE_FACTOR, COMPILE_FLOOR_S = 4.0, 5.0
 RUN_FACTOR, RUN_FLOOR_S = 10.0, 5.0
 REPEATS = 3
-"""Repeats after which a variant that is clearly slower than the best is given up (`runners.repeats`)."""
+"""Repeats after which a hopeless variant is given up, at most (`runners.repeats`)."""
 
 
 def learned(bounds: Bounds, outcomes: Sequence[Outcome]) -> Bounds:

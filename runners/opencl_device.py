@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -277,7 +277,7 @@ class OpenCLDevice:
                 self._flusher = Flusher(self._session.context, self._session.queue, self._session.device)
             self._flusher.run()
 
-    def compile(self, variant: Variant) -> Built:
+    def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
         """Build every kernel and launch it once with its real range; see `driver.Compiler`."""
         self._memory.hold(variant.scratch)
         firsts: dict[int, BoundLaunch | None] = {launch.kernel: launch for launch in first_launches(variant)}
@@ -285,13 +285,17 @@ class OpenCLDevice:
         units = [alone(kernel, variant) for kernel in variant.kernels]
         known = {number: self._codes.get(units[number], launch) for number, launch in order.items()}
         codes = {number: code for number, code in known.items() if code is not None}
-        new = len(known) - len(codes)
-        if new:
+        missing = len(known) - len(codes)
+        if missing:
             self._memory.restore()  # subscripts may come from data that an earlier launch has changed
-            for number, launch in order.items():
-                with errors_name(variant.kernels[number], units[number]):
-                    codes[number] = self._launched(units[number], launch, known[number])
-        return Built(tuple(codes[number] for number in range(len(units))), new)
+        for number, launch in order.items():
+            if len(codes) == len(units):
+                break
+            if number not in codes:
+                begin()
+            with errors_name(variant.kernels[number], units[number]):
+                codes[number] = self._launched(units[number], launch, known[number])
+        return Built(tuple(codes[number] for number in range(len(units))), missing > 0)
 
     def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None) -> bytes:
         """The code of a kernel that was launched; what is known is launched, too: later kernels may need its data."""
@@ -307,6 +311,10 @@ class OpenCLDevice:
     def load(self, variant: Variant, codes: Sequence[bytes]) -> Executable:
         """What `compile` made, ready to run."""
         self._memory.hold(variant.scratch)
-        functions = [self._session.function(alone(kernel, variant), code)
-                     for kernel, code in zip(variant.kernels, codes, strict=True)]
+        functions = [self._loaded(kernel, variant, code) for kernel, code in zip(variant.kernels, codes, strict=True)]
         return Executable(self._session, functions, variant, self._memory)
+
+    def _loaded(self, kernel: Kernel, variant: Variant, code: bytes) -> Function:
+        unit = alone(kernel, variant)
+        with errors_name(kernel, unit):
+            return self._session.function(unit, code)

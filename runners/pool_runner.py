@@ -140,8 +140,10 @@ class DeviceRunner(PoolRunner):
         save_reference(problem.reference, reference)
         environment = driver_environment(self._folder)
         all_devices = (device, *others)
+        kernels = self._folder / "kernels"
         setups = {one.key: WorkerSetup(problem.program, reference, one.key, device.target, limits,
-                                       timing_lock(one.key, device.target), lower, length, rate, self._folder / "kernels") for one in all_devices}
+                                       timing_lock(one.key, device.target), lower, length, rate, kernels)
+                  for one in all_devices}
         count = workers or len(os.sched_getaffinity(0))
         memory = limits.memory_bytes or share_bytes(count + len(all_devices))
         compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],)), environment,

@@ -10,7 +10,7 @@ from runners.base import Limits
 
 Verdict: TypeAlias = Literal["go on", "enough", "hopeless"]
 FEWEST_TO_GIVE_UP = 3
-CLEARLY_SLOWER, COARSER = 1.1, 2.5
+SLOWER, COARSER = 1.1, 2.5
 """A variant whose whole interval is so far above the best is timed to so many times the wanted precision: it is no winner, and
 a search learns as much from 5 % as from 2 %."""
 LONG_MS = 250.0
@@ -22,9 +22,10 @@ def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms
     """Whether another repeat is worth its time; `samples_ms` are in the order in which they were taken.
 
     `enough`: the interval of the median is as tight as wanted, resemblance of neighbours considered, or time or repeats
-    are used up; less is wanted of a variant that is clearly slower than the best. `hopeless`: the lower end of the median's interval is above `give_up` x best. That needs three samples, or
-    two when they have used up the time already: one outlier must not end a good variant. `first_ms` is what the run
-    before the samples took, whose results were checked: if that was long it is a witness, too.
+    are used up; less is wanted of a variant that is surely slower than the best. `hopeless`: the lower end of the median's
+    interval is above `give_up` x best. That needs three samples, or two when they have used up the time already: one
+    outlier must not end a good variant. `first_ms` is what the run before the samples took, whose results were checked: if
+    that was long it is a witness, too.
     """
     count = len(samples_ms)
     if count == 0:
@@ -44,5 +45,5 @@ def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms
 
 def _tight(samples_ms: Sequence[float], limits: Limits, best_ms: float | None) -> bool:
     interval = series_interval(samples_ms)
-    slower = best_ms is not None and interval.low > CLEARLY_SLOWER * best_ms
+    slower = best_ms is not None and interval.low > SLOWER * best_ms
     return interval.relative_half_width(median(samples_ms)) <= limits.half_width * (COARSER if slower else 1)

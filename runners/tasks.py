@@ -26,8 +26,8 @@ class WorkerSetup:
     """What a worker must know. `lower` and `rate` must be importable by name in another process.
 
     `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
-    `length` is the longest chain of updates of one element, for the tolerance (None: estimated). `codes` is the folder of
-    compiled kernels, which the workers of a run on a machine share (None: each kernel is compiled whenever it is met).
+    `length` is the longest chain of updates of one element, for the tolerance (None: estimated). `kernels` is
+    the folder of compiled kernels, which the workers of a run on a machine share (None: nothing is kept).
     """
 
     program: Program
@@ -39,7 +39,7 @@ class WorkerSetup:
     lower: Lower
     length: int | None = None
     rate: Rate = static_ratings
-    codes: Path | None = None
+    kernels: Path | None = None
 
     def problem(self) -> Problem:
         """The Program with the reference, read from its file."""

@@ -47,7 +47,8 @@ def planned(found: Problem, shared: bool) -> Plan:
 @pytest.mark.parametrize(("value", "shared", "there"), [
     (CONVERTED, True, True), ("A[j][k] * (float)(i + 1) + A[j][k]", True, True),
     (CONVERTED, False, False), ("A[j][k] * alpha + A[j][k]", True, False),
-    ("i == 0 ? A[j][k] * alpha : A[j][k] * 0.5f + alpha", True, False)])
+    ("i == 0 ? A[j][k] * alpha : A[j][k] * 0.5f + alpha", True, False),
+    (f"{CONVERTED} > 3 ? 1 : 2", True, True)])
 def test_only_kernels_with_barriers_and_converted_indices(value: str, shared: bool, there: bool, tmp_path: Path) -> None:
     found = captured(value, tmp_path)
     source = lower(found.program, planned(found, shared), TARGET).source
@@ -56,8 +57,9 @@ def test_only_kernels_with_barriers_and_converted_indices(value: str, shared: bo
 
 
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
-def test_a_converted_thread_index_is_right_on_intel(tmp_path: Path) -> None:
-    found = captured(CONVERTED, tmp_path)
+@pytest.mark.parametrize("value", [CONVERTED, f"{CONVERTED} > 3 ? 1 : 2"])
+def test_a_converted_thread_index_is_right_on_intel(value: str, tmp_path: Path) -> None:
+    found = captured(value, tmp_path)
     runner = open_runner(found, "intel", LIMITS, tmp_path / "work")
     try:
         outcome = dict(runner.evaluate([Job(0, planned(found, shared=True))]))[0]

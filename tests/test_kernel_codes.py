@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,9 @@ from generator.lowering.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.reading import read_problem
-from metrics.outcome import CompileFailed, Outcome, Timed
+from metrics.outcome import LaunchFailed, Outcome, Timed
 from runners.base import Job
-from runners.kernel_codes import KernelCodes, alone
+from runners.kernel_codes import KernelCodes, _shrink, alone
 from runners.pool_runner import DeviceRunner
 from runners.registry import open_runner
 from tests import support_runners as support
@@ -90,8 +91,8 @@ def test_what_a_known_kernel_computes_is_there_when_a_later_one_is_compiled(tmp_
 
 def test_errors_name_the_kernel_as_the_variant_does(tmp_path: Path) -> None:
     with support.opened(support.needed_device("PoCL"), tmp_path) as runner:
-        outcome = dict(runner.evaluate([Job(0, support.plan(support.NO_COMPILE))]))[0]
-    assert isinstance(outcome, CompileFailed) and "antune_" not in outcome.message
+        outcome = dict(runner.evaluate([Job(0, support.plan(support.LOCAL))]))[0]
+    assert isinstance(outcome, LaunchFailed) and outcome.message.startswith("k needs 16777216 bytes")
 
 
 def test_equal_kernels_are_equal_wherever_they_stand() -> None:
@@ -115,3 +116,35 @@ def test_codes_are_kept_for_the_next_process_and_nowhere_without_a_folder(tmp_pa
     nowhere = KernelCodes(None)
     nowhere.put(first, None, b"x")
     assert nowhere.get(first) is None
+    assert [len(file.name) for file in (tmp_path / "codes").iterdir()] == [64], "nothing half written is left"
+
+
+def test_the_oldest_codes_go_when_there_are_too_many(tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / f"code{number}").write_bytes(bytes(100))
+        os.utime(tmp_path / f"code{number}", (number, number))
+    _shrink(tmp_path, 1000)
+    assert len(list(tmp_path.iterdir())) == 10
+    _shrink(tmp_path, 999)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [f"code{number}" for number in range(6, 10)]
+
+
+def test_a_disk_that_takes_nothing_costs_only_the_memory(tmp_path: Path) -> None:
+    program = problem("2mm").program
+    variant = lower(program, default_plan(program, TARGET), TARGET)
+    unit, folder = alone(variant.kernels[0], variant), tmp_path / "codes"
+    codes = KernelCodes(folder)
+    folder.rmdir()
+    codes.put(unit, None, b"x")
+    assert codes.get(unit) is None
+
+
+def test_a_kernel_alone_has_the_preamble_that_it_needs_itself() -> None:
+    """Else a plan whose other kernel adds atomically would share nothing with one whose other kernel does not."""
+    program = problem("2mm").program
+    plan = default_plan(program, TARGET)
+    first, second = plan.kernels
+    usual = lower(program, plan, TARGET)
+    other = lower(program, replace(plan, kernels=(first, replace(second, exchange=True))), TARGET)
+    assert usual.preamble != other.preamble
+    assert alone(usual.kernels[0], usual) == replace(alone(other.kernels[0], other), plan=plan)

@@ -8,7 +8,6 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -146,33 +145,23 @@ def tool(folder: Path, script: str) -> None:
 def work() -> Work:
     """Something that a process can unpickle; the stand-ins below do not run it."""
     from generator.plan import Plan, ScheduleChoice
-    from generator.variant import Variant
+    from generator.variant import Kernel, Variant
     from tests.support_runners import scale_problem
 
-    return Work("cuda/0", scale_problem(), Variant(Plan(ScheduleChoice(), ()), "cuda", "", (), ()), ())
+    kernel = Kernel("kernel5", ("S0",), (), (), (), (32,), 0, "void kernel5(int n) {}")
+    return Work("cuda/0", scale_problem(), Variant(Plan(ScheduleChoice(), ()), "cuda", "", (kernel,), ()), ())
 
 
 def test_ncu_is_asked_for_what_is_needed(tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "table").write_text(TABLE)
+    (kernel,) = work.variant.kernels
+    (tmp_path / "table").write_text(TABLE.replace("kernel1(", f"{alone(kernel, work.variant).kernels[0].name}("))
     tool(tmp_path, f'echo "$@" > {tmp_path}/asked\ncat {tmp_path}/table\n')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = profile_by_ncu(work, tmp_path, 20.0)
     asked = (tmp_path / "asked").read_text()
-    assert dict(found["kernel1"]) == {"ipc": 1.0}
+    assert {name: dict(values) for name, values in found.items()} == {"kernel5": {"ipc": 1.0}}, "as the variant calls it"
     assert "--csv" in asked and all(quantity in asked for group in NCU.values() for quantity in group)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["asked", "ncu", "table"]
-
-
-def test_ncu_speaks_of_kernels_as_they_are_called_in_the_variant(tmp_path: Path, work: Work,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    from generator.variant import Kernel
-
-    kernel = Kernel("kernel5", ("S0",), (), (), (), (32,), 0, "void kernel5(int n) {}")
-    work = replace(work, variant=replace(work.variant, kernels=(kernel,)))
-    (tmp_path / "table").write_text(TABLE.replace("kernel1(", f"{alone(kernel, work.variant).kernels[0].name}("))
-    tool(tmp_path, f'cat {tmp_path}/table\n')
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert set(profile_by_ncu(work, tmp_path, 20.0)) == {"kernel0", "kernel5"}
 
 
 @pytest.mark.parametrize(("script", "said"), [

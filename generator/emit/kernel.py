@@ -79,9 +79,8 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     attributes = words.kernel.format(block=block, threads=prod(kernel.block))
     if words.sub_groups and any(isinstance(node, Shuffle) for node in walk(body)):
         attributes += f" {words.sub_groups}"
-    lines = [comment, attributes,
-             f"void {kernel.name}({', '.join(parameters)})", "{",
-             *([words.no_contraction] if words.no_contraction and must_not_contract(body) else []), *writer.indices(code),
+    apart = [words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []
+    lines = [comment, attributes, f"void {kernel.name}({', '.join(parameters)})", "{", *apart, *writer.indices(code),
              *(f"  {line}" for line in _shared_arrays(shared, words, kernel.dynamic_bytes(dialect) > 0)),
              *code, "}", ""]
     return "\n".join(lines)

@@ -39,7 +39,9 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
         kernels.append(place(kernel, whole, placed, kernel_plan, target))
     used = [p for p in placed if any(p in k.kernel.placements for k in kernels)]
     text = preamble(program, [k.body for k in kernels], target.dialect, used)
-    return Variant(plan, target.dialect, text, tuple(k.kernel for k in kernels), lowered.host, lowered.scratch)
+    own = [preamble(program, [k.body], target.dialect, k.kernel.placements) for k in kernels]
+    named = tuple(replace(k.kernel, preamble=before) for k, before in zip(kernels, own, strict=True))
+    return Variant(plan, target.dialect, text, named, lowered.host, lowered.scratch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from generator.errors import InputError
 from generator.target import Target
-from generator.variant import Kernel, Variant
+from generator.variant import Variant
 from metrics.device_model import device_model
 from runners.cuda.bounds import translate
 from runners.driver import MESSAGE_CHARS, BuildError, Built, check_limits
@@ -27,10 +28,11 @@ TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """What travels of a kernel from the compile pool to the device worker: a cubin, and the bytes that a thread spills."""
+    """What travels of a kernel from the compile pool to the device worker: a cubin, and the bytes that a thread spills
+    (None where the compiler does not say)."""
 
     cubin: bytes
-    spills: int
+    spills: int | None
 
     def packed(self) -> bytes:
         """One string of bytes: a line of JSON, then the cubin."""
@@ -209,20 +211,23 @@ class CudaCompiler:
         self._target, self._translator = target, open_translator()
         self._capability = best_capability(self._translator, target.capability)
 
-    def compile(self, variant: Variant) -> Built:
+    def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
         """See `driver.Compiler`."""
         for kernel in variant.kernels:
             check_limits(kernel, self._target.max_threads, self._target.local_bytes)
-        known = [self._codes.get(alone(kernel, variant)) for kernel in variant.kernels]
-        codes = tuple(self._translated(kernel, variant) if code is None else code
-                      for kernel, code in zip(variant.kernels, known, strict=True))
-        return Built(codes, known.count(None))
+        units = [alone(kernel, variant) for kernel in variant.kernels]
+        codes = [self._codes.get(unit) for unit in units]
+        compiled = None in codes
+        for number, unit in enumerate(units):
+            if codes[number] is None:
+                begin()
+                with errors_name(variant.kernels[number], unit):
+                    codes[number] = self._translated(unit)
+        return Built(tuple(code for code in codes if code is not None), compiled)
 
-    def _translated(self, kernel: Kernel, variant: Variant) -> bytes:
-        unit = alone(kernel, variant)
-        with errors_name(kernel, unit):
-            found = translate(lambda text: self._translator.translate(text, self._capability), unit,
-                              device_model(self._target))
-        code = Binary(found.cubin, found.spills).packed()
+    def _translated(self, unit: Variant) -> bytes:
+        found = translate(lambda text: self._translator.translate(text, self._capability), unit, device_model(self._target))
+        needs = found.needs.get(unit.kernels[0].name)
+        code = Binary(found.cubin, needs.spills if needs else None).packed()
         self._codes.put(unit, None, code)
         return code

@@ -64,8 +64,9 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
     if _NOT_PERMITTED in run.stdout + run.stderr:
         raise CountersUnavailable("ncu may not read the GPU's counters (ERR_NVGPUCTRPERM): an administrator permits it "
                                   "with the driver option NVreg_RestrictProfilingToAdminUsers=0")
-    own = {alone(kernel, work.variant).kernels[0].name: kernel.name for kernel in work.variant.kernels}
-    found = {own.get(name, name): values for name, values in parse(run.stdout.splitlines()).items()}
+    told = parse(run.stdout.splitlines())
+    called = {kernel.name: alone(kernel, work.variant).kernels[0].name for kernel in work.variant.kernels}
+    found = {own: told[name] for own, name in called.items() if name in told}
     if not found:
         raise CountersUnavailable(f"ncu reported nothing: {_last_line(run.stderr or run.stdout)}")
     return found
