@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +16,15 @@ from generator.lowering.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.reading import read_problem
+from generator.variant import Variant
 from metrics.outcome import LaunchFailed, Outcome, Timed
-from runners.base import Job
+from runners import compile_worker
+from runners.base import Job, Limits
+from runners.driver import Built
 from runners.kernel_codes import KernelCodes, _shrink, alone
 from runners.pool_runner import DeviceRunner
 from runners.registry import open_runner
+from runners.tasks import Compile, WorkerSetup
 from tests import support_runners as support
 from tests.support_programs import write_c
 from tests.support_suite import TARGET, problem
@@ -117,6 +122,25 @@ def test_codes_are_kept_for_the_next_process_and_nowhere_without_a_folder(tmp_pa
     nowhere.put(first, None, b"x")
     assert nowhere.get(first) is None
     assert [len(file.name) for file in (tmp_path / "codes").iterdir()] == [64], "nothing half written is left"
+
+
+def test_each_kernel_may_take_as_long_as_plans_do_and_all_as_long_as_is_allowed(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of 5 s comes from plans of known kernels but one; this plan has three new ones."""
+    class ThreeKernels:
+        def compile(self, variant: Variant, begin: Callable[[], None]) -> Built:
+            for _ in range(3):
+                begin()
+                time.sleep(0.1)
+            return Built((b"",) * 3, True)
+
+    monkeypatch.setattr(compile_worker, "open_compiler", lambda *_: ThreeKernels())
+    found, variant = support.scale_problem(), support.lower_by_hand(support.scale_program(), support.plan(support.GOOD), TARGET)
+    setup = WorkerSetup(found.program, tmp_path, "opencl/0", TARGET, Limits(compile_s=5.15), tmp_path / "lock", lower)
+    said: list[tuple[str, float | None]] = []
+    compile_worker.CompileWorker(setup)(Compile(variant, 5.0), lambda phase, limit_s: said.append((phase, limit_s)))
+    limits = [limit_s for _, limit_s in said if limit_s is not None][-3:]
+    assert limits[:2] == [5.0, 5.0] and 4.5 < limits[2] < 5.0, "0.2 of 5.15 seconds are over"
 
 
 def test_the_oldest_codes_go_when_there_are_too_many(tmp_path: Path) -> None:
