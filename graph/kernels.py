@@ -143,15 +143,18 @@ class KernelSpace:
 
     def _sizes(self, chooser: Chooser, shape: Shape) -> tuple[Sizes, Sizes]:
         """Tile and block sizes, outermost first; asked x first, since x matters most (coalescing)."""
-        ladders = TILES if shape.coarse else LONG if shape.privatizes and self.wide else self.ladders
+        long = shape.privatizes and self.wide and not shape.coarse
+        ladders = TILES if shape.coarse else LONG if long else self.ladders
         largest = caps(shape.extents[::-1], ladders)
         offer = self.sizes(largest, ladders)
-        skewed: tuple[tuple[str, Option], ...] = (("skewed", True),) if shape.skewed else ()
+        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": long}  # by the schedule, for the same statements
+        special: tuple[tuple[str, Option], ...] = tuple((kind, True) for kind, is_so in kinds.items() if is_so)
         tiles: list[int] = []
         blocks: list[int] = []
         points = threads = 1
         for dim in range(len(largest)):
-            depends: tuple[tuple[str, Option], ...] = (("largest tiles", largest), ("points", points), ("threads", threads), *skewed)
+            depends: tuple[tuple[str, Option], ...] = (("largest tiles", largest), ("points", points),
+                                                       ("threads", threads), *special)
             name = f"{_TILE} {_AXES[dim]}"
             whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
             options = offer.tile_options(dim, points, threads, whole)

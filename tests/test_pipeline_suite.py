@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 
 from antune.options import parse_parameters, parse_size
-from experiments.suites.pipelines import PIPELINES, Pipeline
-from generator.frontend_py.problem import read_pipeline, sizes_of
+from experiments.options import Budget, RunOptions
+from experiments.parts import PARTS
+from experiments.suites.pipelines import PIPELINES, Pipeline, pipeline
+from generator.frontend_c.source import Compilation
+from generator.frontend_py.load import load_pipeline
+from generator.frontend_py.problem import program_of, read_pipeline, sizes_of
 from generator.problem import Problem
+from generator.target import Target
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import uniform
 from tests.support_camera import camera
 from tests.support_pipelines import REFERENCES as OTHERS
 
+CPU = Target("cpu", "opencl", 4096, (4096, 4096, 4096), 1 << 19, 2, True, True)
 REFERENCES = {**OTHERS, "camera_pipe": camera}
 
 
@@ -39,3 +47,15 @@ def test_interpreter_and_sequential_c_agree_with_numpy(program: Pipeline) -> Non
     else:
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
     assert not [w for w in reference.warnings if "sequential C" in w]
+
+
+@pytest.mark.parametrize("name", ["bilateral_grid", "histogram_equalize"])
+def test_walks_of_one_graph_agree_on_what_is_offered(name: str) -> None:
+    """A kernel of the same statements may hold copies of what its blocks update in one schedule and not in another, and is
+    then offered other tiles: which these are is a part of the decision. A graph refuses a decision with two sets of options."""
+    found, sizes = pipeline(name), dict(pipeline(name).parameters_at("medium"))
+    program = program_of(load_pipeline(found.file, None, sizes), list(sizes.values()))
+    options = RunOptions(str(found.file), Compilation(), Budget(1), space="pipeline")
+    space, graph = PARTS.make_space(program, CPU, options), OptimizationGraph()
+    for seed in range(200):
+        graph.walk(space, uniform(np.random.default_rng(seed)))
