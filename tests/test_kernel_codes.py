@@ -1,4 +1,4 @@
-"""Kernels are compiled once per run: plans that share them find their code, at whichever place they stand."""
+"""What was compiled is kept: plans that share kernels find their code, at whichever place these stand."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_samples_that_resemble_their_neighbours_need_more_repeats() -> None:
     assert repeats_needed(slow, limits)[0] > 30
 
 
-def test_a_variant_that_is_clearly_slower_is_timed_less_precisely() -> None:
+def test_a_variant_that_is_surely_slower_is_timed_less_precisely() -> None:
     near, far = ([base + 0.05 * base * (-1) ** n for n in range(50)] for base in (1.1, 1.5))
     assert repeats_needed(near, best_ms=1.0)[0] > 20
     assert repeats_needed(far, best_ms=1.0)[0] < 12
