@@ -26,13 +26,13 @@ class Job:
 class Limits:
     """Time limits per variant in seconds, and when timing may stop.
 
-    `compile_s` bounds lowering, and compiling and the first launch of all kernels; `run_s` bounds the check and the timing. Both are the
-    most that is ever allowed: `runners.limits.adapted` tightens them by what has succeeded. A variant whose kernels
-    take longer than `rate_s` to be rated by the static model (most take some milliseconds) is measured without
-    metrics.
-    `half_width`: repeats go on until the 95 % interval of the median is this tight (relative; for a variant that is surely
-    slower than the best `repeats.COARSER` times as wide), within
-    `min_repeats`..`max_repeats` and about `least_s`..`time_s` seconds. A variant slower than `give_up` x best stops early.
+    `compile_s` bounds lowering, and compiling and the first launch of all kernels; `run_s` bounds the check and the
+    timing. Both are the most that is ever allowed: `runners.limits.adapted` tightens them by what has succeeded. A
+    variant whose kernels take longer than `rate_s` to be rated by the static model (most take some milliseconds) is
+    measured without metrics.
+    `half_width`: repeats go on until the 95 % interval of the median is this tight (relative; for a variant that is
+    surely slower than the best `repeats.COARSER` times as wide), within `min_repeats`..`max_repeats` and about
+    `least_s`..`time_s` seconds. A variant slower than `give_up` x best stops early.
     `memory_bytes`: what a worker process may take beside the data that it begins with (None: a share of the machine's).
     `cache`: whether the caches are flushed before every timed run.
     """
