@@ -3,8 +3,8 @@
 The static model rates what was lowered; its metrics go with the times to the explorer.
 
 Compiling is complete: where a driver compiles a kernel at its first launch (PoCL, when it learns the block size), that
-launch belongs to it. The code that comes back holds all that, so that the device worker neither compiles nor depends
-on a cache on disk.
+launch belongs to it, and the device worker compiles nothing. The code that comes back holds all that, or names a driver's
+cache on disk that holds it for this machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CompileWorker:
     def __init__(self, setup: WorkerSetup) -> None:
         """Opens the compiler, and with it the device where the driver needs one to compile."""
         self._setup = setup
-        self._compiler = open_compiler(setup.device, setup.target, setup.problem, setup.kernels)
+        self._compiler = open_compiler(setup.device, setup.target, setup.problem, setup.kernels, setup.travels)
         self._generated = 0
 
     def __call__(self, task: CompileTask, report: Report) -> Answer:

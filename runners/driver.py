@@ -104,7 +104,8 @@ class Device(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The device code of each kernel of a Variant, and whether any of them had to be compiled for it."""
+    """The device code of each kernel of a Variant, or what stands for it where code does not travel, and whether any of
+    them had to be compiled for it."""
 
     codes: tuple[bytes, ...]
     compiled: bool
@@ -140,10 +141,12 @@ def dialect_of(key: str) -> Dialect:
     return DIALECTS[name]
 
 
-def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None) -> Compiler:
+def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None,
+                  travels: bool = True) -> Compiler:
     """A Compiler for the device called `key`; `problem` is read only where compiling takes launches.
 
-    What it compiles it keeps in `folder`, which several may share (None: nowhere).
+    What it compiles it keeps in `folder`, which several may share (None: nowhere). Code that does not travel is for
+    processes of this machine with the same environment (`opencl_platforms.driver_environment`).
 
     Raises:
         InputError: the device or its compiler is not there.
@@ -152,7 +155,7 @@ def open_compiler(key: str, target: Target, problem: Callable[[], Problem], fold
         case "opencl":
             from runners.opencl_device import OpenCLDevice
 
-            return OpenCLDevice(key, problem(), folder)
+            return OpenCLDevice(key, problem(), folder, travels)
         case "cuda":
             from runners.cuda.compiler import CudaCompiler
 

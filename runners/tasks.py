@@ -27,7 +27,8 @@ class WorkerSetup:
 
     `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
     `length` is the longest chain of updates of one element, for the tolerance (None: estimated). `kernels` is
-    the folder of compiled kernels, which the workers of a run on a machine share (None: nothing is kept).
+    the folder of compiled kernels, which the workers of a run on a machine share (None: nothing is kept). `travels`:
+    what is compiled here may be measured on another machine.
     """
 
     program: Program
@@ -40,6 +41,7 @@ class WorkerSetup:
     length: int | None = None
     rate: Rate = static_ratings
     kernels: Path | None = None
+    travels: bool = False
 
     def problem(self) -> Problem:
         """The Program with the reference, read from its file."""

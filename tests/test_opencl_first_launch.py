@@ -25,10 +25,10 @@ from runners.opencl_device import OpenCLDevice
 from runners.opencl_probe import _target, open_device
 from tests.support_suite import ODD_SIZES, problem
 
-role, key, file = sys.argv[1:]
+role, key, file, travels = sys.argv[1:]
 found, file = problem("gemm", ODD_SIZES["gemm"]), Path(file)
 variant = lower(found.program, default_plan(found.program, _target(open_device(key))), _target(open_device(key)))
-device = OpenCLDevice(key, found)
+device = OpenCLDevice(key, found, travels=travels == "travels")
 if role == "compile":
     start = time.perf_counter()
     file.write_bytes(pickle.dumps(device.compile(variant).codes))
@@ -45,23 +45,27 @@ else:
 """
 
 
-def seconds(role: str, key: str, file: Path, folder: Path) -> dict[str, float]:
-    """Seconds by step in a process of its own, whose driver finds nothing that another process has cached."""
+def seconds(role: str, key: str, travels: bool, folder: Path) -> dict[str, float]:
+    """Seconds by step in a process of its own, whose driver finds nothing that another process has cached if code
+    `travels`."""
+    cache = folder / (role if travels else "both")
     environment = os.environ | dict(driver_environment(folder)) | {
-        "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": str(folder / role), "NEO_CACHE_PERSISTENT": "0"}
-    (folder / role).mkdir()
-    done = subprocess.run([sys.executable, "-c", BOTH, role, key, str(file)], capture_output=True, text=True, check=False,
+        "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": str(cache), "NEO_CACHE_PERSISTENT": "0"}
+    cache.mkdir(exist_ok=True)
+    words = [role, key, str(folder / "codes"), "travels" if travels else "stays"]
+    done = subprocess.run([sys.executable, "-c", BOTH, *words], capture_output=True, text=True, check=False,
                           env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     told: dict[str, float] = json.loads(done.stdout)
     return told
 
 
+@pytest.mark.parametrize("travels", [False, True])
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_the_first_launch_of_compiled_code_is_cheap(platform: str, tmp_path: Path) -> None:
+def test_the_first_launch_of_compiled_code_is_cheap(platform: str, travels: bool, tmp_path: Path) -> None:
     device = needed_device(platform)
-    compiled = seconds("compile", device.key, tmp_path / "binary", tmp_path)["compile"]
-    told = seconds("run", device.key, tmp_path / "binary", tmp_path)
+    compiled = seconds("compile", device.key, travels, tmp_path)["compile"]
+    told = seconds("run", device.key, travels, tmp_path)
     later = sorted((told["second"], told["third"], told["fourth"]))[1]
     assert told["load"] + told["first"] < compiled / 3, (compiled, told)
     assert told["first"] - later < 0.2 * compiled, (compiled, told)

@@ -197,7 +197,8 @@ class Shop(WorkerPlugin):
         if is_deterministic(key):
             return Startup(make_deterministic_worker, (order.program, order.limits, key))
         setup = WorkerSetup(order.program, folder / "reference.npz", key, order.target, order.limits,
-                            timing_lock(key, order.target), order.lower, order.length, order.rate, folder / "kernels")
+                            timing_lock(key, order.target), order.lower, order.length, order.rate, folder / "kernels",
+                            travels=True)
         return Startup(make_compile_worker if bench == COMPILING else make_device_worker, (setup,))
 
     async def _look_for_client(self) -> None:
