@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import assert_never
 
@@ -165,7 +166,7 @@ def _stage_starts(program: Program, target: Target) -> Sequence[Preferences]:
         with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
             found.append([dict(preferences_of(plan)) | preferences_of_stages(facts, schedule)
                           for plan in start_plans(program, target, schedule)])
-    return [plan for style in zip(*found, strict=True) for plan in style]
+    return [plan for style in zip_longest(*found) for plan in style if plan is not None]
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:

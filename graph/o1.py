@@ -16,7 +16,7 @@ from generator.errors import IllegalPlan
 from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice, TimeTiles
 from generator.target import Target
 from graph.kernels import KernelSpace, Shape, preferences_of_kernel, switch
-from graph.ladders import PAPER, WIDE, Geometry, Ladders, Sizes, geometry
+from graph.ladders import HOST, PAPER, WIDE, Geometry, Ladders, Sizes, geometry
 from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
 from graph.policies import Preferences
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
@@ -47,7 +47,8 @@ def kernel_space(target: Target, wide: bool) -> KernelSpace:
     def sizes(largest: Sizes, ladders: Ladders) -> Geometry:
         return geometry(largest, target, ladders)
 
-    return KernelSpace(target, WIDE if wide else PAPER, sizes, wide)
+    ours = HOST if target.shares_host_cores else WIDE
+    return KernelSpace(target, ours if wide else PAPER, sizes, wide)
 
 
 def preferences_of(plan: Plan) -> Preferences:

@@ -15,7 +15,7 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.target import Target
 from graph.kernels import Shape
-from graph.ladders import PAPER, WIDE, Ladders, caps, geometry
+from graph.ladders import HOST, PAPER, WIDE, Ladders, caps, geometry
 from graph.o1 import make_o1_space, preferences_of
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
@@ -81,7 +81,8 @@ extents = st.lists(st.one_of(st.integers(1, 40), st.integers(1, 5000)), max_size
 def test_every_plan_keeps_all_limits(
     extents: tuple[int, ...], target: Target, wide: bool, sequential: bool, seed: int
 ) -> None:
-    ladders = WIDE if wide else PAPER
+    ours = HOST if target.shares_host_cores else WIDE
+    ladders = ours if wide else PAPER
     shape = FakeShape(("S",), extents, sequential=sequential)
     space, graph = make_o1_space(lambda choice: (shape,), target, wide), OptimizationGraph()
     for k in range(5):

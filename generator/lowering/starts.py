@@ -1,6 +1,7 @@
 """Plans worth measuring first: shapes of kernels that people write by hand, one per kind of device.
 
     rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
+    slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     blocked   shared copies and several points per thread, kept in registers, as in a textbook GPU matrix multiplication
 
@@ -9,7 +10,10 @@ Which one pays differs by device and program; a search starts from all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import TypeAlias
 
 from generator.lowering.default import default_plan, fitting
@@ -38,28 +42,48 @@ class _Style:
 _ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), False, True)
 _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)), False, False)
 _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), True, True)
+_SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)), False, False)
 
-
-_SURROUNDED = _Style(((), (512,), (64, 128), (8, 16, 64)), ((), (16,), (1, 16), (1, 1, 16)), False, False)
+_WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
+"""The largest tile sizes that a search offers on CPUs, and below the most points of a tile and the least size along x."""
+_SLAB_POINTS, _LEAST_X = 65536, 8
 
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
     shapes = kernel_shapes(program, choice, target.dialect)
-    styles = (_ROWS, _POINTS, _BLOCKED) if target.shares_host_cores else (_POINTS, _BLOCKED)
     default = default_plan(program, target, choice=choice)  # x as there
-    return tuple(Plan(choice, tuple(_kernel(shape, style, target, default.kernel(shape.statements).order)
-                                    for shape in shapes)) for style in styles)
+    turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
+    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, style) for style in (_POINTS, _BLOCKED)]
+    if target.shares_host_cores:
+        makers = [partial(_kernel, _ROWS), _slab, *makers]
+    plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
+    return tuple(dict.fromkeys(plans))
 
 
 def time_plans(program: Program, target: Target, steps: int) -> tuple[Plan, ...]:
     """Plans that run `steps` time steps per launch, to begin a search with. Raises IllegalPlan if the program has none."""
     choice = TimeTiles(steps)
     (shape,) = kernel_shapes(program, choice, target.dialect)
-    return tuple(Plan(choice, (_kernel(shape, style, target, ()),)) for style in (_SURROUNDED if target.shares_host_cores else _POINTS,))
+    style = _SURROUNDED if target.shares_host_cores else _POINTS
+    return (Plan(choice, (_kernel(style, shape, target, ()),)),)
 
 
-def _kernel(shape: KernelShape, style: _Style, target: Target, order: Sizes) -> KernelPlan:
+def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """One part of the outermost dimension per core, whole in the others as far as blocks may be so large."""
+    shape = shape.ordered(order)
+    tile = [min(most, _cover(e)) for most, e in zip(_WHOLE[len(shape.extents)], shape.extents, strict=True)]
+    if tile:
+        least = min(_LEAST_X, tile[0]) if len(tile) == 1 else 1
+        tile[0] = min(tile[0], max(least, _cover(shape.extents[0] // target.compute_units + 1) // 2))
+    for d in range(len(tile)):
+        while prod(tile) > _SLAB_POINTS and tile[d] > 1:
+            tile[d] //= 2
+    fit = fitting(shape, tuple(tile), target)
+    return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order)
+
+
+def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     shape = shape.ordered(order)
     count = len(shape.extents)
     tile = fitting(shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target)
