@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import assert_never
 
@@ -122,51 +121,10 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Preferen
 
 def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Preferences]:
     """The choices that lead to the plans worth measuring first."""
-    if options.space == "tiles":
-        return ()
-    if options.space == "pipeline":
-        return _stage_starts(program, target)
-    from generator.lowering.starts import default_partition, start_plans
-    from generator.polyhedral.hyperplanes import O3
-    from generator.polyhedral.partition import level
-    from graph.o1 import preferences_of
-    from graph.o2 import preferences_of_partition
-    from graph.o3 import openings
+    from experiments.starts import starts
 
-    plans = [dict(preferences_of(plan)) for plan in start_plans(program, target)]
-    times = _time_starts(program, target) if options.space == "wide" else []
-    if options.level == "o1":
-        return [*plans, *times]
-    partition = preferences_of_partition(default_partition(program), partial(level, program))
-    if options.level == "o2":
-        return [*(plan | partition for plan in plans), *times]
-    plain, *tiled = openings(O3(program))
-    return [*({**plan, **partition, **plain} for plan in plans), *({**plans[0], **partition, **way} for way in tiled), *times]
-
-
-def _time_starts(program: Program, target: Target) -> Sequence[Preferences]:
-    """A launch with few time steps, and one with more."""
-    from generator.lowering.starts import time_plans
-    from graph.o1 import preferences_of
-
-    offered = _time_steps(program, target)
-    return [preferences_of(plan) for steps in offered[1::2] for plan in time_plans(program, target, steps)]
-
-
-def _stage_starts(program: Program, target: Target) -> Sequence[Preferences]:
-    """Every way to place the stages in the first style of kernels, then in the others."""
-    from generator.lowering.starts import start_plans
-    from generator.polyhedral.stage_facts import stage_facts
-    from graph.o1 import preferences_of
-    from graph.pipeline import openings, preferences_of_stages
-
-    facts = stage_facts(program)
-    found = []
-    for schedule in dict.fromkeys(openings(facts, target)):
-        with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
-            found.append([dict(preferences_of(plan)) | preferences_of_stages(facts, schedule)
-                          for plan in start_plans(program, target, schedule)])
-    return [plan for style in zip_longest(*found) for plan in style if plan is not None]
+    steps = _time_steps(program, target) if options.space == "wide" else ()
+    return starts(program, target, options, _make_space(program, target, options), steps)
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:

@@ -13,11 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from generator.errors import IllegalPlan
 from generator.plan import Group, Partition, Plan
 from generator.target import Target
 from graph.kernels import KernelSpace, number
 from graph.o1 import Shapes, choose_reductions, kernel_space, with_kernels
+from graph.optimization_graph import Node
 from graph.placement import Placeable
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 
@@ -115,6 +119,11 @@ class _O2Space:
             return self.levels(reduced, path)
         except IllegalPlan as error:
             raise DeadEnd(str(error)) from error
+
+
+def apart(node: Node, allowed: NDArray[np.intp]) -> int:
+    """A policy: the first allowed option, but as many partitions as there may be."""
+    return int(allowed[-1 if node.decision.name == _COUNT else 0])
 
 
 def choose_order(chooser: Chooser, count: int, before: frozenset[tuple[int, int]], subject: tuple[str, ...],

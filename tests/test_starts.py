@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from experiments.options import Budget, RunOptions
+from experiments.options import Budget, LevelName, RunOptions
 from experiments.parts import PARTS
 from explorer.registry import make_explorer
 from generator.frontend_c.source import Compilation
@@ -16,7 +16,8 @@ from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.shapes import kernel_shapes
 from generator.lowering.starts import default_partition, start_plans
-from generator.plan import Partition, TimeTiles
+from generator.plan import Partition, Plan, TimeTiles
+from generator.program import Program
 from generator.target import Target
 from graph.o1 import make_o1_space, preferences_of
 from graph.optimization_graph import OptimizationGraph
@@ -59,12 +60,26 @@ def test_the_colony_asks_them_first_and_random_search_does_not() -> None:
 @pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-2d"])
 def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) -> None:
     program = problem(name).program
-    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
-    explorer = PARTS.make_explorer("colony", PARTS.make_space(program, CPU, options), 0,
-                                   PARTS.starts(program, CPU, options))
-    schedules = [walk.plan.schedule for walk in explorer.ask(3)]
-    partitions = [schedule for schedule in schedules if not isinstance(schedule, TimeTiles)]  # several time steps share a kernel
-    assert len(partitions) == 3 or (name == "jacobi-2d" and partitions)
-    for schedule in partitions:
-        assert isinstance(schedule, Partition)
-        assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]
+    schedule = first_walks(program, "o2")[0].schedule
+    assert isinstance(schedule, Partition)
+    assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]
+
+
+@pytest.mark.parametrize("level", ["o2", "o3"])
+@pytest.mark.parametrize("name", [*NAMES, "3mm", "fdtd-2d", "heat-3d", "lu"])
+def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_ones(name: str, level: LevelName) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    plans = first_walks(program, level)
+    wanted = start_plans(program, CPU, plans[0].schedule)
+    assert plans[:len(wanted)] == list(wanted)
+    times = [plan for plan in plans if isinstance(plan.schedule, TimeTiles)]
+    assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", "heat-3d"))
+    for plan in plans:
+        assert lower(program, plan, CPU).kernels
+
+
+def first_walks(program: Program, level: LevelName) -> list[Plan]:
+    """The plans of the walks that a colony begins with."""
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level)
+    space, starts = PARTS.make_space(program, CPU, options), PARTS.starts(program, CPU, options)
+    return [walk.plan for walk in PARTS.make_explorer("colony", space, 0, starts).ask(len(starts))]
