@@ -45,7 +45,7 @@ def pheromone(colony: Colony, decision: Decision) -> np.ndarray[tuple[int], np.d
     return colony.trails.level(node)
 
 
-@pytest.mark.parametrize(("kernels", "budget"), [(3, 50), (6, 50), (3, 200)])
+@pytest.mark.parametrize(("kernels", "budget"), [(3, 50), (6, 50), pytest.param(3, 200, marks=pytest.mark.slow)])
 def test_the_colony_beats_random_search_by_far(kernels: int, budget: int) -> None:
     space = Kernels(kernels)
     assert mean_found(Colony, space, budget) < 0.75 * mean_found(RandomWalk, space, budget)

@@ -3,7 +3,8 @@
     rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
-    blocked   shared copies and several points per thread, kept in registers, as in a textbook GPU matrix multiplication
+    strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
+    blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix multiplication
 
 Which one pays differs by device and program; a search starts from all of them.
 """
@@ -35,14 +36,17 @@ class _Style:
 
     tiles: tuple[Sizes, Sizes, Sizes, Sizes]
     blocks: tuple[Sizes, Sizes, Sizes, Sizes]
-    blocked: bool
-    inside: bool
+    inside: bool = False
+    shared: bool = False
+    registers: bool = False
+    unroll: int = 1
 
 
-_ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), False, True)
-_POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)), False, False)
-_BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), True, True)
-_SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)), False, False)
+_ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
+_STRIPS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4)
+_POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
+_BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True)
+_SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
 """The largest tile sizes that a search offers on CPUs, and below the most points of a tile and the least size along x."""
@@ -54,9 +58,9 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     shapes = kernel_shapes(program, choice, target.dialect)
     default = default_plan(program, target, choice=choice)  # x as there
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
-    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, style) for style in (_POINTS, _BLOCKED)]
+    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, _POINTS), partial(_kernel, _BLOCKED)]
     if target.shares_host_cores:
-        makers = [partial(_kernel, _ROWS), _slab, *makers]
+        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS)]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -88,11 +92,11 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
     count = len(shape.extents)
     tile = fitting(shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target)
     block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
-    fits = bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
-    shared = style.blocked and fits
+    shared = style.shared and bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
     inside = style.inside and shape.sequential and tile != block
-    registers = style.blocked and shape.sequential and bool(shape.kept)
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, 1, inside, order,
+    registers = style.registers and shape.sequential and bool(shape.kept)
+    unroll = style.unroll if shape.sequential or tile != block else 1
+    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, unroll, inside, order,
                       registers=registers)
 
 
