@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from experiments.options import RunOptions
 from generator.errors import IllegalPlan
-from generator.lowering.starts import default_partition, start_plans, time_plans
+from generator.lowering.starts import default_partition, start_plans, time_plan
 from generator.plan import Schedule
 from generator.polyhedral.hyperplanes import O3
 from generator.polyhedral.partition import level
@@ -46,7 +46,7 @@ def starts(program: Program, target: Target, options: RunOptions, space: Space, 
         return ()
     if options.space == "pipeline":
         return _of_stages(program, target)
-    times = [preferences_of(plan) for number in steps[1::2] for plan in time_plans(program, target, number)]
+    times = [preferences_of(time_plan(program, target, number)) for number in steps[1::2]]
     if options.level == "o1":
         return [*(preferences_of(plan) for plan in start_plans(program, target)), *times]
     whole = preferences_of_partition(default_partition(program), partial(level, program))

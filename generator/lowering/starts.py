@@ -65,12 +65,11 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     return tuple(dict.fromkeys(plans))
 
 
-def time_plans(program: Program, target: Target, steps: int) -> tuple[Plan, ...]:
-    """Plans that run `steps` time steps per launch, to begin a search with. Raises IllegalPlan if the program has none."""
+def time_plan(program: Program, target: Target, steps: int) -> Plan:
+    """One that runs `steps` time steps per launch. Raises IllegalPlan if the program has none."""
     choice = TimeTiles(steps)
     (shape,) = kernel_shapes(program, choice, target.dialect)
-    style = _SURROUNDED if target.shares_host_cores else _POINTS
-    return (Plan(choice, (_kernel(style, shape, target, ()),)),)
+    return Plan(choice, (_kernel(_SURROUNDED if target.shares_host_cores else _POINTS, shape, target, ()),))
 
 
 def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
