@@ -300,8 +300,7 @@ def test_starts_have_few_steps_and_many() -> None:
     program = stencil("jacobi-2d")
     starts = PARTS.starts(program, TARGET, RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2"))
     several = [start["several time steps per launch", ()] for start in starts]
-    assert several == sorted(several)
-    assert set(several) == {False, True}
+    assert set(several) == {False, True} and not several[0]
     assert 2 in {start.get(("time steps per launch", ())) for start in starts}
 
 
