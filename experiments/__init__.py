@@ -6,7 +6,7 @@ Read in this order: `options.py`, `stopping.py` and `records.py` (the values), `
 (what changed since), `finals.py` (the best are measured again), `summary.py` (the files scripts rely on), `report/` and
 `plots.py` (the page for people, pictures as files), `graph_history.py`, `graph_collapse.py` and `graph_figure.py` (the
 picture of what a search learned), `layers.py` and `pipeline_picture.py` (that of which stages of a pipeline share kernels). `parts.py`
-is the only place that names the other rooms' makers. `comparison/` compares runs, `side_by_side/` searches a suite of
+and `starts.py` are the only places that name the other rooms' makers. `comparison/` compares runs, `side_by_side/` searches a suite of
 programs in several ways, `recorded/` compares explorers on what was measured before, `retimed/` a machine's timing with
 itself; `ceilings/` says how fast a device can be at most, `profiles.py` what profilers count; `exports/` writes what a
 run found for others.

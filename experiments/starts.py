@@ -3,7 +3,7 @@
 The sizes in a plan are those of kernels, and which kernels there are follows from the schedule. So a walk takes an opening (a
 schedule worth a try) to its end first, and `generator.lowering.starts` makes plans for the kernels that it meets.
 
-The room `parts` imports this module late: it needs isl.
+`parts` imports this module late: it needs isl.
 """
 
 from __future__ import annotations

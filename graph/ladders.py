@@ -37,7 +37,7 @@ WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (
 """Also small tiles, and tiles of which each thread computes many points."""
 
 HOST = Ladders(((*WIDE.sizes[0], 1024, 2048), *WIDE.sizes[1:]), 65536, True)
-"""For CPUs, whose threads may run whole rows of a large array: handing out a block takes a microsecond, and so do 4096 points."""
+"""For CPUs, whose threads may run whole rows of a large array: few large blocks cost less to hand out."""
 
 LONG = Ladders(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
 """For kernels whose blocks update copies of their own: a copy costs as much for a small tile as for a large one."""

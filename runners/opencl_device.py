@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -66,7 +66,7 @@ class Session:
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context,
                                      properties=cl.command_queue_properties.PROFILING_ENABLE)
-        self._from_text: OrderedDict[str, cl.Program] = OrderedDict()
+        self._from_text = lru_cache(maxsize=MOST_PROGRAMS)(self._build_text)
 
     @property
     def caches_text(self) -> bool:
@@ -74,16 +74,17 @@ class Session:
         return "Portable Computing Language" in self.device.platform.name and os.environ.get("POCL_KERNEL_CACHE") != "0"
 
     def build(self, variant: Variant, code: bytes | None = None) -> cl.Program:
-        """The built program; from `code` (see `code_of`) when given, else from the text.
+        """The built program; from `code` (see `code_of`, FROM_TEXT) when given, else from the text.
 
         Raises:
             BuildError: the compiler refused.
         """
         try:
             if code is None:
-                program = cl.Program(self.context, variant.source)
-            else:
-                program = cl.Program(self.context, [self.device], [code])
+                return self._build_text(variant.source)
+            if code == FROM_TEXT:
+                return self._from_text(variant.source)
+            program = cl.Program(self.context, [self.device], [code])
             program.build()
         except cl.Error as error:
             raise BuildError(_short_log(str(error))) from None
@@ -91,14 +92,11 @@ class Session:
 
     def function(self, unit: Variant, code: bytes | None) -> Function:
         """The only kernel of `unit`, built. Raises BuildError."""
-        program = self._text_built(unit) if code == FROM_TEXT else self.build(unit, code)
-        return Function(program, unit.kernels[0].name)
+        return Function(self.build(unit, code), unit.kernels[0].name)
 
-    def _text_built(self, unit: Variant) -> cl.Program:
-        program = self._from_text.pop(unit.source, None) or self.build(unit)
-        self._from_text[unit.source] = program
-        if len(self._from_text) > MOST_PROGRAMS:
-            self._from_text.popitem(last=False)
+    def _build_text(self, text: str) -> cl.Program:
+        program = cl.Program(self.context, text)
+        program.build()
         return program
 
 
