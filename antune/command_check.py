@@ -47,13 +47,12 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
       antune check gemm.c -D SMALL_DATASET --plan antune-runs/gemm-1/best.json
       antune check gemm.c -D MINI_DATASET --races
     """
-    from antune.files import read_text
+    from antune.files import read_plan
     from generator.lowering.default import default_plan
-    from generator.plan import plan_from_json
     from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
-    plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
+    plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
     for warning in problem.reference.warnings:

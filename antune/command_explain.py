@@ -48,18 +48,17 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
       antune explain gemm.c -D MEDIUM_DATASET --plan antune-runs/gemm-1/best.json
       antune explain gemm.c -D MEDIUM_DATASET --why my-plan.json
     """
-    from antune.files import read_text
+    from antune.files import read_plan
     from antune.global_memory import memory_lines
     from experiments.parts import find_device
     from generator.explain import explain as explain_plan
     from generator.explain import why
     from generator.lowering.default import default_plan
-    from generator.plan import plan_from_json
     from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
-    plan = plan_from_json(read_text(plan_file, "--plan")) if plan_file else None
-    doubted = plan_from_json(read_text(why_file, "--why")) if why_file else None
+    plan = read_plan(plan_file, "--plan")
+    doubted = read_plan(why_file, "--why")
     found = find_device(device)
     target = found.target
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

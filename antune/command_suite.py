@@ -63,12 +63,12 @@ def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = 
     """
     from antune.files import check_place
     from antune.suite_progress import reporting
-    from experiments.recorded.peers import STRATEGIES
+    from experiments.recorded.peers import all_peers
     from experiments.recorded.recordings import own_recordings
     from experiments.recorded.suite import SuiteOptions, run_suite
     from explorer.registry import EXPLORERS
 
-    wanted = STRATEGIES if peers.strip() == "all" else _words(peers)
+    wanted = all_peers() if peers.strip() == "all" else _words(peers)
     options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or EXPLORERS, _numbers(budgets), seeds, ants,
                            tuple(t1 or ()), wanted, len(os.sched_getaffinity(0)) if workers is None else workers)
     for path in (json_file, plot):

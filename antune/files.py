@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generator.errors import InputError
+
+if TYPE_CHECKING:
+    from generator.plan import Plan
 
 
 def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
@@ -35,3 +38,16 @@ def read_text(path: Path, what: str) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{what} {path} cannot be read: {error}; give an existing text file") from None
+
+
+def read_plan(path: Path | None, option: str) -> Plan | None:
+    """The Plan in the file that `option` names; None without one. Raises InputError that names the file."""
+    from generator.plan import plan_from_json
+
+    if path is None:
+        return None
+    text = read_text(path, option)
+    try:
+        return plan_from_json(text)
+    except InputError as error:
+        raise InputError(f"{option} {path}: {error}") from None

@@ -61,13 +61,13 @@ class _Show:
         print(text, file=sys.stderr, flush=True)
 
     def entry(self, entry: Entry) -> None:
-        """One line, as soon as a program is done."""
+        """A line per table, as soon as a program is done."""
         from experiments.side_by_side.table import Section, line_tables
 
-        words = []
+        lines = [entry.program]
         for (title, *names), ((_, *cells),) in line_tables(Section((entry,))):
-            words.append(f"{title}: " + ", ".join(f"{name} {cell}" for name, cell in zip(names, cells, strict=True)))
-        self.note(f"{entry.program}: {'; '.join(words)}")
+            lines.append(f"{title}: " + ", ".join(f"{name} {cell}" for name, cell in zip(names, cells, strict=True)))
+        self.note("\n  ".join(lines))
 
 
 def _print(sections: Sequence[Section]) -> None:

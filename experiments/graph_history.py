@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.parts import PARTS, Parts
+from experiments.profiles import as_told
 from experiments.records import Evaluation, Result
 from experiments.store import Store
 from experiments.words import command
@@ -21,7 +22,8 @@ from explorer.unseen import kernels_of, program_of
 from generator.errors import InputError
 from graph.optimization_graph import Node, OptimizationGraph
 from graph.space import Decision, Option
-from graph.walk import Walk, walk_to_json, walks_from_json
+from graph.walk import Walk, choices_from_json, walk_to_json, walks_from_json
+from metrics.outcome import Outcome
 
 
 class Trails(Protocol):
@@ -91,31 +93,54 @@ def searched(store: Store) -> Sequence[Result]:
 
 def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: float) -> Explored:
     """Ask and tell as experiments.loop does, as far as the run came. Raises _NoReplay."""
+    from threadpoolctl import threadpool_limits
+
     explorer = _new_explorer(store, parts)
     if not isinstance(explorer, HasGraph):
         raise _NoReplay("This explorer keeps no graph of its own: options that no walk took are not shown.")
     outcomes = {result.evaluation.number: result.outcome for result in results}
+    profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
     evaluated: defaultdict[int, list[Evaluation]] = defaultdict(list)
     for result in results:
         evaluated[result.evaluation.iteration].append(result.evaluation)
-    for iteration in range(1, store.iterations() + 1):
-        asked, stored = store.asked(iteration) or 0, evaluated[iteration]
-        if len(stored) < asked:  # stopped in its midst, or the space was used up
-            stored = list(store.batch(iteration))
-        if time.monotonic() > end_s:
-            raise _NoReplay(f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
-                            "time to find them, and the pheromone.")
-        walks = explorer.ask(asked)
-        if [(walk_to_json(walk), walk.plan) for walk in walks] != [(e.walk, e.plan) for e in stored]:
-            raise _NoReplay("Another version of antune made this run: its pheromone cannot be rebuilt, and options that "
-                            "no walk took are not shown.")
-        for walk, evaluation in zip(walks, stored, strict=True):
-            if evaluation.number in outcomes:
-                explorer.tell(walk, outcomes[evaluation.number])
-    if not isinstance(explorer, LeavesTrails):
-        return Explored(explorer.graph, None)
-    explorer.ask(0)  # what was told last is learned at the start of an iteration
+    with threadpool_limits(1):  # as in the run: more threads round in other ways
+        for iteration in range(1, store.iterations() + 1):
+            asked, stored = store.asked(iteration) or 0, evaluated[iteration]
+            if len(stored) < asked:  # stopped in its midst, or the space was used up
+                stored = list(store.batch(iteration))
+            if time.monotonic() > end_s:
+                raise _NoReplay(f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
+                                "time to find them, and the pheromone.")
+            walks = _as_stored(stored) if iteration <= adopted else _asked_again(explorer, asked, stored)
+            told = as_told(stored, outcomes, profiles, profiled)
+            for walk, evaluation in zip(walks, stored, strict=True):
+                if evaluation.number in told:
+                    _tell(explorer, walk, told[evaluation.number], iteration <= adopted)
+        if not isinstance(explorer, LeavesTrails):
+            return Explored(explorer.graph, None)
+        explorer.ask(0)  # what was told last is learned at the start of an iteration
     return Explored(explorer.graph, explorer.trails)
+
+
+def _as_stored(evaluations: Sequence[Evaluation]) -> Sequence[Walk]:
+    """What another version asked for, before the run was resumed with `--anyway`."""
+    return [Walk(choices_from_json(e.walk), e.plan) for e in evaluations]
+
+
+def _asked_again(explorer: Explorer, asked: int, stored: Sequence[Evaluation]) -> Sequence[Walk]:
+    walks = explorer.ask(asked)
+    if [(walk_to_json(walk), walk.plan) for walk in walks] != [(e.walk, e.plan) for e in stored]:
+        raise _NoReplay("Another version of antune made this run: its pheromone cannot be rebuilt, and options that "
+                        "no walk took are not shown.")
+    return walks
+
+
+def _tell(explorer: Explorer, walk: Walk, outcome: Outcome, adopted: bool) -> None:
+    try:
+        explorer.tell(walk, outcome)
+    except ValueError:
+        if not adopted:
+            raise  # an adopted walk may lead where this version's space has nothing
 
 
 def _new_explorer(store: Store, parts: Parts) -> Explorer:

@@ -23,7 +23,7 @@ from typing import Protocol
 from experiments.checkpoints import Checkpoints, Saved
 from experiments.interrupt import Interrupt
 from experiments.options import Budget, Spent
-from experiments.profiles import fastest, profile, profiling, with_profile
+from experiments.profiles import as_told, fastest, profile, profiling
 from experiments.records import Ending, Evaluation, Result
 from experiments.reuse import usable
 from experiments.stopping import NO_GAINS, Gains, gained
@@ -141,11 +141,11 @@ class Search:
             return self.explorer.ask(asked)
 
     def _tell(self, iteration: int, walks: Sequence[Walk], batch: Sequence[Evaluation]) -> None:
+        told = as_told(batch, self.outcomes, self.profiles, self.profiled)
         with self._explorer_works():
             for walk, evaluation in zip(walks, batch, strict=True):
-                told = with_profile(self.outcomes[evaluation.number], self.profiles.get(evaluation.number))
                 try:
-                    self.explorer.tell(walk, told)
+                    self.explorer.tell(walk, told[evaluation.number])
                 except ValueError:
                     if iteration > self.adopted:
                         raise  # an adopted walk may lead where this version's space has nothing

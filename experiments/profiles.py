@@ -45,6 +45,17 @@ def with_profile(outcome: Outcome, counted: Counted | None) -> Outcome:
     return replace(outcome, kernels=kernels)
 
 
+def as_told(batch: Sequence[Evaluation], outcomes: Mapping[int, Outcome], profiles: Mapping[int, Counted],
+            count: int) -> dict[int, Outcome]:
+    """What an explorer is told of a batch, by number: the `count` fastest with what was counted.
+
+    What `antune profile` counted later is left out: the explorer that was resumed must have known what the first one knew.
+    """
+    counted = {evaluation.number for evaluation in fastest(batch, outcomes, count)}
+    return {e.number: with_profile(outcomes[e.number], profiles.get(e.number) if e.number in counted else None)
+            for e in batch if e.number in outcomes}
+
+
 def worth_profiling(results: Sequence[Result], count: int) -> list[Evaluation]:
     """The default plan and the `count` fastest plans of a run."""
     outcomes = {result.evaluation.number: result.outcome for result in results}

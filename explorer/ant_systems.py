@@ -13,8 +13,8 @@ and they differ in the walks s and their weights w_s:
     RankBasedAntSystem   the best `ranks` - 1 ants, `ranks` - r, and the best so far, `ranks`  (Bullnheimer et al. 1999)
     MaxMinAntSystem      iteration best and best so far, the latter's share growing      (Stützle & Hoos 2000)
     AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant wears its own edges
-                         down, tau = (1 - xi) tau + xi tau_0, and with probability q0 takes the strongest option
-                         instead of drawing (Dorigo & Gambardella 1997)
+                         down when it has walked, tau = (1 - xi) tau + xi tau_0, and with probability q0 takes
+                         the strongest option instead of drawing (Dorigo & Gambardella 1997)
 
 Default parameters are those of Dorigo & Stützle, "Ant Colony Optimization" (2004), box 3.1, for the plain forms (rho
 0.5, 0.5, 0.1, 0.02, 0.1); in the hyper-cube rho is 0.1 as in Coding Ants, for at most a few dozen iterations. Ant
@@ -108,13 +108,13 @@ ANT_SYSTEMS: Mapping[str, AntRule] = MappingProxyType(
 """By the names that explorers have: the plain forms with their published parameters, and the hyper-cube forms."""
 
 
-def weights(rule: AntRule, iteration: Sequence[Scored], best: Scored, updates: int) -> Weighted:
-    """Who is rewarded, with which weight. `iteration`: its successful ants, best first; never empty."""
+def weights(rule: AntRule, iteration: Sequence[Scored], best: Scored, updates: int, ants: int) -> Weighted:
+    """Who is rewarded, with which weight. `iteration`: its successful ants, best first; never empty. `ants`: all that walked."""
     match rule:
         case AntSystem():
             return [(ant, 1.0) for ant in iteration]
         case ElitistAntSystem():
-            elite = float(len(iteration)) if rule.elite is None else rule.elite
+            elite = float(ants) if rule.elite is None else rule.elite
             return [*((ant, 1.0) for ant in iteration), (best, elite)]
         case RankBasedAntSystem():
             ranked = [(ant, float(rule.ranks - rank)) for rank, ant in enumerate(iteration[: rule.ranks - 1], 1)]
@@ -151,12 +151,16 @@ def bounds(rule: AntRule, ants: int, best: Path, gain: float) -> Bounds:
 
 
 def _max_min(rule: MaxMinAntSystem, best: Path, gain: float) -> Bounds:
-    """tau_min so that a converged ant repeats the best walk with probability `decided` (Stützle & Hoos, eq. 11)."""
+    """tau_min so that a converged ant repeats the best walk with probability `decided` (Stützle & Hoos, eq. 11).
+
+    Their mean number of options is half of the cities, since a tour uses them up; the options of a node do not get fewer.
+    """
     high = gain / rule.rho
-    if not best:
+    options = [len(node.options) for node, _ in best if len(node.options) > 1]
+    if not options:
         return Bounds(high, NOTHING, high)
-    each = rule.decided ** (1.0 / len(best))
-    others = max(1.0, sum(len(node.options) for node, _ in best) / len(best) / 2.0 - 1.0)
+    each = rule.decided ** (1.0 / len(options))
+    others = sum(options) / len(options) - 1.0
     return Bounds(high, min(high, high * (1.0 - each) / (others * each)), high)
 
 

@@ -73,6 +73,7 @@ class Screening:
     of which the share `moves` are the `elite` best walks with one or two decisions changed, the share `strangers` random
     walks, and the others ants. The crowd is complete earlier when it took `steps` decisions per walk that is asked for, or
     came across `news` new ones: where schedules differ much, walking is slow, as each new schedule has to be computed.
+    `spread`: the first iteration, when nothing is known, is picked from a crowd, too, as far apart as possible.
     """
 
     crowd: int = 15
@@ -82,6 +83,7 @@ class Screening:
     elite: int = 5
     steps: int = 250
     news: int = 30
+    spread: bool = True
 
     def size(self, count: int) -> int:
         """Candidates for `count` walks."""
@@ -96,7 +98,7 @@ class ColonyOptions:
     ant over that of a program's best (0 turns it off; theirs: 1/2). `metrics`: eta by equation 6, else 1. `tree`: half
     of the ants stay in the best leaf of a regression tree, the others in a drawn one. `screening`: None measures every
     ant. `kernels_apart`: where there are several kernels, half of the screening is by a model of kernels. `combine`:
-    after a kernel's best improved, one ant joins the best of all kernels. The colony starts afresh
+    after a kernel's best improved, one ant joins the best of all kernels. `restart`: the colony starts afresh
     when fewer than `branching` options per decision are followed on average and `patience` iterations brought no better
     program (ours: 1.3 and 10). A repeated walk is drawn anew up to `retries` times before used-up walks are excluded
     one by one.
@@ -111,14 +113,16 @@ class ColonyOptions:
     screening: Screening | None = field(default_factory=Screening)
     kernels_apart: bool = True
     combine: bool = True
+    restart: bool = True
     branching: float = 1.3
     patience: int = 10
     retries: int = 10
 
 
 def published(rule: AntRule) -> ColonyOptions:
-    """An ant system as it was published, with none of the additions (but restarts, and no walk is repeated)."""
-    return ColonyOptions(rule, kernel_share=0.0, metrics=False, tree=False, screening=None, combine=False)
+    """An ant system as it was published, with none of the additions; only MMAS starts afresh. No walk is repeated."""
+    return ColonyOptions(rule, kernel_share=0.0, metrics=False, tree=False, screening=None, combine=False,
+                         restart=isinstance(rule, MaxMinAntSystem))
 
 
 def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
@@ -171,9 +175,6 @@ class Colony:
             ants = self._ants_of(count)
         finally:
             self._forget()
-        if isinstance(self._options.rule, AntColonySystem):
-            for walk in ants:
-                self.trails.approach(self.graph.path(walk), self.trails.bounds.start, self._options.rule.xi)
         self._iteration += 1
         self._ants = max(1, len(ants))
         return ants
@@ -184,13 +185,24 @@ class Colony:
         while len(ants) < count and (opening := self._openings.draw(self._strongest)) is not None:
             ants.append(opening)
         ants += self._picked(count - len(ants))
+        self._wear(ants)
         while len(ants) < count:
             rng = np.random.default_rng((self._seed, self._iteration, len(ants)))
             walk = self._walks.draw(self._ant(len(ants), rng))
             if walk is None:
                 break
             ants.append(walk)
+            self._wear([walk])
         return ants
+
+    def _wear(self, ants: Sequence[Walk]) -> None:
+        """Ants of Ant Colony System wear their edges down, for the next ants to go elsewhere."""
+        rule = self._options.rule
+        if not ants or not isinstance(rule, AntColonySystem):
+            return
+        for walk in ants:
+            self.trails.approach(self.graph.path(walk), self.trails.bounds.start, rule.xi)
+        self._roulette.forget()
 
     def _forget(self) -> None:
         """What was remembered for the ants of this iteration only."""
@@ -220,7 +232,7 @@ class Colony:
     def _picked(self, count: int) -> list[Walk]:
         """Candidates that passed the screening; fewer than `count` when the space is nearly used up."""
         screening = self._options.screening
-        if screening is None or count <= 0:
+        if screening is None or count <= 0 or not (screening.spread or self._experience.walks):
             return []
         rng = np.random.default_rng((self._seed, self._iteration))
         crowd: dict[str, Walk] = {}
@@ -305,7 +317,9 @@ class Colony:
         rule, path = self._options.rule, self.graph.path(best.walk)
         if not self._updates or isinstance(rule, MaxMinAntSystem):
             self.trails.bounds = bounds(rule, self._ants, path, self._gain(best))
-        rewarded = weights(rule, iteration, best, self._updates)
+        if not self._updates:
+            self.trails.reset()  # only now is it known where trails start
+        rewarded = weights(rule, iteration, best, self._updates, self._ants)
         lay(rule, self.trails, [(self.graph.path(ant.walk), weight * self._gain(ant)) for ant, weight in rewarded])
         for statements, scored in self._since_start.kernels.items():
             inside = [step for step in self.graph.path(scored.walk) if step[0].decision.subject == statements]
@@ -315,7 +329,7 @@ class Colony:
             self._tree = FilterTree(self._experience.attributes, *self._experience.successes(MOST_FITTED), DEPOSIT)
         self._updates += 1
         self._stale += 1
-        if self._stale > self._options.patience and self.trails.branching(path) < self._options.branching:
+        if self._options.restart and self._stale > self._options.patience and self.trails.branching(path) < self._options.branching:
             self._start_afresh()
 
     def _gain(self, ant: Scored) -> float:

@@ -35,7 +35,7 @@ _TOLD = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """The parameters of local search, chosen on recorded spaces (docs/explorers.md).
+    """The parameters of local search, tried out on the recorded spaces of docs/explorers.md.
 
     The first `opening` walks are random, and the first climb starts from the best of them. `temperature`, `cooling`
     and `patience` are explained above. A new climb starts `kick` changed decisions away from the best walk, or, with

@@ -23,8 +23,9 @@ def _portfolio(space: Space, seed: int, starts: Starts) -> Portfolio:
     return Portfolio(space, seed, makers, PortfolioOptions(opening=len(starts)))
 
 
-def _colony(options: ColonyOptions) -> Callable[[Space, int, Starts], Explorer]:
-    return lambda space, seed, starts: Colony(space, seed, options, starts)
+def _as_published(options: ColonyOptions) -> Callable[[Space, int, Starts], Explorer]:
+    """A colony that begins with its own ants: the papers know no start plans."""
+    return lambda space, seed, starts: Colony(space, seed, options)
 
 
 _MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyType(
@@ -35,10 +36,10 @@ _MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyTy
         "portfolio": _portfolio,
         "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing
         "exhaustive": lambda space, seed, starts: Exhaustive(space),
-        "coding-ants-base": _colony(coding_ants(metrics=False, tree=False)),
-        "coding-ants-metrics": _colony(coding_ants(metrics=True, tree=False)),
-        "coding-ants": _colony(coding_ants(metrics=True, tree=True)),
-        **{name: _colony(published(rule)) for name, rule in ANT_SYSTEMS.items()},
+        "coding-ants-base": _as_published(coding_ants(metrics=False, tree=False)),
+        "coding-ants-metrics": _as_published(coding_ants(metrics=True, tree=False)),
+        "coding-ants": _as_published(coding_ants(metrics=True, tree=True)),
+        **{name: _as_published(published(rule)) for name, rule in ANT_SYSTEMS.items()},
     }
 )
 
@@ -47,7 +48,7 @@ EXPLORERS = tuple(_MAKERS)
 
 
 def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Explorer:
-    """A new explorer of `space` with its default options; those that learn ask the walks closest to `starts` first.
+    """A new explorer of `space` with its default options; ours that learn ask the walks closest to `starts` first.
 
     Raises:
         InputError: there is no explorer of this name, or the seed is negative.

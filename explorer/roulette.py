@@ -26,11 +26,11 @@ FEW = 64
 
 @dataclass(frozen=True, slots=True)
 class _Wheel:
-    """The allowed options with the sums of their weights from the first one on; `strongest` has the largest weight."""
+    """The allowed options with the sums of their weights from the first one on; `strongest` have the largest weight."""
 
     allowed: NDArray[np.intp]
     sums: Sequence[float] | Array
-    strongest: int
+    strongest: NDArray[np.intp]
 
 
 @dataclass(slots=True)
@@ -44,16 +44,16 @@ class Roulette:
         self._wheels.clear()
 
     def draw(self, node: Node, allowed: NDArray[np.intp], weigh: Weigh, rng: np.random.Generator, greed: float) -> int:
-        """One of `allowed`; with the probability `greed` the one of the largest weight (the first of several)."""
+        """One of `allowed`; with the probability `greed` the one of the largest weight (any of several)."""
         wheel = self._wheels.get((node, id(allowed)))
         if wheel is None:
             wheel = self._wheels[node, id(allowed)] = _wheel(allowed, weigh(node, allowed))
         if greed and rng.random() < greed:
-            return wheel.strongest
+            return int(wheel.strongest[rng.integers(wheel.strongest.size)])
         position = bisect_right(wheel.sums, rng.random() * wheel.sums[-1])
         return int(wheel.allowed[min(position, wheel.allowed.size - 1)])  # rounding may reach the sum
 
 
 def _wheel(allowed: NDArray[np.intp], weights: Array) -> _Wheel:
     sums = np.cumsum(weights)
-    return _Wheel(allowed, sums.tolist() if sums.size <= FEW else sums, int(allowed[np.argmax(weights)]))
+    return _Wheel(allowed, sums.tolist() if sums.size <= FEW else sums, allowed[weights == weights.max()])

@@ -123,14 +123,21 @@ class Demand:
     """What a program must do on any device, however it is scheduled.
 
     `operations` of all statement instances; bytes of the elements that hold data when it starts and are read
-    (`read_bytes`), and of those that it writes and that are seen afterwards (`written_bytes`). `type` is the C type of
-    most operations. What depends on data is counted as if it happened.
+    (`read_bytes`), and of those that it writes and that are seen afterwards (`written_bytes`); `resident_bytes` counts
+    elements that are both once: what must lie somewhere. `type` is the C type of most operations. What depends on data is
+    counted as if it happened.
     """
 
     operations: Operations
     read_bytes: float
     written_bytes: float
+    resident_bytes: float
     type: str
+
+    @property
+    def moved_bytes(self) -> float:
+        """What must be moved between memory and processors."""
+        return self.read_bytes + self.written_bytes
 
 
 @dataclass(frozen=True, slots=True)

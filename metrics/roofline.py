@@ -86,7 +86,6 @@ def roof(demand: Demand, ceilings: Ceilings) -> Roof | None:
     fastest = arithmetic(demand.type, ceilings)
     if fastest is None or not ceilings.bandwidths:
         return None
-    moved = demand.read_bytes + demand.written_bytes
-    memory_s = moved / bandwidth_for(moved, ceilings.bandwidths)
+    memory_s = demand.moved_bytes / bandwidth_for(demand.resident_bytes, ceilings.bandwidths)
     compute_s = demand.operations.floating / fastest[1]
     return Roof(1e3 * max(memory_s, compute_s), "memory" if memory_s >= compute_s else "compute")

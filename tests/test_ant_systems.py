@@ -35,7 +35,7 @@ EDGES = {ant.walk.identity: [(NODE, number)] for number, ant in enumerate([*ANTS
 def levels(rule: AntRule, start: Bounds, updates: int = 100) -> list[float]:
     """The trails after one update of an iteration with t_ref = 1 ms."""
     trails = Trails(rule.rho, start)
-    rewarded = weights(rule, ANTS, BEST, updates)
+    rewarded = weights(rule, ANTS, BEST, updates, len(ANTS))
     lay(rule, trails, [(EDGES[ant.walk.identity], weight / ant.cost_ms) for ant, weight in rewarded])
     return list(trails.level(NODE))
 
@@ -63,7 +63,7 @@ def test_max_min_goes_over_from_the_iterations_best_to_the_best_so_far() -> None
     rule = MaxMinAntSystem(early=2, ramp=3)
     shares = []
     for updates in range(6):
-        by_walk = {ant.walk.identity: weight for ant, weight in weights(rule, ANTS, BEST, updates)}
+        by_walk = {ant.walk.identity: weight for ant, weight in weights(rule, ANTS, BEST, updates, len(ANTS))}
         assert sum(by_walk.values()) == pytest.approx(1.0)
         shares.append(by_walk.get(BEST.walk.identity, 0.0))
     assert shares == pytest.approx([0, 0, 1 / 3, 2 / 3, 1, 1])
@@ -82,8 +82,36 @@ def test_a_converged_ant_of_max_min_repeats_the_best_walk_with_the_given_probabi
     nodes = [Node(Decision(f"d{number}"), tuple(range(6))) for number in range(8)]
     limits = bounds(MaxMinAntSystem("plain", 0.02, decided=0.05), 10, [(node, 0) for node in nodes], 1.0)
     assert limits.high == pytest.approx(1 / 0.02)
-    repeats = limits.high / (limits.high + (6 / 2 - 1) * limits.low)  # equation 11 counts half of the options
+    repeats = limits.high / (limits.high + 5 * limits.low)  # one of six options has tau_max, five have tau_min
     assert repeats ** len(nodes) == pytest.approx(0.05)
+
+
+def test_failed_ants_count_for_the_weight_of_the_elite() -> None:
+    assert weights(ElitistAntSystem("plain", 0.5), ANTS, BEST, 3, ants=10)[-1] == (BEST, 10.0)
+
+
+@pytest.mark.parametrize(("name", "start", "kept", "each", "elite"), [
+    ("as", 10.0, 0.5, 1.0, 0.0), ("elitist", 40.0, 0.5, 1.0, 10.0), ("rank", 150.0, 0.9, None, None), ("acs", None, 1.0, 0.0, 0.1),
+])
+def test_a_colony_starts_with_the_published_trails(name: str, start: float | None, kept: float, each: float | None,
+                                                   elite: float | None) -> None:
+    """Also on the nodes that its first ants reached: before their update, nobody knew how many they are, or how good."""
+    colony = Colony(Kernels(2), 1, published(ANT_SYSTEMS[name]))
+    walks = colony.ask(10)
+    for walk in walks:
+        colony.tell(walk, timed(1.0))  # F = 1, the first is the best
+    colony.ask(0)
+    first = Decision("fuse")
+    taken = [next(c.option for c in walk.choices if c.decision == first) for walk in walks]
+    level = start if start is not None else 1 / len(walks[0].choices)
+    node = colony.graph.nodes[first]
+    got = colony.trails.level(node)
+    if each is None or elite is None:  # ranks: 5 for the best ant to 1, and 6 for the best so far
+        expected = [kept * level + sum(6 - rank for rank, t in enumerate(taken[:5], 1) if t == o) + 6 * (taken[0] == o) for o in node.options]
+    else:
+        worn = 1.0 - elite if name == "acs" else 1.0
+        expected = [(worn if taken[0] == o else 1.0) * kept * level + each * taken.count(o) + elite * (taken[0] == o) for o in node.options]
+    assert got == pytest.approx(expected)
 
 
 def test_ants_of_the_colony_system_wear_their_edges_down() -> None:

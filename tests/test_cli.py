@@ -147,7 +147,7 @@ def test_explain_shows_the_code_of_a_stored_plan(run_antune: Antune, capsys: pyt
     (("report", "."), ". is not a run directory"),
     (("list", "nowhere"), "nowhere is not a directory"),
     (("explain", "scale.c", "--plan", "none.json"), "--plan none.json cannot be read"),
-    (("explain", "scale.c", "--plan", "scale.c"), "the plan is not JSON"),
+    (("explain", "scale.c", "--plan", "scale.c"), "--plan scale.c: the plan is not JSON"),
 ])
 def test_bad_input_is_one_line_with_a_remedy(words: tuple[str, ...], message: str, run_antune: Antune, tmp_path: Path,
                                              capsys: pytest.CaptureFixture[str]) -> None:

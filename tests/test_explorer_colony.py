@@ -9,6 +9,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from experiments.recorded.arena import Source, open_arena
+from experiments.recorded.race import race
 from explorer.ant_systems import MaxMinAntSystem
 from explorer.base import Explorer
 from explorer.colony import Colony, ColonyOptions, published
@@ -18,6 +20,7 @@ from generator.plan import Plan
 from graph.optimization_graph import Node
 from graph.space import Chooser, Decision, Space
 from metrics.outcome import Outcome
+from tests.support_recordings import recorded_space
 from tests.support_spaces import DeadEnds, FlatSpace, Kernels, chosen, failed, options_of, plan_of, timed
 
 BOUNDS = Bounds(1.0, 0.1, 0.95, shared=True)
@@ -223,3 +226,28 @@ def test_the_crowd_is_small_where_walks_are_long() -> None:
     walked = 0
     assert len(colony.ask(10)) == 10
     assert 10 < walked <= 10 * 250 / 100 + 2
+
+
+@pytest.mark.parametrize("tree", [True, False])
+def test_half_of_the_ants_stay_in_the_best_leaf_of_the_tree(tree: bool) -> None:
+    """Only the first of eight options of a decision is fast; the trails are kept from learning that."""
+    space = FlatSpace((8, 10, 10))
+    options = replace(published(MaxMinAntSystem(rho=1e-6)), tree=tree)
+    colony = Colony(space, 1, options)
+    for _ in range(3):
+        for walk in colony.ask(20):
+            colony.tell(walk, timed(1.0 if walk.choices[0].option == 0 else 10.0))
+    inside = sum(walk.choices[0].option == 0 for walk in colony.ask(40))
+    assert inside >= 20 if tree else inside < 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file", "least"), [("convolution_A100", (0.7, 0.86, 0.94, 0.98)),
+                                             ("dedispersion_W6600", (0.96, 0.985, 0.995, 0.998))])
+def test_the_colony_keeps_its_quality_on_recorded_gpus(file: str, least: tuple[float, ...]) -> None:
+    """Means of ten seeds after 50, 100, 200 and 400 evaluations; docs/explorers.md has those of thirty."""
+    arena = open_arena(Source(recorded_space(f"{file}.json.gz"), file))
+    optimum = min(arena.valid_ms)
+    traces = [race(arena, Colony(arena.space, seed), 400, 10) for seed in range(10)]
+    means = [np.mean([optimum / (trace.best_at(budget) or np.inf) for trace in traces]) for budget in (50, 100, 200, 400)]
+    assert all(mean > bound for mean, bound in zip(means, least, strict=True)), means

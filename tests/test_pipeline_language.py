@@ -222,3 +222,32 @@ def test_inputs_get_the_size_that_is_needed_or_asked_for() -> None:
     bounds = bounds_of([out], [8, 5])
     assert bounds.regions[id(free)] == ((0, 10), (0, 5))
     assert bounds.regions[id(sized)] == ((0, 8), (0, 5))
+
+
+def test_promised_bounds_of_an_input_hold_for_every_size() -> None:
+    """Estimates give way to the size that is asked for, what `set_bounds` promises does not."""
+    image, out, c = hl.ImageParam(hl.UInt(8), 3, "image"), hl.Func("out"), hl.Var("c")
+    image.dim(2).set_bounds(0, 3).dim(0).set_bounds(-2, 40)
+    image.dim(1).set_estimate(0, 99)
+    out[x, y, c] = image[x, y, c] + hl.u8(image.width() + image.height() + image.channels())
+    assert bounds_of([out], [16, 8, 2]).regions[id(image)] == ((-2, 40), (0, 8), (0, 3))
+
+
+def test_promised_starts_and_extents_may_come_one_by_one() -> None:
+    image, free, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.ImageParam(hl.UInt(8), 1, "free"), hl.Func("out")
+    image.dim(0).set_min(3)
+    image.dim(0).set_extent(20)
+    image.dim(1).set_extent(7)
+    free.dim(0).set_min(2)
+    out[x, y] = image[x + 4, y] + free[x + 5]
+    bounds = bounds_of([out], [16, 7])
+    assert bounds.regions[id(image)] == ((3, 20), (0, 7))
+    assert bounds.regions[id(free)] == ((2, 19),)
+
+
+def test_the_interpreter_keeps_the_coordinates_of_bounded_outputs() -> None:
+    f = hl.Func("f")
+    f[x] = x * x
+    f.bound(x, 3, 4)
+    found = f.realize([4])
+    assert np.asarray(found).tolist() == [9, 16, 25, 36] and found[6] == 36

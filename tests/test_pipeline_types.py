@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from antune import halide as hl
 from generator.errors import InputError
+from generator.frontend_py.functions import acosh, asinh, atanh, erf, is_finite, is_inf
+from generator.frontend_py.integers import div_round_to_zero, halving_sub, mod_round_to_zero, rounding_shift_right
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.problem import program_of
 from generator.frontend_py.sequential import run_sequential
@@ -66,7 +69,7 @@ def evaluate_all(values: list[Any], columns: int, inputs: dict[hl.ImageParam, np
     for image, data in inputs.items():
         image.set(data)
     program = program_of([func], [columns, len(values)])
-    given_ = {image.name: data for image, data in inputs.items()}
+    given_: dict[str, Any] = {image.name: data for image, data in inputs.items()}
     found = np.asarray(func.realize([columns, len(values)]))
     ran = run_sequential(program, {a.name: given_[a.name] for a in program.arrays if a.role == "in"})
     return found, ran.outputs["result"]
@@ -200,6 +203,66 @@ def test_numbers_and_types_are_converted_as_in_halide() -> None:
     assert hl.u32(3000000000).type == hl.UInt(32)
     buffer = hl.Buffer(np.arange(12, dtype=np.uint8).reshape(3, 4))
     assert [buffer[i, 2] for i in range(buffer.width())] == [8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("kind", [hl.Int(8), hl.UInt(8), hl.UInt(16), hl.Int(32), hl.UInt(32), hl.Int(64)], ids=str)
+def test_integer_powers_are_products_in_the_type_of_the_base(kind: Type) -> None:
+    a = hl.ImageParam(kind, 1, "a")
+    data = numbers(kind, 50, 4) if kind.bits < 32 else np.arange(50).astype(kind.numpy) % 23
+    powers = [a[x] ** 0, a[x] ** 1, a[x] ** 2, hl.pow(a[x], 5), hl.fast_pow(a[x], hl.Expr(7)), a[x] ** -1]
+    assert [p.type for p in powers] == [kind] * 6
+    for found in evaluate_all([hl.i64(p) for p in powers], 50, {a: data}):
+        for row, n in zip(found[:5], (0, 1, 2, 5, 7), strict=True):
+            assert row.tolist() == [wrapped(kind, int(v) ** n) for v in data]
+        assert found[5].tolist() == [exact("/", 1, int(v)) for v in data]
+
+
+def test_powers_of_real_numbers() -> None:
+    """Integer constants are multiplied out, of negative numbers too; the type is the base's."""
+    f = hl.ImageParam(hl.Float(64), 1, "f")
+    data = np.array([-1.5, 0.5, 2.0, 3.0])
+    values = [f[x] ** 2, f[x] ** 3, f[x] ** -2, hl.pow(f[x], 0), hl.abs(f[x]) ** 0.5, hl.abs(f[x]) ** 80, 2 ** f[x]]
+    for found in evaluate_all(values, 4, {f: data}):
+        assert np.allclose(found, [data**2, data**3, data**-2, data**0, abs(data) ** 0.5, data**80, 2**data], rtol=1e-14)
+    g = hl.f32(f[x])
+    assert [(g**2).type, (g**f[x]).type, (x**0.5).type, (2 ** f[x]).type] == [hl.Float(32)] * 3 + [hl.Float(64)]
+
+
+@pytest.mark.parametrize("kind", [hl.Float(32), hl.Float(64)], ids=str)
+def test_functions_of_real_numbers(kind: Type) -> None:
+    f = hl.ImageParam(kind, 1, "f")
+    data = np.array([-0.75, 0.0, 0.5, 0.9], kind.numpy)
+    values = [erf(f[x]), asinh(f[x]), acosh(f[x] + 2), atanh(f[x])]
+    assert [v.type for v in values] == [kind] * 4
+    for found in evaluate_all(values, 4, {f: data}):
+        expected = [[math.erf(v) for v in data], np.arcsinh(data), np.arccosh(data + 2), np.arctanh(data)]
+        assert np.allclose(found, expected, rtol=1e-6 if kind.bits == 32 else 1e-14)
+
+
+def test_numbers_that_are_not_finite_are_found() -> None:
+    f = hl.ImageParam(hl.Float(32), 1, "f")
+    data = np.array([1.0, np.inf, -np.inf, np.nan, 3e38], np.float32)
+    for found in evaluate_all([hl.u8(is_inf(f[x])), hl.u8(is_finite(f[x])), hl.u8(hl.is_nan(f[x]))], 5, {f: data}):
+        assert found.tolist() == [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1], [0, 0, 0, 1, 0]]
+    with pytest.raises(InputError, match="is_inf needs a floating-point number, not int32"):
+        is_inf(x)
+
+
+@pytest.mark.parametrize("kind", [hl.Int(8), hl.UInt(8), hl.Int(32), hl.UInt(32)], ids=str)
+def test_functions_on_integers_follow_halide(kind: Type) -> None:
+    a, b = hl.ImageParam(kind, 1, "a"), hl.ImageParam(kind, 1, "b")
+    one, other = numbers(kind, 60, 5), numbers(kind, 60, 6)
+    one[0], other[0] = kind.least, 1
+    values = [div_round_to_zero(a[x], b[x]), mod_round_to_zero(a[x], b[x]), halving_sub(a[x], b[x]),
+              rounding_shift_right(a[x], 3), rounding_shift_right(a[x], -2), rounding_shift_right(a[x], x % 6)]
+    assert [v.type for v in values] == [kind] * 6
+    for found in evaluate_all([hl.i64(v) for v in values], 60, {a: one, b: other}):
+        for k, (p, q) in enumerate(zip(map(int, one), map(int, other), strict=True)):
+            quotient = 0 if q == 0 else abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1)
+            rest = 0 if q == 0 else p - quotient * q
+            shifted = [min(max(v, int(kind.least)), int(kind.greatest))
+                       for v in ((p + 4) >> 3, p << 2, (p + (1 << k % 6) // 2) >> k % 6)]
+            assert found[:, k].tolist() == [wrapped(kind, quotient), rest, wrapped(kind, (p - q) // 2), *shifted], (p, q)
 
 
 leaves = st.sampled_from(["a", "b", "x", "3", "7"])

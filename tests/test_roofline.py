@@ -57,6 +57,7 @@ def test_demand_of_gemm() -> None:
     assert demand.operations.floating == ni * nj + 3 * ni * nj * nk
     assert demand.read_bytes == 8 * (ni * nj + ni * nk + nk * nj) + 16  # and alpha and beta
     assert (demand.written_bytes, demand.type) == (8 * ni * nj, "double")
+    assert demand.resident_bytes == demand.read_bytes  # C is read and written
 
 
 def test_what_is_written_before_it_is_read_is_not_moved_in() -> None:
@@ -67,13 +68,15 @@ def test_what_is_written_before_it_is_read_is_not_moved_in() -> None:
 
 
 def test_the_tighter_ceiling_bounds() -> None:
-    computing = Demand(Operations(adds=1e6), 400.0, 0.0, "float")
-    moving = Demand(Operations(adds=1e3), 30_000.0, 2_000.0, "float")
+    computing = Demand(Operations(adds=1e6), 400.0, 0.0, 400.0, "float")
+    moving = Demand(Operations(adds=1e3), 30_000.0, 2_000.0, 32_000.0, "float")
     first, second = roof(computing, CEILINGS), roof(moving, CEILINGS)
     assert first is not None and second is not None
     assert [first.ms, second.ms] == pytest.approx([1.0, 32_000 / 2e9 * 1e3])
     assert (first.limit, second.limit) == ("compute", "memory")
     assert second.share(0.032) == pytest.approx(0.5)
+    in_place = roof(replace(moving, read_bytes=8_000.0, written_bytes=8_000.0, resident_bytes=4_000.0), CEILINGS)
+    assert in_place is not None and in_place.ms == pytest.approx(16_000 / 4e9 * 1e3)  # read and written again in a cache that holds it
     assert roof(replace(moving, type="double"), CEILINGS) is None
 
 

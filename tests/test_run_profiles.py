@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.graph_history import explored
+from experiments.options import Budget
 from experiments.run import profile_run, resume, tune
 from experiments.store import read_store
 from experiments.summary import reproduce_command
@@ -98,3 +100,30 @@ def test_a_run_can_be_counted_later(source: Path, tmp_path: Path) -> None:
         times = {r.evaluation.number: r.outcome for r in store.results()}
     best = min(ms for n, o in times.items() if n and isinstance(o, Timed) for ms in [o.median_ms])
     assert getattr(times[runner.counted[1]], "median_ms", None) == best
+
+
+def forget_checkpoints(directory: Path) -> None:
+    """As after a kill, or with another version."""
+    for file in directory.glob("*.checkpoint"):
+        file.unlink()
+
+
+def test_what_was_counted_later_does_not_change_how_a_run_goes_on(source: Path, tmp_path: Path) -> None:
+    counted, plain = tmp_path / "counted", tmp_path / "plain"
+    for directory in (counted, plain):
+        tune(toy_options(source, 60), directory, Log(), toy_parts(CountingRunner()))
+    profile_run(counted, 40, toy_parts(CountingRunner()))
+    for directory in (counted, plain):
+        forget_checkpoints(directory)
+        resume(directory, Budget(90), Log(), toy_parts(CountingRunner()))
+    assert walks(counted) == walks(plain)
+
+
+@pytest.mark.parametrize("profile", [0, 3])
+def test_the_graph_of_a_counted_run_has_its_pheromone(profile: int, source: Path, tmp_path: Path) -> None:
+    parts = toy_parts(CountingRunner())
+    tune(toy_options(source, 60, profile=profile), tmp_path / "run", Log(), parts)
+    profile_run(tmp_path / "run", 10, parts)
+    with read_store(tmp_path / "run") as store:
+        found = explored(store, parts)
+    assert found.trails is not None and not found.note

@@ -183,7 +183,7 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsy
     assert killed.wait() == -signal.SIGKILL
     assert antune(*words, "--device", "deterministic", "--json", tmp_path / "found.json") == 0
     shown = capsys.readouterr()
-    assert "best of all : all-root plan" in shown.out and "blur: time: sequential C" in shown.err
+    assert "best of all : all-root plan" in shown.out and "blur\n  time: sequential C" in shown.err
     found = json.loads((tmp_path / "found.json").read_text())
     assert found == json.loads((tmp_path / "suite" / "table.json").read_text())
     rows = {row["program"]: {way["name"]: way for way in row["ways"]} for row in found["rows"]}

@@ -230,6 +230,7 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsy
     assert "mvt" in shown.out and "random : default plan" in shown.out and "over the default plan" in shown.err
     assert "of them done" in shown.err or "13 evaluations" in shown.err
     assert (tmp_path / "table.md").is_file()
+    assert (tmp_path / "deterministic" / "mvt-mini-float-o2" / "convergence.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_suite_on_a_real_device(tmp_path: Path, antune: Antune) -> None:

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -19,11 +21,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.recorded.arena import Source, find_sources, open_arena
+from experiments.recorded.arena import Arena, Source, find_sources, open_arena
 from experiments.recorded.methodology import make_yardstick, score
-from experiments.recorded.peers import check_peers
+from experiments.recorded.peers import PeerFailed, check_peers
 from experiments.recorded.race import Trace, race
 from experiments.recorded.results import describe_space, judge
+from experiments.recorded.suite import SuiteOptions, run_suite
 from explorer.registry import EXPLORERS, make_explorer
 from generator.errors import InputError
 from metrics.outcome import Durations, KernelTime, Timed
@@ -273,3 +276,31 @@ def test_peers_search_the_same_space(run_antune: Antune, tmp_path: Path, capsys:
     assert "kernel_tuner:random_sample" in capsys.readouterr().out
     with pytest.raises(InputError, match="no strategy 'termites'"):
         check_peers(["termites"])
+
+
+def test_a_peer_that_fails_leaves_the_others_their_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "toy.json", cache())
+
+    def search(arena: Arena, strategy: str, seeds: Sequence[int], budget: int, scratch: Path) -> list[float | None]:
+        if strategy == "pso" and budget == 16:
+            raise PeerFailed("Kernel Tuner's pso failed on toy with budget 16: ValueError: no; it is left out there")
+        return [2.0] * len(seeds)
+
+    monkeypatch.setattr("experiments.recorded.suite.check_peers", lambda names: None)
+    monkeypatch.setattr("experiments.recorded.suite.peer_best_ms", search)
+    options = SuiteOptions((file,), ("random",), (6, 16), 2, peers=("pso", "mls"))
+    results, notes = run_suite(options, lambda done, total: None)
+    assert {row.explorer for row in results.rows} == {"random", "kernel_tuner:mls"}
+    assert [note for note in notes if "pso" in note] == [
+        "Kernel Tuner's pso failed on toy with budget 16: ValueError: no; it is left out there"]
+
+
+def test_a_killed_worker_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(pool: object, jobs: object) -> Iterator[object]:
+        raise BrokenProcessPool("a child died")
+        yield  # a generator, like the real one
+
+    monkeypatch.setattr("experiments.recorded.suite._as_completed", killed)
+    options = SuiteOptions((write(tmp_path / "toy.json", cache()),), ("random",), (6,), 2, workers=2)
+    with pytest.raises(InputError, match="use fewer --workers"):
+        run_suite(options, lambda done, total: None)

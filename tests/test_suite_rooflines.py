@@ -112,7 +112,7 @@ def test_integers_may_be_computed_in_any_type() -> None:
     both = replace(CEILINGS, operations_per_s=(("float", 4e5), ("double", 1e5)))
     assert arithmetic("double", both) == ("double", 1e5) and arithmetic("unsigned char", both) == ("float", 4e5)
     assert arithmetic("float", CEILINGS) is None
-    bytes_only = roof(Demand(Operations(integer=1e9), 1e6, 1e6, "unsigned short"), both)
-    mixed = roof(Demand(Operations(adds=4e5), 1e6, 1e6, "unsigned char"), both)
+    bytes_only = roof(Demand(Operations(integer=1e9), 1e6, 1e6, 2e6, "unsigned short"), both)
+    mixed = roof(Demand(Operations(adds=4e5), 1e6, 1e6, 2e6, "unsigned char"), both)
     assert bytes_only and bytes_only.ms == pytest.approx(2.0) and bytes_only.limit == "memory"
     assert mixed and mixed.ms == pytest.approx(1000.0) and mixed.limit == "compute"

@@ -35,6 +35,10 @@ VARIANTS: Mapping[str, ColonyOptions] = MappingProxyType(
         "without moves": replace(FULL, screening=Screening(moves=0.0)),
         "without strangers": replace(FULL, screening=Screening(strangers=0.0)),
         "without ants in the crowd": replace(FULL, screening=Screening(moves=0.6, strangers=0.4)),
+        "without restarts": replace(FULL, restart=False),
+        "first iteration at random": replace(FULL, screening=Screening(spread=False)),
+        "rho 0.03": replace(FULL, rule=MaxMinAntSystem(rho=0.03)),
+        "rho 0.3": replace(FULL, rule=MaxMinAntSystem(rho=0.3)),
         "iteration best only": replace(FULL, rule=MaxMinAntSystem(early=10**9)),
         "best so far only": replace(FULL, rule=MaxMinAntSystem(early=0, ramp=0)),
         "bare": BARE,
@@ -75,7 +79,7 @@ def found(file: Path, searches: Sequence[Trace], budget: int) -> str:
     """Mean and deviation of optimum / best at a budget; a search that found nothing valid counts 0."""
     optimum = min(open_arena(Source(file, file.name)).valid_ms)
     ratios = [optimum / best if (best := trace.best_at(budget)) else 0.0 for trace in searches]
-    return f"{np.mean(ratios):.3f} ± {np.std(ratios):.3f}"
+    return f"{np.mean(ratios):.3f} ± {np.std(ratios, ddof=1):.3f}"
 
 
 def main() -> None:

@@ -55,8 +55,11 @@ def over_evaluations(trials: Sequence[Trial]) -> NDArray[np.float64]:
 
 
 def over_time(trials: Sequence[Trial]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Moments in seconds, and the best times of all runs (rows) at them, as long as each of them went on."""
-    last = min((float(t.elapsed_s[-1]) for t in trials if not t.exhausted), default=max(float(t.elapsed_s[-1]) for t in trials))
+    """Moments in seconds, and the best times of all runs (rows) at them, until half of the runs have ended; these keep their best.
+
+    The shortest run does not cut the others off: it can end before another one has any result.
+    """
+    last = float(np.median([trial.elapsed_s[-1] for trial in trials]))
     moments = np.linspace(0.0, last, MOMENTS)
     return moments, np.array([_at(trial, moments) for trial in trials])
 

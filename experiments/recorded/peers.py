@@ -37,6 +37,10 @@ STRATEGIES = ("random_sample", "genetic_algorithm", "simulated_annealing", "pso"
               "hybrid_vndx", "adaptive_tabu_greywolf", "nsga2")
 """Those that search in Kernel Tuner 1.5; `all` means them."""
 
+class PeerFailed(Exception):
+    """A strategy did not do its work on a space; the message says why."""
+
+
 LARGEST_PRODUCT = 5_000_000
 """Combinations of values that Kernel Tuner can try one by one within some seconds."""
 
@@ -55,6 +59,15 @@ def check_peers(names: Sequence[str]) -> None:
                          "or all")
 
 
+def all_peers() -> tuple[str, ...]:
+    """Those of STRATEGIES that the installed version has; all of them when none is installed, which `check_peers` reports."""
+    if importlib.util.find_spec("kernel_tuner") is None:
+        return STRATEGIES
+    from kernel_tuner.interface import strategy_map
+
+    return tuple(name for name in STRATEGIES if name in strategy_map)
+
+
 def peer_best_ms(arena: Arena, strategy: str, seeds: Sequence[int], budget: int,
                  scratch: Path) -> list[float | None]:
     """The best time that a strategy finds with each seed within `budget` evaluations; None: nothing valid.
@@ -62,18 +75,18 @@ def peer_best_ms(arena: Arena, strategy: str, seeds: Sequence[int], budget: int,
     The recording is written to the directory `scratch` in the form that Kernel Tuner reads.
 
     Raises:
-        InputError: the strategy failed, or the space is too large to be built from recorded configurations alone.
+        PeerFailed: something went wrong in there, or the space is too large to be built from recorded configurations alone.
     """
     cache = scratch / f"{hashlib.sha256(arena.name.encode()).hexdigest()[:16]}.json"
     if not cache.exists():
         write_atomically(cache, json.dumps(_cache(arena)))
     try:
         return [_search(arena, strategy, seed, budget, cache) for seed in seeds]
-    except InputError:
+    except PeerFailed:
         raise
-    except Exception as error:  # whatever goes wrong in there, the user can only leave it out
-        raise InputError(f"Kernel Tuner's {strategy} failed on {arena.name} with budget {budget}: "
-                         f"{type(error).__name__}: {error}; leave it out of --peers") from error
+    except Exception as error:  # whatever goes wrong in there, it is not ours to mend: the others go on
+        raise PeerFailed(f"Kernel Tuner's {strategy} failed on {arena.name} with budget {budget}: "
+                         f"{type(error).__name__}: {error}; it is left out there") from error
 
 
 def _search(arena: Arena, strategy: str, seed: int, budget: int, cache: Path) -> float | None:
@@ -136,7 +149,7 @@ def _restrictions(arena: Arena) -> list[Any]:
 
     product = math.prod(len(options) for options in _values(arena).values())
     if product > LARGEST_PRODUCT:
-        raise InputError(f"Kernel Tuner would try all {product:.2g} combinations of the values in {arena.name}; give its "
-                         "restrictions by --t1")
+        raise PeerFailed(f"Kernel Tuner would try all {product:.2g} combinations of the values in {arena.name}; it is left "
+                         "out there, unless --t1 gives its restrictions")
     recorded = frozenset(tuple(option for _, _, option in row.choices) for row in arena.recording.rows)
     return [FunctionConstraint(lambda *values: values in recorded)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
@@ -15,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from experiments.recorded.arena import Source, find_sources, open_arena
-from experiments.recorded.peers import PEER, check_peers, peer_best_ms
+from experiments.recorded.peers import PEER, PeerFailed, check_peers, peer_best_ms
 from experiments.recorded.race import Trace, race
 from experiments.recorded.results import Results, Row, SpaceFacts, Standing, budget_rows, describe_space, judge
 from explorer.registry import EXPLORERS, make_explorer
@@ -69,7 +70,8 @@ class _Job:
     scratch: Path
 
 
-_Found: TypeAlias = "list[Trace] | list[float | None]"
+_Searches: TypeAlias = "list[Trace] | list[float | None]"
+_Found: TypeAlias = "_Searches | PeerFailed"
 
 
 def run_suite(options: SuiteOptions, progress: Progress) -> tuple[Results, Sequence[str]]:
@@ -84,7 +86,15 @@ def run_suite(options: SuiteOptions, progress: Progress) -> tuple[Results, Seque
     with TemporaryDirectory(prefix="antune-suite-") as scratch:
         jobs = list(_jobs(options, sources, notes, Path(scratch)))
         found = _all_found(jobs, min(options.workers, len(jobs)), progress)
-    return _results(options, sources, [(job, found[job]) for job in jobs]), notes
+    notes += dict.fromkeys(str(one) for one in found.values() if isinstance(one, PeerFailed))
+    return _results(options, sources, _without_failed(jobs, found)), notes
+
+
+def _without_failed(jobs: Sequence[_Job], found: Mapping[_Job, _Found]) -> list[tuple[_Job, _Searches]]:
+    """What was found, in order, without peers on spaces where one of their searches failed."""
+    failed = {(job.source, job.explorer) for job, result in found.items() if isinstance(result, PeerFailed)}
+    return [(job, result) for job in jobs
+            if not isinstance(result := found[job], PeerFailed) and (job.source, job.explorer) not in failed]
 
 
 def _all_found(jobs: Sequence[_Job], workers: int, progress: Progress) -> dict[_Job, _Found]:
@@ -121,7 +131,10 @@ def _search(job: _Job) -> _Found:
     arena = open_arena(job.source)
     with threadpool_limits(1):  # a process per core is enough
         if job.explorer.startswith(PEER):
-            return peer_best_ms(arena, job.explorer.removeprefix(PEER), job.seeds, job.budget, job.scratch)
+            try:
+                return peer_best_ms(arena, job.explorer.removeprefix(PEER), job.seeds, job.budget, job.scratch)
+            except PeerFailed as failed:
+                return failed
         return [race(arena, make_explorer(job.explorer, arena.space, seed), job.budget, job.ants) for seed in job.seeds]
 
 
@@ -134,6 +147,8 @@ def _evaluated(jobs: Sequence[_Job], workers: int) -> Iterator[Iterator[tuple[_J
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _become_worker)
     try:
         yield _as_completed(pool, jobs)
+    except BrokenProcessPool:
+        raise InputError("a process that searched was killed, perhaps for want of memory; use fewer --workers") from None
     except BaseException:  # Ctrl-C, or the generator was closed: raised again once the workers are told to end
         for process in active_children():
             process.terminate()
@@ -166,7 +181,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _results(options: SuiteOptions, sources: Sequence[Source], found: Sequence[tuple[_Job, _Found]]) -> Results:
+def _results(options: SuiteOptions, sources: Sequence[Source], found: Sequence[tuple[_Job, _Searches]]) -> Results:
     spaces: list[SpaceFacts] = []
     rows: list[Row] = []
     standings: list[Standing] = []

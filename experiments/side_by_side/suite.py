@@ -17,6 +17,7 @@ from experiments.outcome_rows import kind_of
 from experiments.parts import PARTS, Parts, find_device, limits_of, place_of
 from experiments.records import Result, RunInfo
 from experiments.run import opened
+from experiments.side_by_side.course import draw_course
 from experiments.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
 from experiments.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.side_by_side.measured import measure
@@ -134,6 +135,7 @@ class _Suite:
         self.show.note(f"{program}: measuring the best of each way again, in turns")
         entry = self._measure(program, wanted, lanes)
         write_entry(entry, self._folder(program))
+        draw_course(lanes, wanted.setting.rival, self._folder(program))
         return entry
 
     def _measure(self, program: str, wanted: SuiteOptions, lanes: Sequence[Lane]) -> Entry:

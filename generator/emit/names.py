@@ -20,7 +20,7 @@ ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t 
 min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
 _CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t std"""
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
-floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
+asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
 _WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {n for f in _FUNCTIONS.split() for n in (f, f"{f}f")}
 _FAMILIES = re.compile(r"""
     [bte]\d+ | last\d+                                                # indices of blocks, threads, copied elements; bounds of loops

@@ -3,6 +3,8 @@
     repeat_edge:     a a | a b c | c c        mirror_image:    b a | a b c | c b
     repeat_image:    b c | a b c | a b        mirror_interior: c b | a b c | b a
     constant_exterior(v):                     v v | a b c | v v
+
+Where a dimension has no limits, `None` or `Expr()` stands for both of its bounds, as in [(Expr(), Expr()), (0, height)].
 """
 
 from __future__ import annotations
@@ -49,11 +51,14 @@ def constant_exterior(source: Any, value: Any, bounds: Sequence[tuple[Any, Any]]
     args = _args(source)
     inside: Expr | None = None
     nearest: list[Expr] = []
-    for x, low, n in _limits(source, bounds, args):
+    for x, limit in _limits(source, bounds, args):
+        if limit is None:
+            nearest.append(x)
+            continue
+        low, n = limit
         within = (x >= low) & (x < low + n)
         inside = within if inside is None else inside & within
         nearest.append(clamp(x, low, low + n - 1))
-    nearest += args[len(nearest):]
     found = as_expr(source[tuple(nearest)])
     func = Func("constant_exterior")
     func[args] = found if inside is None else select(inside, found, cast(found.type, as_expr(value, found.type)))
@@ -62,9 +67,9 @@ def constant_exterior(source: Any, value: Any, bounds: Sequence[tuple[Any, Any]]
 
 def _indexed(name: str, source: Any, bounds: Sequence[tuple[Any, Any]] | None, index: Any) -> Func:
     args = _args(source)
-    moved = [index(x, low, n) for x, low, n in _limits(source, bounds, args)]
+    moved = [x if limit is None else index(x, *limit) for x, limit in _limits(source, bounds, args)]
     func = Func(name)
-    func[args] = source[(*moved, *args[len(moved):])]
+    func[args] = source[tuple(moved)]
     return func
 
 
@@ -74,12 +79,19 @@ def _args(source: Any) -> tuple[Var, ...]:
     return tuple(Var("xyzw"[d] if d < 4 else f"d{d}") for d in range(source.dimensions()))
 
 
-def _limits(source: Any, bounds: Sequence[tuple[Any, Any]] | None, args: Sequence[Var]) -> list[tuple[Expr, Expr, Expr]]:
-    """Coordinate, min and extent of the dimensions that have limits."""
+def _limits(source: Any, bounds: Sequence[tuple[Any, Any]] | None,
+            args: Sequence[Var]) -> list[tuple[Var, tuple[Expr, Expr] | None]]:
+    """All coordinates, each with its min and extent if it has limits."""
     if bounds is None:
         if not isinstance(source, Image):
             raise InputError(f"Func `{source.title}` has no coordinates of its own: give the bounds [(min, extent), ...]", here())
         bounds = source.bounds()
     if len(bounds) > len(args):
         raise InputError(f"{len(bounds)} bounds for {len(args)} dimensions", here())
-    return [(x, as_expr(low), as_expr(n)) for x, (low, n) in zip(args, bounds, strict=False) if n is not None]
+    given = [*bounds, *[(None, None)] * (len(args) - len(bounds))]
+    return [(x, None if _missing(low) or _missing(n) else (as_expr(low), as_expr(n)))
+            for x, (low, n) in zip(args, given, strict=True)]
+
+
+def _missing(bound: Any) -> bool:
+    return bound is None or (isinstance(bound, Expr) and not bound.defined())

@@ -135,7 +135,11 @@ class _Search:
         return [_coordinates(func, used, dim, arg, at, place, self.sizes) for dim, arg in enumerate(args)]
 
     def check_input(self, func: Func, image: Image, ranges: Sequence[tuple[int, int]], at: Location) -> None:
-        """Raise InputError for reads outside of an input whose size is known."""
+        """Raise InputError for reads outside of an input whose size is known, or below its least coordinate."""
+        for dim, ((low, _), first) in enumerate(zip(ranges, image.lows, strict=True)):
+            if first is not None and low < first:
+                raise InputError(f"Func `{func.title}` reads `{image.title}` at coordinate {low} in dimension {dim}, which begins at "
+                                 f"{first} (set_min); use BoundaryConditions or clamp", at)
         for dim, ((low, high), known) in enumerate(zip(ranges, self.sizes.known[id(image)], strict=True)):
             if known is not None and (low < known[0] or high > known[0] + known[1] - 1):
                 outside = low if low < known[0] else high
@@ -148,8 +152,9 @@ class _Search:
     def input(self, image: Image) -> tuple[Range, ...]:
         """(min, extent) of an input: what is known, else what is needed."""
         needed = self.needed.get(id(image), [(0, 0)] * image.dims)
-        return tuple(known or (min(low, 0), high - min(low, 0) + 1)
-                     for known, (low, high) in zip(self.sizes.known[id(image)], needed, strict=True))
+        starts = [min(low, 0) if first is None else first for (low, _), first in zip(needed, image.lows, strict=True)]
+        return tuple(known or (start, max(high - start, 0) + 1)
+                     for known, start, (_, high) in zip(self.sizes.known[id(image)], starts, needed, strict=True))
 
 
 def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int]], sizes: Sizes) -> Place | None:

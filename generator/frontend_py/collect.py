@@ -79,7 +79,7 @@ def _named(things: Sequence[Func | Image]) -> dict[int, str]:
     taken = {arg.name for thing in things if isinstance(thing, Func) for d in thing.definitions
              for arg in d.args if isinstance(arg, Var)} | {f"r{d}" for d in range(4)}
     for thing in things:
-        base = re.sub(r"\W", "_", thing.name) or ("input" if isinstance(thing, Image) else "f")
+        base = re.sub(r"\W", "_", str(thing.name)) or ("input" if isinstance(thing, Image) else "f")
         base = f"f{base}" if base[0].isdigit() else base.lstrip("_") or "f"
         wanted, number = base, 1
         while wanted in taken:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from generator.errors import InputError, Location
+from generator.frontend_py.called import Word
 from generator.frontend_py.nodes import Call, Expr, Pixel, RVar, Var, as_expr, parts
 from generator.frontend_py.types import INT32, Type
 from generator.frontend_py.where import here
@@ -22,7 +23,7 @@ class RDom(Expr):
 
     def __init__(self, ranges: Any, name: str = "r") -> None:
         self.at = here()
-        self.name = name
+        self.name = Word(name)
         pairs = ranges.bounds() if hasattr(ranges, "bounds") else list(ranges)
         if not 1 <= len(pairs) <= _MOST_DIMS:
             raise InputError(f"RDom `{name}` has {len(pairs)} dimensions; use 1 to {_MOST_DIMS}", self.at)

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from generator.errors import InputError, Location
+from generator.frontend_py.called import Word
 from generator.frontend_py.domain import RDom, domains_of
 from generator.frontend_py.ignored import Scheduled
+from generator.frontend_py.images import Image
 from generator.frontend_py.nodes import Call, Expr, RVar, Var, arithmetic, as_expr, parts
+from generator.frontend_py.outputs import OutputBuffer
 from generator.frontend_py.trees import depth
 from generator.frontend_py.types import Type
 from generator.frontend_py.where import here
@@ -97,7 +100,7 @@ class Func(Scheduled):
     """A stage: a function from integer coordinates to a number, or a tuple of numbers."""
 
     def __init__(self, name: Any = "") -> None:
-        self.name, self.at = (name if isinstance(name, str) else ""), here()
+        self.name, self.at = Word(name if isinstance(name, str) else ""), here()
         self.definitions: list[Definition] = []
         self.estimates: dict[str, tuple[int, int]] = {}
         self.bounds_: dict[str, tuple[int, int]] = {}
@@ -105,6 +108,9 @@ class Func(Scheduled):
         if isinstance(name, Expr):  # Func(e): the value of e at its free Vars
             free = list({v.key: v for v in parts(name) if isinstance(v, Var)}.values())
             self[tuple(free)] = name
+        elif isinstance(name, Image):  # Func(image): its elements
+            every = tuple(Var(f"d{d}") for d in range(name.dimensions()))
+            self[every] = name[every]
 
     @property
     def title(self) -> str:
@@ -277,8 +283,20 @@ class Func(Scheduled):
         if var.key not in {v.key for v in self.args()}:
             raise InputError(f"Func `{self.title}` has no dimension `{var.name}`", here())
 
-    def realize(self, sizes: Sequence[int]) -> Any:
-        """Compute the coordinates from 0 with the interpreter: a Buffer, or a list of them for a tuple."""
+    def output_buffer(self) -> OutputBuffer:
+        """Its memory as an output: `dim(0).set_bounds(...)` is like `bound`, strides have no effect."""
+        return OutputBuffer(self)
+
+    def output_buffers(self) -> list[OutputBuffer]:
+        """The memory of each of its values."""
+        return [OutputBuffer(self) for _ in self.types()]
+
+    def realize(self, sizes: Any = (), target: object = None) -> Any:
+        """Compute it with the interpreter: a Buffer of these sizes, from coordinate 0 on; a list of them for a tuple.
+
+        A Buffer (a list of them for a tuple) instead of sizes says which coordinates, and gets the values. Without anything it
+        is all that there is of a Func without coordinates. `target` has no effect.
+        """
         from generator.frontend_py.realize import realize
 
         return realize(self, sizes)

@@ -12,17 +12,7 @@ from typing import Any
 
 from generator.errors import InputError
 from generator.frontend_py.func import FuncRef
-from generator.frontend_py.nodes import (
-    Const,
-    Expr,
-    Op,
-    arithmetic,
-    as_expr,
-    bitwise,
-    cast_to,
-    matched,
-    power,
-)
+from generator.frontend_py.nodes import Const, Expr, Op, arithmetic, as_expr, bitwise, cast_to, matched, power
 from generator.frontend_py.types import BOOL, FLOAT32, FLOAT64, Int, Type, UInt
 from generator.frontend_py.where import here
 
@@ -158,7 +148,7 @@ def log(value: Any) -> Expr:
 
 
 def pow(base: Any, exponent: Any) -> Expr:
-    """`base` to the power of `exponent`."""
+    """`base` to the power of `exponent`; an integer constant multiplies `base` out in its own type."""
     return power(base, exponent)
 
 
@@ -225,6 +215,26 @@ def tanh(value: Any) -> Expr:
     return _real("tanh", value)
 
 
+def asinh(value: Any) -> Expr:
+    """The inverse of the hyperbolic sine."""
+    return _real("asinh", value)
+
+
+def acosh(value: Any) -> Expr:
+    """The inverse of the hyperbolic cosine."""
+    return _real("acosh", value)
+
+
+def atanh(value: Any) -> Expr:
+    """The inverse of the hyperbolic tangent."""
+    return _real("atanh", value)
+
+
+def erf(value: Any) -> Expr:
+    """The error function."""
+    return _real("erf", value)
+
+
 def hypot(x: Any, y: Any) -> Expr:
     """sqrt(x^2 + y^2)."""
     return _real("hypot", x, y)
@@ -262,6 +272,23 @@ def is_nan(value: Any) -> Expr:
     return Op("!=", BOOL, (given, given))
 
 
+def is_inf(value: Any) -> Expr:
+    """Whether the value is infinite, with either sign. Raises InputError for integers."""
+    return abs(_floating("is_inf", value)) == float("inf")
+
+
+def is_finite(value: Any) -> Expr:
+    """Whether the value is a number and finite. Raises InputError for integers."""
+    return abs(_floating("is_finite", value)) < float("inf")
+
+
+def _floating(name: str, value: Any) -> Expr:
+    given = as_expr(value)
+    if not given.type.is_float():
+        raise InputError(f"{name} needs a floating-point number, not {given.type}", here())
+    return given
+
+
 def logical_and(left: Any, right: Any) -> Expr:
     """Whether both conditions hold."""
     return bitwise("&", left, right)
@@ -290,7 +317,8 @@ def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
     return clamp(value, low, high)
 
 
-def _wider(one: Any, other: Any) -> tuple[Expr, Expr, Type]:
+def wider(one: Any, other: Any) -> tuple[Expr, Expr, Type]:
+    """Two integers in twice the bits of the type in which they meet, and that type. Raises InputError for other operands."""
     a, b = matched(one, other)
     if a.type.is_float() or a.type.bits > 32:
         raise InputError(f"this needs integers of at most 32 bits, not {a.type}", here())
@@ -300,43 +328,43 @@ def _wider(one: Any, other: Any) -> tuple[Expr, Expr, Type]:
 
 def widening_add(one: Any, other: Any) -> Expr:
     """The sum, in twice as many bits."""
-    a, b, _ = _wider(one, other)
+    a, b, _ = wider(one, other)
     return a + b
 
 
 def widening_mul(one: Any, other: Any) -> Expr:
     """The product, in twice as many bits."""
-    a, b, _ = _wider(one, other)
+    a, b, _ = wider(one, other)
     return a * b
 
 
 def widening_sub(one: Any, other: Any) -> Expr:
     """The difference, in twice as many bits, with a sign."""
-    a, b, kind = _wider(one, other)
+    a, b, kind = wider(one, other)
     signed = Int(2 * kind.bits)
     return cast_to(signed, a) - cast_to(signed, b)
 
 
 def halving_add(one: Any, other: Any) -> Expr:
     """(one + other) / 2, rounded down, without overflow."""
-    a, b, kind = _wider(one, other)
+    a, b, kind = wider(one, other)
     return cast_to(kind, (a + b) // 2)
 
 
 def rounding_halving_add(one: Any, other: Any) -> Expr:
     """(one + other + 1) / 2, rounded down, without overflow."""
-    a, b, kind = _wider(one, other)
+    a, b, kind = wider(one, other)
     return cast_to(kind, (a + b + 1) // 2)
 
 
 def saturating_add(one: Any, other: Any) -> Expr:
     """The sum, or the nearest value of the type."""
-    a, b, kind = _wider(one, other)
+    a, b, kind = wider(one, other)
     return saturating_cast(kind, a + b)
 
 
 def saturating_sub(one: Any, other: Any) -> Expr:
     """The difference, or the nearest value of the type."""
-    a, b, kind = _wider(one, other)
+    a, b, kind = wider(one, other)
     signed = Int(2 * kind.bits)
     return saturating_cast(kind, cast_to(signed, a) - cast_to(signed, b))

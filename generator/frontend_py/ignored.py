@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-_METHODS = frozenset(["add_trace_tag", "align_bounds", "align_extent", "align_storage", "allow_race_conditions", "async_", "atomic", "bound_extent", "bound_storage", "clone_in", "compute_at", "compute_inline", "compute_root", "compute_with", "fold_storage", "fuse", "gpu", "gpu_blocks", "gpu_lanes", "gpu_threads", "gpu_tile", "gpu_single_thread", "hexagon", "hoist_storage", "hoist_storage_root", "in_", "memoize", "never_partition", "parallel", "partition", "prefetch", "rename", "reorder", "reorder_storage", "serial", "specialize", "split", "store_at", "store_in", "store_root", "tile", "trace_loads", "trace_realizations", "trace_stores", "unroll", "vectorize"])
+from generator.frontend_py.types import Type
+
+_NAMES = """
+add_trace_tag align_bounds align_extent align_storage allow_race_conditions always_partition always_partition_all async_ atomic
+bound_extent bound_storage clone_in compile_jit compute_at compute_inline compute_root compute_with copy_to_device copy_to_host
+eager_inline fold_storage fuse gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon hoist_storage
+hoist_storage_root in_ memoize never_partition never_partition_all no_profiling parallel partition prefetch print_loop_nest rename
+reorder reorder_storage rfactor ring_buffer serial set_host_alignment specialize specialize_fail split store_at store_in store_root
+tile trace_loads trace_realizations trace_stores unroll unscheduled vectorize"""
+_METHODS = frozenset(_NAMES.split())
+_VECTOR_BYTES = 32
 
 
 class Scheduled:
@@ -37,3 +47,54 @@ class Words:
 
 
 TailStrategy, MemoryType, DeviceAPI, PrefetchBoundStrategy = Words(), Words(), Words(), Words()
+TargetFeature, TargetArch, TargetOS = Words(), Words(), Words()
+
+
+class Target:
+    """A machine of which nothing is known: it has no feature, so that schedules take their plainest way."""
+
+    arch, os, bits = "ArchUnknown", "OSUnknown", 64
+
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
+
+    def has_gpu_feature(self) -> bool:
+        """No: the device is chosen by the command."""
+        return False
+
+    def has_feature(self, feature: object) -> bool:
+        """No."""
+        return False
+
+    def features_any_of(self, features: object) -> bool:
+        """No."""
+        return False
+
+    def features_all_of(self, features: object) -> bool:
+        """No."""
+        return False
+
+    def supports_device_api(self, device: object) -> bool:
+        """No."""
+        return False
+
+    def with_feature(self, feature: object) -> Target:
+        """The same target."""
+        return self
+
+    without_feature = with_feature
+
+    def set_feature(self, feature: object, value: bool = True) -> None:
+        """Nothing."""
+
+    def natural_vector_size(self, kind: Type) -> int:
+        """How many values of a type are in 32 bytes: a number for `vectorize`, which has no effect."""
+        return _VECTOR_BYTES // kind.bytes()
+
+
+def get_host_target() -> Target:
+    """A Target."""
+    return Target()
+
+
+get_jit_target_from_environment = get_target_from_environment = get_host_target

@@ -9,30 +9,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import InputError
+from generator.frontend_py.called import Word
+from generator.frontend_py.ignored import Scheduled
 from generator.frontend_py.nodes import Edge, Expr, Given, Pixel, as_expr
 from generator.frontend_py.types import Type, type_of_numpy
 from generator.frontend_py.where import here
 
 
-class Image:
+class Image(Scheduled):
     """An input of `dims` dimensions; `data` (numpy, last dimension first) when it is known.
 
-    `estimates` are (min, extent) by dimension, None where nobody said anything.
+    `estimates` are (min, extent) by dimension, None where nobody said anything; `limits` are those that were promised
+    (`set_bounds`): they hold for any size, and data must have them. `lows` are the least coordinates alone (`set_min`).
     """
 
     def __init__(self, kind: Type, dims: int, name: str, data: NDArray[Any] | None = None) -> None:
-        self.type, self.dims, self.name, self.at = kind, dims, name, here()
+        self.type, self.dims, self.name, self.at = kind, dims, Word(name), here()
         self.data: NDArray[Any] | None = None
         self.estimates: list[tuple[int, int] | None] = [None] * dims
+        self.limits: list[tuple[int, int] | None] = [None] * dims
+        self.lows: list[int | None] = [None] * dims
         if data is not None:
-            self._take(data)
+            self._take(data, [0] * dims)
 
-    def _take(self, data: NDArray[Any]) -> None:
+    def _take(self, data: NDArray[Any], lows: Sequence[int]) -> None:
+        """Use these elements, which begin at the coordinates `lows`. Raises InputError when they do not fit."""
         if data.ndim != self.dims or type_of_numpy(data.dtype) != self.type:
             raise InputError(f"image `{self.title}` has {self.dims} dimensions of {self.type}, but the data has {data.ndim} "
                              f"of {type_of_numpy(data.dtype)}", here())
-        self.data = np.ascontiguousarray(data)
-        self.estimates = [(0, n) for n in reversed(data.shape)]
+        region = list(zip(lows, reversed(data.shape), strict=True))
+        for dim, (limit, low, given) in enumerate(zip(self.limits, self.lows, region, strict=True)):
+            if (limit is not None and limit != given) or (low is not None and low != given[0]):
+                promised = f"set_bounds{limit}" if limit is not None else f"set_min({low})"
+                raise InputError(f"the data of image `{self.title}` has (min, extent) {given} in dimension {dim}, but "
+                                 f"dim({dim}).{promised} promises something else", here())
+        self.data = np.asarray(data, order="C")
+        self.estimates = list(region)
 
     @property
     def title(self) -> str:
@@ -55,6 +67,10 @@ class Image:
     def dimensions(self) -> int:
         """The number of dimensions."""
         return self.dims
+
+    def defined(self) -> bool:
+        """Whether it is an input: it always is."""
+        return True
 
     def dim(self, number: int) -> Dimension:
         """One dimension: its `min()`, `extent()`, `max()`. Raises InputError when there is none of that number."""
@@ -132,7 +148,36 @@ class Dimension:
             self.image.estimates[self.number] = (int(low), int(extent))
         return self
 
-    set_bounds = set_estimate
+    def set_bounds(self, low: int, extent: int) -> Dimension:
+        """Promise where the data is, for every size. Raises InputError for a range without elements, or other data."""
+        if extent < 1:
+            raise InputError(f"image `{self.image.title}`: an extent of {extent} in dimension {self.number}", here())
+        promised, known = (int(low), int(extent)), self.image.estimates[self.number]
+        if self.image.data is not None and known != promised:
+            raise InputError(f"image `{self.image.title}` has data with (min, extent) {known} in dimension {self.number}, which "
+                             f"set_bounds{promised} does not allow", here())
+        self.image.limits[self.number], self.image.lows[self.number] = promised, None
+        return self
+
+    def set_min(self, low: int) -> Dimension:
+        """Promise the least coordinate; the reads decide how many there are, unless `set_extent` does."""
+        limit, known = self.image.limits[self.number], self.image.estimates[self.number]
+        if limit is not None:
+            return self.set_bounds(low, limit[1])
+        if self.image.data is not None and known is not None and known[0] != low:
+            raise InputError(f"image `{self.image.title}` has data from {known[0]} on in dimension {self.number}, which "
+                             f"set_min({low}) does not allow", here())
+        self.image.lows[self.number] = int(low)
+        return self
+
+    def set_extent(self, extent: int) -> Dimension:
+        """Promise how many coordinates there are, from that of `set_min` or from 0 on."""
+        limit = self.image.limits[self.number]
+        return self.set_bounds(limit[0] if limit is not None else self.image.lows[self.number] or 0, extent)
+
+    def dim(self, number: int) -> Dimension:
+        """Another dimension of the same input."""
+        return self.image.dim(number)
 
     def set_stride(self, stride: int) -> Dimension:
         """Accepted without effect: how data lies in memory is decided here."""
@@ -150,11 +195,15 @@ class ImageParam(Image):
         given = data.data if isinstance(data, Image) else np.asarray(data)
         if given is None:
             raise InputError(f"image `{self.title}` is set to an image that has no data", here())
-        self._take(given)
+        known = data.estimates if isinstance(data, Image) else [None] * given.ndim
+        self._take(given, [0 if region is None else region[0] for region in known])
 
 
 class Buffer(Image):
-    """An input with its data: a numpy array whose last axis is dimension 0, or `Buffer(type, [w, h, ...])` of zeros."""
+    """An input with its data: a numpy array whose last axis is dimension 0, or `Buffer(type, [w, h, ...])` of zeros.
+
+    `b[x, y]` is a number for numbers, and an expression for expressions; `b[x, y] = 3` changes the data.
+    """
 
     def __init__(self, source: Any, sizes: Any = None, name: str = "") -> None:
         if isinstance(sizes, str):
@@ -164,13 +213,52 @@ class Buffer(Image):
 
     def __getitem__(self, index: Any) -> Any:
         """The element at some coordinates: for numbers its value, else an expression."""
+        place = self._place(index)
+        return super().__getitem__(index) if place is None else self._array()[place].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Change the element at some coordinates, which are numbers. Raises InputError when there is none, or for the value."""
+        place = self._place(index)
+        if place is None:
+            raise InputError(f"an element of Buffer `{self.title}` is set by {self.dims} numbers as coordinates", here())
+        self._array()[place] = self._number(value)
+
+    def fill(self, value: float) -> Buffer:
+        """Change all elements. Raises InputError for a value that its type does not have."""
+        self._array()[...] = self._number(value)
+        return self
+
+    def set_min(self, lows: Sequence[int]) -> None:
+        """Say at which coordinates the data begins, from the first dimension on. Raises InputError for too many."""
+        if len(lows) > self.dims:
+            raise InputError(f"Buffer `{self.title}` has {self.dims} dimensions, {len(lows)} least coordinates are given", here())
+        new = [*lows, *(0 if region is None else region[0] for region in self.estimates[len(lows):])]
+        self._take(self._array(), [int(low) for low in new])
+
+    def store(self, values: NDArray[Any]) -> None:
+        """Change all elements to these, last dimension first."""
+        self._array()[...] = values
+
+    def _array(self) -> NDArray[Any]:
+        assert self.data is not None, "a Buffer is made with data"
+        return self.data
+
+    def _place(self, index: Any) -> tuple[int, ...] | None:
+        """Where an element is in the data; None unless numbers say it. Raises InputError when it does not exist."""
         spot = index if isinstance(index, tuple) else (index,)
-        if self.data is None or not all(isinstance(i, int) for i in spot) or len(spot) != self.dims:
-            return super().__getitem__(index)
-        bad = next((d for d, i in enumerate(spot) if not 0 <= i < self.data.shape[self.dims - 1 - d]), None)
+        if len(spot) != self.dims or not all(isinstance(i, int | np.integer) for i in spot):
+            return None
+        place = [int(i) - region[0] for i, region in zip(spot, self.estimates, strict=True) if region is not None]
+        bad = next((d for d, i in enumerate(place) if not 0 <= i < self._array().shape[self.dims - 1 - d]), None)
         if bad is not None:
             raise InputError(f"image `{self.title}` has no element {spot[bad]} in dimension {bad}", here())
-        return self.data[tuple(reversed(spot))].item()
+        return tuple(reversed(place))
+
+    def _number(self, value: Any) -> int | float:
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, int | float) or not self.type.holds(number):
+            raise InputError(f"an element of Buffer `{self.title}` is a number of type {self.type}, which {number!r} is not", here())
+        return number
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.data, dtype=dtype)
@@ -181,7 +269,7 @@ class Param(Expr):
 
     def __init__(self, kind: Type, name: str | float = "", value: float | None = None) -> None:
         given = value if isinstance(name, str) else name
-        self.kind, self.name, self.at = kind, name if isinstance(name, str) else "", here()
+        self.kind, self.name, self.at = kind, Word(name if isinstance(name, str) else ""), here()
         self.value = given
 
     @property

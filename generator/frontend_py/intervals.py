@@ -94,7 +94,7 @@ def _operator(name: str, kind: Type, given: Type, args: list[Interval]) -> Inter
             return _cast(kind, given, args[0])
         case "floor" | "ceil" | "round" | "trunc":
             return (_rounded(name, args[0][0]), _rounded(name, args[0][1]))
-        case "sin" | "cos" | "tanh":
+        case "sin" | "cos" | "tanh" | "erf":
             return -1.0, 1.0
         case "&" if not kind.is_bool() and min(args[0][0], args[1][0]) >= 0:
             return 0, min(args[0][1], args[1][1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -16,10 +17,12 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal, "&": np.bitwise_and, "|": np.bitwise_or,
     "^": np.bitwise_xor, "pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}
+_ERF = np.frompyfunc(math.erf, 1, 1)  # numpy has none
 _UNARY: Mapping[str, Callable[[Any], Any]] = {
     "neg": np.negative, "!": np.logical_not, "~": np.invert, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin,
     "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
 
 
 def apply(name: str, kind: Type, args: list[Values]) -> Values:
@@ -50,6 +53,8 @@ def apply(name: str, kind: Type, args: list[Values]) -> Values:
         case "absd":
             one, other = (np.asarray(a).astype(kind.numpy) for a in args)
             return np.asarray(np.where(args[0] < args[1], other - one, one - other))
+        case "erf":
+            return np.asarray(_ERF(args[0])).astype(kind.numpy)
         case "cast":
             return converted(kind, args[0])
         case _:

@@ -11,18 +11,27 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from generator.errors import InputError
+from generator.frontend_py.called import Count
 from generator.program import NUMPY_TYPES, ElementType
 
 Code: TypeAlias = Literal["int", "uint", "float"]
 _WORDS = {8: "char", 16: "short", 32: "int", 64: "long"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Type:
-    """A scalar type; one bit means a truth value, which is kept in a byte."""
+    """A scalar type; one bit means a truth value, which is kept in a byte. Called, it gives itself: `e.type()` is `e.type`."""
 
     code: Code
-    bits: int
+    bits: Count
+
+    def __init__(self, code: Code, bits: int) -> None:
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "bits", Count(bits))
+
+    def __call__(self) -> Type:
+        """Itself."""
+        return self
 
     def __str__(self) -> str:
         return f"{self.code}{self.bits}"
@@ -42,6 +51,14 @@ class Type:
     def is_bool(self) -> bool:
         """Whether values are truth values."""
         return self.code == "uint" and self.bits == 1
+
+    def bytes(self) -> int:
+        """How many bytes a value takes."""
+        return (self.bits + 7) // 8
+
+    def lanes(self) -> int:
+        """One: there are no vectors here."""
+        return 1
 
     def with_bits(self, bits: int) -> Type:
         """The same kind of number with so many bits."""

@@ -27,7 +27,7 @@ Loads: TypeAlias = Callable[[nodes.Call | nodes.Pixel, tuple[Expr, ...]], Load]
 """The load of an element, from its node and its coordinates."""
 
 _PLAIN = frozenset(["sqrt", "exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
-                    "hypot", "floor", "ceil", "trunc"])
+                    "asinh", "acosh", "atanh", "erf", "hypot", "floor", "ceil", "trunc"])
 _SMALL = 16
 _GREATEST = 2.0**128 - 2.0**103  # from here on (half a step above the greatest float32), rounding gives infinity
 

@@ -27,9 +27,10 @@ def program_demand(program: Program) -> Demand:
     reads, must = access_maps(program.statements, "read"), access_maps(program.statements, "write")
     written = must.union(access_maps(program.statements, "may_write"))
     inherited = value_flow(reads, must, written, schedule).unsourced
+    entering, leaving = _of_roles(program, inherited.range(), ("in", "inout")), _of_roles(program, written.range(), ("out", "inout"))
     operations, types = _operations(program, schedule.get_domain())
-    return Demand(operations, _bytes(program, inherited.range(), ("in", "inout")),
-                  _bytes(program, written.range(), ("out", "inout")), types.most_common(1)[0][0] if types else "float")
+    return Demand(operations, _bytes(program, entering), _bytes(program, leaving), _bytes(program, entering.union(leaving)),
+                  types.most_common(1)[0][0] if types else "float")
 
 
 def _operations(program: Program, domain: Any) -> tuple[Operations, Counter[str]]:
@@ -46,10 +47,14 @@ def _operations(program: Program, domain: Any) -> tuple[Operations, Counter[str]
     return total, +written
 
 
-def _bytes(program: Program, elements: Any, roles: tuple[str, ...]) -> float:
-    total = 0.0
+def _of_roles(program: Program, elements: Any, roles: tuple[str, ...]) -> Any:
+    """The elements of arrays that have one of the roles."""
+    kept = isl.UnionSet("{ }")
     for part in sets(elements):
-        array = program.array(part.get_tuple_name())
-        if array.role in roles:
-            total += points(part) * ELEMENT_BYTES[array.type]
-    return total
+        if program.array(part.get_tuple_name()).role in roles:
+            kept = kept.union(part)
+    return kept
+
+
+def _bytes(program: Program, elements: Any) -> float:
+    return sum(points(part) * ELEMENT_BYTES[program.array(part.get_tuple_name()).type] for part in sets(elements))

@@ -1,0 +1,58 @@
+"""Functions on integers that are made of others: division towards 0, shifts that round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generator.errors import InputError
+from generator.frontend_py.functions import abs, max, saturating_cast, select, wider
+from generator.frontend_py.nodes import Const, Expr, Op, arithmetic, as_expr, cast_to, matched
+from generator.frontend_py.types import INT32, Int
+from generator.frontend_py.where import here
+
+
+def div_round_to_zero(left: Any, right: Any) -> Expr:
+    """The quotient of two integers as C has it, rounded towards 0; 0 for a divisor of 0."""
+    one, other = _integers("div_round_to_zero", left, right)
+    size = arithmetic("/", abs(one), abs(other))
+    return _with_sign(one, size, (one < 0) ^ (other < 0)) if one.type.is_int() else size
+
+
+def mod_round_to_zero(left: Any, right: Any) -> Expr:
+    """The remainder of two integers as C has it, with the sign of the first; 0 for a divisor of 0."""
+    one, other = _integers("mod_round_to_zero", left, right)
+    size = arithmetic("%", abs(one), abs(other))
+    return _with_sign(one, size, one < 0) if one.type.is_int() else size
+
+
+def _integers(name: str, left: Any, right: Any) -> tuple[Expr, Expr]:
+    one, other = matched(left, right)
+    if one.type.is_float() or one.type.is_bool():
+        raise InputError(f"{name} needs integers, not {one.type}", here())
+    return one, other
+
+
+def _with_sign(like: Expr, size: Expr, negative: Expr) -> Expr:
+    """`size` or its negative in the type of `like`; both wrap around where they do not exist there."""
+    return cast_to(like.type, select(negative, arithmetic("-", 0, size), size))
+
+
+def halving_sub(one: Any, other: Any) -> Expr:
+    """(one - other) / 2, rounded down, in the type of the operands: a negative one wraps around in types without sign."""
+    a, b, kind = wider(one, other)
+    signed = Int(a.type.bits)
+    return cast_to(kind, (cast_to(signed, a) - cast_to(signed, b)) // 2)
+
+
+def rounding_shift_right(value: Any, count: Any) -> Expr:
+    """`value` shifted right and rounded to the nearest, up from the middle; by a negative number it is shifted left.
+
+    What does not exist in the type becomes its nearest value.
+    """
+    given, places = as_expr(value), as_expr(count)
+    if given.type.is_float() or given.type.bits > 32 or places.type.is_float():
+        raise InputError(f"rounding_shift_right needs integers of at most 32 bits, not {given.type} and {places.type}", here())
+    wide = given.type.with_bits(2 * given.type.bits)
+    by = cast_to(INT32, places)
+    half = Op("<<", wide, (Const(wide, 1), max(by, 0))) // 2
+    return saturating_cast(given.type, Op(">>", wide, (cast_to(wide, given) + half, by)))

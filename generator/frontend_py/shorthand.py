@@ -1,0 +1,16 @@
+"""Several Vars or Funcs at once: `x, y = vars("x y")`."""
+
+from __future__ import annotations
+
+from generator.frontend_py.func import Func
+from generator.frontend_py.nodes import Var
+
+
+def vars(names: str) -> tuple[Var, ...]:
+    """A Var for each of the names, which spaces or commas separate."""
+    return tuple(Var(name) for name in names.replace(",", " ").split())
+
+
+def funcs(names: str) -> tuple[Func, ...]:
+    """A Func for each of the names, which spaces or commas separate."""
+    return tuple(Func(name) for name in names.replace(",", " ").split())
