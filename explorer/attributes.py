@@ -23,6 +23,9 @@ Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 Array: TypeAlias = NDArray[np.float64]
 
+NUMBERS = frozenset((int, float))
+"""Types of options that are ordered by size."""
+
 
 @dataclass(slots=True)
 class Attribute:
@@ -30,12 +33,6 @@ class Attribute:
 
     key: Key
     categories: dict[Option, int] | None
-
-    def value(self, option: Option) -> float:
-        """The number that stands for `option`."""
-        if self.categories is None:
-            return float(option)  # type: ignore[arg-type]  # is_number() held when the column was chosen
-        return float(self.categories.setdefault(option, len(self.categories)))
 
 
 @dataclass(slots=True)
@@ -57,14 +54,17 @@ class Attributes:
 
     def values(self, answers: Iterable[tuple[Key, Option]]) -> dict[int, float]:
         """The values of these options by column; of an attribute that comes twice the last one."""
-        values = {}
-        for key, option in answers:
-            number = is_number(option)
-            column = self._index.get((key, number))
+        values: dict[int, float] = {}
+        index, columns = self._index, self.columns
+        for key, option in answers:  # millions in a long search
+            number = type(option) in NUMBERS
+            column = index.get((key, number))
             if column is None:
-                column = self._index[key, number] = len(self.columns)
-                self.columns.append(Attribute(key, None if number else {}))
-            values[column] = self.columns[column].value(option)
+                column = index[key, number] = len(columns)
+                columns.append(Attribute(key, None if number else {}))
+            categories = columns[column].categories
+            values[column] = (float(option) if categories is None  # type: ignore[arg-type]  # a number, as the column says
+                              else float(categories.setdefault(option, len(categories))))
         return values
 
     def table(self, rows: list[dict[int, float]]) -> Array:
@@ -84,8 +84,3 @@ class Attributes:
 def answer(choice: Choice) -> tuple[Key, Option]:
     """The attribute that `choice` is about, and its option."""
     return (choice.decision.name, choice.decision.subject), choice.option
-
-
-def is_number(option: Option) -> bool:
-    """Whether the options beside it are ordered by size."""
-    return isinstance(option, int | float) and not isinstance(option, bool)

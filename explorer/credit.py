@@ -35,12 +35,14 @@ class ProbabilityMatching:
         """Operator `operator` was used and earned `amount`, from 0 to 1."""
         self.quality[operator] += self.rate * (amount - self.quality[operator])
 
-    def chances(self) -> NDArray[np.float64]:
-        """The probability of each operator."""
-        total = float(self.quality.sum())
-        if total <= 0.0:
-            return np.full(self.count, 1.0 / self.count)
-        return self.floor / self.count + (1.0 - self.floor) * self.quality / total
+    def chances(self, usable: Sequence[bool] | None = None) -> NDArray[np.float64]:
+        """The probability of each operator. Without those that are not `usable` (one is, at least) it is as if they were not."""
+        used = np.ones(self.count) if usable is None else np.array(usable, dtype=np.float64)
+        quality = self.quality * used
+        total = float(quality.sum())
+        equal = used / used.sum()
+        share = quality / total if total > 0.0 else equal
+        return np.asarray(self.floor * equal + (1.0 - self.floor) * share, dtype=np.float64)
 
 
 def area_under_curve(uses: Sequence[bool]) -> float:

@@ -1,9 +1,24 @@
 """Evolution of walks: the fittest walks are crossed and changed, and what comes out is repaired by the graph.
 
-After the search of the Halide prototype (Ragan-Kelley 2014): tournament selection, elitism, two-point crossover
-between whole functions, mutation by rules that know what belongs together. What is a function there is a subject
-here (explorer.variation). Evolution is steady: every evaluated walk competes with the population at once, and the
-best `population` of them survive. So there are no generations that a call of `ask` could cut in two.
+After the search of the Halide prototype (Ragan-Kelley 2014; the rules are those of its published code): tournament
+selection, elitism, two-point crossover between whole functions, mutation by rules that know what belongs together. What is
+a function there is a subject here (explorer.variation). Evolution is steady: every evaluated walk competes with the
+population at once, and the best `population` of them survive. So there are no generations that a call of `ask` could cut
+in two.
+
+What became of its rules of mutation:
+
+- loop fusion (a stage takes in what it reads, and what that reads, going on with probability 0.85 after each): `fuse` gives
+  one option to a run of neighbours, as long as there. Who reads whom no explorer can see; their order in the walk stands for
+  it, and the option may also be one that parts them. What is asked about kernels that come of it is answered as for one of
+  the parent's, where the prototype draws a tile.
+- template (a pattern that people write, for one function): `template` takes what one of the starts says about a run of
+  neighbours.
+- copy is `spread`, replace is `renew`; consts, edit and chunk are `step`, `redraw` and `redraw some`.
+
+Left out are add and remove (every decision of a walk has an answer), group (switched off there, too), more mutations
+when the search is stuck, and fixed weights (59 % of the mutations there are by template or loop fusion): how often an
+operator has its turn follows from how often it improved (explorer.credit). `borrow` and the forecast are ours.
 
 Fitness and survival are DEAP's. Its operators that draw at random use one generator for the whole process, which
 would break "same seed, same run"; those are ours.
@@ -36,10 +51,12 @@ from explorer.variation import (
     blocks,
     crossed,
     differences,
+    fused,
     genes,
     key,
     redrawn,
     repaired,
+    templated,
 )
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
@@ -50,7 +67,7 @@ from metrics.outcome import Outcome, cost_ms
 
 @dataclass(frozen=True, slots=True)
 class GeneticOptions:
-    """The parameters of evolution, chosen on recorded spaces (docs/explorers.md).
+    """The parameters of evolution, tried out on the recorded spaces of docs/explorers.md.
 
     `population` walks survive. One that is born into a full population and differs from its closest member in at most
     `niche` decisions can only take that member's place, so that the population stays diverse (crowding: De Jong 1975).
@@ -127,6 +144,7 @@ class Genetic:
         self._iteration = 0
         self._walks = UnseenWalks(space)
         self._openings = Openings(self._walks, starts)
+        self._templates = tuple(start for start in starts if start)
         self._scales = Scales()
         self._population: list[Individual] = []  # best first
         self._parents: list[Individual] = []  # those of them that can have children: successes with a choice
@@ -206,8 +224,14 @@ class Genetic:
 
     def _wish(self, rng: np.random.Generator) -> Wish:
         parent = self._selected(rng)
-        operator = int(rng.choice(len(OPERATORS), p=self._credit.chances()))
+        operator = int(rng.choice(len(OPERATORS), p=self._credit.chances(self._usable(parent))))
         return Wish(tuple(OPERATORS.values())[operator](self, parent, rng), operator, parent)
+
+    def _usable(self, parent: Individual) -> Sequence[bool]:
+        """Which operators can do something to `parent`."""
+        names = {name for name, _ in parent.genes}
+        needed = {"template": bool(self._templates), "fuse": len(names) < len(parent.genes)}
+        return [needed.get(name, True) for name in OPERATORS]
 
     def _selected(self, rng: np.random.Generator) -> Individual:
         """The winner of a tournament between parents."""
@@ -256,6 +280,14 @@ class Genetic:
         given = {(name, taker): option for (name, _), option in block(wanted, giver).items()}
         return {**wanted, **{gene: option for gene, option in given.items() if gene in wanted}}
 
+    def template(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """What one of the starts says about a run of neighbours."""
+        return templated(parent.genes, self._templates[rng.integers(len(self._templates))], rng)
+
+    def fuse(self, parent: Individual, rng: np.random.Generator) -> Genes:
+        """One option for a run of neighbours, such as to be computed by the kernel that reads them."""
+        return fused(self._walks.graph.path(parent.walk), rng)
+
     def _stepped(self, parent: Individual, wanted: Genes, rng: np.random.Generator) -> Genes:
         path = self._walks.graph.path(parent.walk)
         node, index = path[rng.integers(len(path))]
@@ -272,6 +304,8 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "renew": Genetic.renew,
         "borrow": Genetic.borrow,
         "spread": Genetic.spread,
+        "template": Genetic.template,
+        "fuse": Genetic.fuse,
     }
 )
 """The ways to make a child."""

@@ -20,7 +20,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attributes import Array, Attributes, Key, is_number
+from explorer.attributes import Array, Attributes, Key
+from explorer.variation import is_number
 from graph.optimization_graph import Node, Policy
 from graph.space import Option
 

@@ -2,7 +2,8 @@
 
 A walk's genes are its choices by decision name and subject. Changed genes are only wishes: replayed as preferences
 (`repaired`), they lead to a legal walk whatever was done to them. A subject is what decisions are about, such as a
-kernel; its genes belong together and form a block.
+kernel; its genes belong together and form a block. Subjects that follow each other in a walk are neighbours: the stages of an
+image pipeline are decided from what reads them to what they read, so that a run of neighbours often is a chain of these.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ Subject: TypeAlias = tuple[str, ...]
 Key: TypeAlias = tuple[str, Subject]
 Genes: TypeAlias = dict[Key, Option]
 """Preferred options in the order in which they were chosen."""
+GOES_ON = 0.85
+"""How likely a run of neighbours takes in one more, after each."""
 
 
 def genes(walk: Walk) -> Genes:
@@ -80,6 +83,60 @@ def crossed(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
         high -= 1
     inside = {gene for part in parts[low:high] for gene in part}
     return {**second, **{gene: option for gene, option in first.items() if gene not in inside or gene not in second}}
+
+
+def run(count: int, rng: np.random.Generator) -> range:
+    """The places of a random run among `count` neighbours (one at least): it begins anywhere, and may end after each."""
+    first = int(rng.integers(count))
+    return range(first, min(count, first + int(rng.geometric(1.0 - GOES_ON))))
+
+
+def fused(path: Path, rng: np.random.Generator) -> Genes:
+    """The genes of a walk in which a run of neighbours gets one option of a decision that is made about each of them.
+
+    It is an option that the first of the run has not taken; who does not have it on offer stays as it is. What is asked about
+    subjects that come of it (a kernel that was never met) is answered as a subject of this walk did.
+    """
+    wanted = {key(node): node.options[index] for node, index in path}
+    shared = _shared(path)
+    names = [node.decision.name for node, _ in path if node.decision.name in shared]
+    if not names:
+        return wanted
+    name = names[int(rng.integers(len(names)))]
+    alike = [(node, index) for node, index in path if node.decision.name == name]
+    chosen = [alike[place] for place in run(len(alike), rng)]
+    first, index = chosen[0]
+    option = first.options[another(first, index, rng)]
+    return {**bequest(wanted, rng), **wanted, **{key(node): option for node, _ in chosen if option in node.options}}
+
+
+def _shared(path: Path) -> set[str]:
+    """Names of decisions that are made about several subjects: those between words if there are any.
+
+    Words say where something is or what becomes of it, which changes most where neighbours agree; numbers are sizes.
+    """
+    subjects: dict[str, set[Subject]] = {}
+    for node, _ in path:
+        subjects.setdefault(node.decision.name, set()).add(node.decision.subject)
+    numbers = {node.decision.name for node, _ in path if not all(isinstance(option, str) for option in node.options)}
+    several = {name for name, about in subjects.items() if len(about) > 1}
+    return several - numbers or several
+
+
+def templated(wanted: Genes, template: Preferences, rng: np.random.Generator) -> Genes:
+    """`wanted` with what `template` says about a run of neighbours; subjects that come of it follow one of the template's."""
+    told = {subject for _, subject in template}
+    common = [subject for subject in dict.fromkeys(subject for _, subject in wanted) if subject in told]
+    if not common:
+        return wanted
+    taken = {common[place] for place in run(len(common), rng)}
+    return {**bequest(template, rng), **wanted, **{gene: option for gene, option in template.items() if gene[1] in taken}}
+
+
+def bequest(given: Preferences, rng: np.random.Generator) -> Genes:
+    """Wishes for subjects about which nothing else is wished: the choices of one of `given`, the likelier the more it has."""
+    _, giver = list(given)[int(rng.integers(len(given)))]
+    return {(name, ()): option for (name, subject), option in given.items() if subject == giver}
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ comes the partition: an order of the components, cut into groups whose rows make
 The outer two loops are parallel where such rows exist (their pruning); where none exists, all legal rows are on offer, as
 loops of the host, and the search for parallel ones goes on one loop further in. There, a component may also run its tiles
 along wavefronts: rows that may be tiled together, tiles with the same sum of numbers in parallel. This is ours, not theirs.
+So is this: components inside loops of the host that have a single parallel row (sweeps) may all run along diagonals instead.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ START_TILES = (8, 32, 32, 64, 64, 64)
 MOST_LOOPS = 6
 PARALLEL_LOOPS = 2
 """So many outer loops are parallel where they can be."""
-_KIND, _ROW, _WAVEFRONT, _TILE = "schedule kind", "hyperplane", "tile wavefront", "wavefront tile size"
+_KIND, _ROW, _DIAGONALS = "schedule kind", "hyperplane", "sweeps along diagonals"
+_WAVEFRONT, _TILE = "tile wavefront", "wavefront tile size"
 
 
 class Part(Protocol):
@@ -81,6 +83,10 @@ class Offer(Protocol):
     def tilable(self) -> bool:
         """Whether tiles along wavefronts are possible."""
 
+    @property
+    def cut(self) -> bool:
+        """Whether legal rows may be missing, because there are too many to try all."""
+
 
 class Rows(Protocol):
     """What is known about rows (generator.polyhedral.hyperplanes.O3); every answer may raise IllegalPlan."""
@@ -93,6 +99,9 @@ class Rows(Protocol):
 
     def offer(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...], parallel: bool) -> Offer:
         """Rows for one component; `parallel`: parallel ones where there are any."""
+
+    def beside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+        """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host."""
 
     def band(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -167,7 +176,8 @@ class _O3Space:
         level = self.rows.inside(at.reduced, at.place, statements)
         if at.place and not any(part.left for part in level.components):
             return ()
-        chosen = [self._component(chooser, at, part) for part in level.components]
+        diagonals = self._diagonals(chooser, at, level.components, statements)
+        chosen = [self._component(chooser, at, part, diagonals) for part in level.components]
         flat: Depends = tuple((" ".join(c.statements), _flat(c.step[1])) for c in chosen)
         here = (*at.depends(at.place), *flat)
         order = choose_order(chooser, len(chosen), level.before, statements, here)
@@ -214,7 +224,20 @@ class _O3Space:
             inner = _Outside(inner.reduced, inner.place, PARALLEL_LOOPS, False)
         return _joined(LoopNest(statements, rows, self._nests(chooser, inner, statements), wavefront))
 
-    def _component(self, chooser: Chooser, at: _Outside, part: Part) -> _Chosen:
+    def _diagonals(self, chooser: Chooser, at: _Outside, parts: Sequence[Part], statements: tuple[str, ...]) -> bool:
+        """Whether sweeps run along diagonals: one question for all, since that seldom pays and most walks should be without."""
+        if not any(self._beside(at, part) for part in parts):
+            return False
+        depends = at.depends(self.rows.within(at.place, statements))
+        return switch(chooser, Decision(f"{_DIAGONALS} {len(at.place) + 1}", statements, depends))
+
+    def _beside(self, at: _Outside, part: Part) -> tuple[Row, ...]:
+        """The diagonals of one component: loops of the host instead of its only parallel row."""
+        if not part.left or at.parallel or not at.looking or not set(at.reduced).isdisjoint(part.statements):
+            return ()
+        return self.rows.beside(at.reduced, at.place, part.statements)
+
+    def _component(self, chooser: Chooser, at: _Outside, part: Part, diagonals: bool) -> _Chosen:
         """The next row of one component, or its band of tiles. Raises DeadEnd."""
         if not part.left:
             return _Chosen(part.statements, (), True)
@@ -225,9 +248,12 @@ class _O3Space:
         if offer.tilable and not at.parallel and switch(chooser, Decision(f"{_WAVEFRONT} {level}", names, depends)):
             return self._tiles(chooser, at, names, depends)
         straight = bool(offer.permute) and not set(at.reduced).isdisjoint(names)  # threads that combine need whole blocks
-        row = _row(chooser, names, level, depends, offer.permute, () if straight else offer.skew)
-        self._check(at.inside((names, row), offer.parallel), names)
-        return _Chosen(names, (row,), offer.parallel)
+        permute, skew, parallel = offer.permute, () if straight else offer.skew, offer.parallel
+        if diagonals and (beside := self._beside(at, part)):
+            permute, skew, parallel = (), beside, False
+        row = _row(chooser, names, level, depends, permute, skew)
+        self._check(at.inside((names, row), parallel), names)
+        return _Chosen(names, (row,), parallel)
 
     def _check(self, at: _Outside, names: tuple[str, ...]) -> None:
         """Raise DeadEnd where a component of `names` (of the program if empty) has no row: the last choice is to blame."""
@@ -235,8 +261,9 @@ class _O3Space:
             if part.left:
                 offer = self.rows.offer(at.reduced, at.place, part.statements, at.looking)
                 if not offer.permute and not offer.skew:
-                    raise DeadEnd(f"{', '.join(part.statements)} have no legal row with coefficients in [-2, 2] for loop "
-                                  f"{len(at.place) + 1}")
+                    words = f"{', '.join(part.statements)} for loop {len(at.place) + 1}"
+                    raise DeadEnd(f"no legal row was found for {words}; there are too many combinations to try all" if offer.cut
+                                  else f"no row with coefficients in [-2, 2] is legal for {words}")
 
     def _tiles(self, chooser: Chooser, at: _Outside, names: tuple[str, ...], depends: Depends) -> _Chosen:
         """A permutable band as deep as it gets, and the sizes of its tiles."""
@@ -289,6 +316,9 @@ def preferences_of_nests(nests: Sequence[LoopNest], level: int = 1) -> Preferenc
         for depth, row in enumerate(nest.rows, level):
             wanted[f"{_KIND} {depth}", names] = "permute" if _follows_one(row) else "skew"
             wanted[f"{_ROW} {depth}", names] = _flat(row)
+        first = [part.rows[0] for part in nest.parts if part.rows]
+        below = [(depth, [row]) for depth, row in enumerate(nest.rows[1:], level + 1)] + [(level + len(nest.rows), first)]
+        wanted |= {(f"{_DIAGONALS} {depth}", names): not all(map(_follows_one, rows)) for depth, rows in below}
         wanted |= {(f"{_TILE} {k}", names): size for k, size in enumerate(nest.wavefront, 1)}
         wanted |= preferences_of_nests(nest.parts, level + len(nest.rows))
     return wanted
@@ -303,7 +333,7 @@ def openings(rows: Rows) -> tuple[Preferences, ...]:
     depths = range(1, MOST_LOOPS + 1)
     plain: dict[tuple[str, tuple[str, ...]], Option] = {}
     for depth in depths:
-        plain |= {(f"{_KIND} {depth}", ()): "permute", (f"{_WAVEFRONT} {depth}", ()): False}
+        plain |= {(f"{_KIND} {depth}", ()): "permute", (f"{_WAVEFRONT} {depth}", ()): False, (f"{_DIAGONALS} {depth}", ()): False}
     tiled: dict[tuple[str, tuple[str, ...]], Option] = {}
     for part in rows.inside((), (), ()).components:
         names = part.statements

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import product
+from math import gcd
+from types import MappingProxyType
 
 import numpy as np
 
 from generator.errors import IllegalPlan
 from generator.lowering.shapes import kernel_shapes
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row
-from generator.polyhedral.hyperplanes import O3
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Vector
+from generator.polyhedral.hyperplanes import O3, Place
+from generator.polyhedral.partition import strongly_connected
 from generator.polyhedral.reductions import reducible
 from generator.program import Program
 from graph.o3 import make_o3_space
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import uniform
+from graph.policies import Preferences, prefer, uniform
 from tests.support_interpreter import run_original
-from tests.support_orders import differences
+from tests.support_orders import conflicts, differences
 from tests.support_plans import TARGET, random_kernel, run_plan
-from tests.support_programs import program_of, scop
+from tests.support_programs import Pair, program_of, scop
 
 ARRAYS = "double A[16][16], B[16][16], C[16][16], x[64], y[64], s;"
 PROGRAMS = {
@@ -30,6 +36,8 @@ PROGRAMS = {
     "waves": "for (k = 0; k < 3; k++) { for (j = 0; j < 6; j++) A[0][j] = k; for (i = 1; i < 5; i++) for (j = 0; j < 6; j++) "
              "A[i][j] -= C[i][j] - C[i-1][j]; for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) B[i][j] -= C[i][j] - C[i][j-1];"
              " for (i = 0; i < 4; i++) for (j = 0; j < 5; j++) C[i][j] -= B[i][j+1] - B[i][j] + A[i+1][j] - A[i][j]; }",
+    "sweeps": "for (k = 0; k < 3; k++) { for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) A[i][j] = A[i][j-1] * s + B[i][j]; "
+              "for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) B[j][i] = B[j-1][i] + A[j-1][i]; }",
     "product": "for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) { A[i][j] *= s; for (k = 0; k < 4; k++) "
                "A[i][j] += B[i][k] * C[k][j]; }",
     "triangle": "for (i = 1; i < 8; i++) for (j = 0; j < i; j++) x[i] -= A[i][j] * x[j];",
@@ -46,10 +54,10 @@ def program(name: str) -> Program:
     return program_of(scop(PROGRAMS[name], ARRAYS))
 
 
-def random_walk_plan(found: Program, rng: np.random.Generator) -> Plan | None:
+def random_walk_plan(found: Program, rng: np.random.Generator, preferred: Preferences = MappingProxyType({})) -> Plan | None:
     """A plan of a random walk through the O3 space, with small tiles and random kernels; None: there is no walk."""
     space = make_o3_space(partial(kernel_shapes, found), O3(found), TARGET, reductions=reducible(found))
-    walk = OptimizationGraph().walk(space, uniform(rng))
+    walk = OptimizationGraph().walk(space, prefer(preferred, uniform(rng)))
     if walk is None:
         return None
     assert isinstance(walk.plan.schedule, Hyperplanes)
@@ -115,3 +123,112 @@ def check(found: Program, plan: Plan, rng: np.random.Generator) -> str:
         return str(error)
     assert not differences(found, memory, run_original(found)), plan.to_json()
     return "right"
+
+
+def processor_s() -> float:
+    """Seconds of processor time of this process and of the children that it waited for: isl runs in some."""
+    return sum(os.times()[:4])
+
+
+REACH = range(-2, 3)
+NO_BOUND = 99
+
+
+@dataclass(frozen=True, slots=True)
+class BruteForce:
+    """Rows for one or two statements inside a place, by trying all pairs of instances that it leaves unordered."""
+
+    names: tuple[str, ...]
+    outer: tuple[tuple[Vector, ...], ...]
+    """Per statement its vectors in the rows of the place, without constants."""
+    dims: int
+    pairs: frozenset[Pair]
+
+    def rows(self, parallel: bool) -> set[Row]:
+        """All legal rows (or parallel ones) with coefficients in [-2, 2] and another direction for each statement, but:
+
+        - of vectors of a statement that are the same up to the rows outside, only the simplest, and none that leaves holes;
+        - constants are the least that are legal, and at most 4; a multiple of a row is no other row;
+        - of a row and its negative, if both are legal, only the one that begins with a positive number.
+        """
+        own = [list(self._vectors(number)) for number in range(len(self.names))]
+        found = {row for vectors in product(*own) if (row := self.legal(vectors, parallel, 4)) is not None
+                 and gcd(*(c for vector in vectors for c in vector)) == 1}
+        bare = {tuple(vector[:-1] for vector in row) for row in found}
+        return {row for row in found if tuple(tuple(-c for c in v[:-1]) for v in row) not in bare
+                or next(c for v in row for c in v[:-1] if c) > 0}
+
+    def _vectors(self, number: int) -> Iterator[Vector]:
+        """Another direction in all ways that differ, the simplest first."""
+        basis = np.array(self.outer[number], float).reshape(-1, self.dims)
+        seen = set()
+        for vector in sorted(product(REACH, repeat=self.dims), key=_complexity):
+            rest = tuple(np.round(np.array(vector) - np.array(vector) @ np.linalg.pinv(basis) @ basis, 5) + 0.0)
+            if any(rest) and rest not in seen and _without_holes([*self.outer[number], vector]):
+                seen.add(rest)
+                yield vector
+
+    def legal(self, vectors: tuple[Vector, ...], parallel: bool, most: int) -> Row | None:
+        """The row with these vectors and the least constants (`most` at most); None if it is not legal."""
+        least, greatest = -NO_BOUND, NO_BOUND  # of the second statement's constant minus the first's
+        for (first, before), (second, after) in self.pairs:
+            a, b = self.names.index(first), self.names.index(second)
+            distance = _at(vectors[b], after) - _at(vectors[a], before)
+            if a == b and (distance < 0 or (parallel and distance > 0)):
+                return None
+            if a < b or (a > b and parallel):
+                least = max(least, -distance if a < b else distance)
+            if a > b or (a < b and parallel):
+                greatest = min(greatest, -distance if a < b else distance)
+        shift = min(max(0, least), greatest)
+        if least > greatest or abs(shift) > most:
+            return None
+        return tuple((*v, c) for v, c in zip(vectors, (max(0, -shift), max(0, shift)), strict=False))
+
+    def promise(self, row: Row) -> int:
+        """How many statements can have a parallel loop right inside `row` (with coefficients in [-2, 2])."""
+        below = self.inside(row)
+        groups = strongly_connected(self.names, {(a, b) for (a, _), (b, _) in below.pairs if a != b})
+        return sum(len(group) for group in groups if below.restricted(group)._any_parallel())
+
+    def _any_parallel(self) -> bool:
+        ways = product(product(REACH, repeat=self.dims), repeat=len(self.names))
+        return any(self.legal(vectors, True, 16) is not None for vectors in ways if all(
+            np.linalg.matrix_rank(np.array([*outer, v])) > len(outer) for outer, v in zip(self.outer, vectors, strict=True)))
+
+    def inside(self, row: Row) -> BruteForce:
+        """One loop further in."""
+        vectors = dict(zip(self.names, row, strict=True))
+        kept = {((a, x), (b, y)) for (a, x), (b, y) in self.pairs if _at(vectors[a], (*x, 1)) == _at(vectors[b], (*y, 1))}
+        outer = tuple((*rows, vector[:-1]) for rows, vector in zip(self.outer, row, strict=True))
+        return replace(self, outer=outer, pairs=frozenset(kept))
+
+    def restricted(self, names: tuple[str, ...]) -> BruteForce:
+        """The same for some of the statements."""
+        outer = tuple(self.outer[self.names.index(name)] for name in names)
+        return replace(self, names=names, outer=outer,
+                       pairs=frozenset(pair for pair in self.pairs if all(name in names for name, _ in pair)))
+
+
+def brute_force(found: Program, place: Place) -> BruteForce:
+    """The rows of a program of one or two statements, all of as many iterators, inside `place`."""
+    names = tuple(s.name for s in found.statements)
+    (dims,) = {len(s.iterators) for s in found.statements}
+    question = BruteForce(names, ((),) * len(names), dims, frozenset(conflicts(found, set())))
+    for _, row in place:
+        question = question.inside(row)
+    return question
+
+
+def _at(vector: Vector, point: tuple[int, ...]) -> int:
+    return sum(c * x for c, x in zip(vector, point, strict=True))
+
+
+def _complexity(vector: Vector) -> tuple[int, int, int, list[int]]:
+    return sum(map(bool, vector)), sum(map(abs, vector)), sum(c < 0 for c in vector), [-c for c in vector]
+
+
+def _without_holes(rows: Iterable[Vector]) -> bool:
+    """Whether one row, or two of two numbers, take all integer values."""
+    first, *more = rows
+    return abs(round(np.linalg.det(np.array([first, *more])))) == 1 if more else gcd(*first) == 1

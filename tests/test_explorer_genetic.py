@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from explorer.credit import ProbabilityMatching, area_under_curve
-from explorer.genetic import Cost, Genetic, GeneticOptions
+from explorer.genetic import OPERATORS, Cost, Genetic, GeneticOptions, Individual
 from explorer.random_walk import RandomWalk
 from explorer.resemblance import Resemblance
-from explorer.variation import Genes, Key, blocks, crossed, differences, genes, redrawn, repaired
+from explorer.variation import (
+    GOES_ON,
+    Genes,
+    Key,
+    blocks,
+    crossed,
+    differences,
+    fused,
+    genes,
+    redrawn,
+    repaired,
+    templated,
+)
+from generator.plan import KernelPlan, Plan, Stages
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import uniform
+from graph.pipeline import Place
+from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision, Option
 from graph.walk import Walk
-from metrics.outcome import Outcome
+from metrics.outcome import Outcome, Timed
 from tests.support_spaces import FlatSpace, Kernels, chosen, failed, options_of, plan_of, timed
 from tests.test_explorer_colony import best_found, mean_found
 
@@ -168,6 +184,15 @@ def test_operators_that_improve_get_more_turns_and_none_is_forgotten() -> None:
     assert chances.min() >= 0.2 / 4
 
 
+def test_operators_that_cannot_be_used_are_as_if_they_were_not() -> None:
+    four, three = ProbabilityMatching(4), ProbabilityMatching(3)
+    for operator, amount in ((0, 1.0), (2, 0.0), (1, 1.0), (2, 1.0)):
+        three.reward(operator, amount)
+        four.reward(operator + (operator > 0), amount)
+    assert four.chances([True, False, True, True]) == pytest.approx(np.insert(three.chances(), 1, 0.0))
+    assert ProbabilityMatching(3, initial=0.0).chances([True, True, False]) == pytest.approx([0.5, 0.5, 0.0])
+
+
 def test_late_successes_count_more_than_early_ones() -> None:
     assert area_under_curve([]) == 0.0
     assert area_under_curve([True] * 7) == pytest.approx(1.0)
@@ -205,3 +230,146 @@ def test_a_known_walk_needs_no_forecast_and_old_walks_are_forgotten() -> None:
     assert memory.forecast({("d", ()): 249, ("word", ()): "y"}) is not None
     assert memory.forecast({("d", ()): 249}) is not None  # only a part of a walk: the rest may turn out otherwise
     assert memory.forecast({("d", ()): 10, ("word", ()): "x"}) is not None
+
+
+PLACES: tuple[Place, ...] = ("root", "inline", "block")
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Stages in a row: each is a kernel, or computed by the kernel of the stage after it. `rooted` is not offered to blocks."""
+
+    count: int
+    rooted: int | None = None
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        places: dict[str, Place] = {}
+        for number in reversed(range(self.count - 1)):
+            name, offered = f"a{number:02}", PLACES[:2] if number == self.rooted else PLACES
+            answer = chooser.choose(Decision("stage", (name,)), offered)
+            places[name] = next(place for place in offered if place == answer)
+        kernels, group = [], []
+        for number in range(self.count):
+            group.append(f"S{number:02}")
+            if places.get(f"a{number:02}", "root") == "root":
+                tile = chosen(chooser, Decision("tile", tuple(group)), (4, 8, 16, 32, 64))
+                unroll = chosen(chooser, Decision("unroll", tuple(group)), (1, 2, 4, 8))
+                kernels.append(KernelPlan(tuple(group), (tile,), (tile,), unroll=unroll))
+                group = []
+        return Plan(Stages(tuple((name, place) for name, place in sorted(places.items()) if place != "root")), tuple(kernels))
+
+    def outcome(self, plan: Plan) -> Timed:
+        """To compute stages inline costs more than it saves; in blocks, too, up to the third of a kernel."""
+        assert isinstance(plan.schedule, Stages)
+        places, times = dict(plan.schedule.computed), {}
+        for kernel in plan.kernels:
+            kinds = Counter(places.get(f"a{name[1:]}") for name in kernel.statements)
+            ms = (1.0 + len(kernel.statements)) * 1.35 ** kinds["inline"]
+            ms += 1.5 * (kinds["block"] > 0) - 0.9 * max(0, kinds["block"] - 2)
+            off = abs(math.log2(kernel.tile[0] / 32)) + abs(math.log2(kernel.unroll / 4))
+            times[kernel.statements] = max(0.2, ms * (1.0 + 0.1 * off))
+        return timed(sum(times.values()), times)
+
+
+def all_root(space: Chain) -> tuple[OptimizationGraph, Walk]:
+    graph = OptimizationGraph()
+    walk = graph.walk(space, first)
+    assert walk is not None
+    return graph, walk
+
+
+def test_fusion_gives_one_place_to_a_run_of_stages_from_what_reads_to_what_is_read() -> None:
+    graph, walk = all_root(Chain(40))
+    order, lengths = [f"a{number:02}" for number in reversed(range(39))], []
+    for seed in range(400):
+        child = fused(graph.path(walk), rng(seed))
+        changed = [subject[0] for (name, subject), option in child.items() if subject and option != genes(walk)[name, subject]]
+        start = order.index(changed[0])
+        assert changed == order[start:start + len(changed)]
+        assert len({child["stage", (name,)] for name in changed}) == 1
+        lengths += [len(changed)] if start < 15 else []  # the others may end where the chain does
+    assert np.mean(np.array(lengths) > 1) == pytest.approx(GOES_ON, abs=0.08)
+    assert np.mean(lengths) == pytest.approx(1 / (1 - GOES_ON), rel=0.25)
+
+
+def test_kernels_that_come_of_a_fusion_have_the_sizes_of_a_kernel_before() -> None:
+    graph = OptimizationGraph()
+    walk = graph.walk(Chain(6), prefer({("tile", ()): 32, ("unroll", ()): 8}, first))
+    assert walk is not None
+    sizes: Counter[tuple[int, int]] = Counter()
+    for seed in range(100):
+        child = graph.walk(Chain(6), repaired(fused(graph.path(walk), rng(seed)), rng(seed)))
+        assert child is not None
+        sizes.update((kernel.tile[0], kernel.unroll) for kernel in child.plan.kernels if len(kernel.statements) > 1)
+    assert sizes[32, 8] > 0.5 * sizes.total()  # else it is a stage whose choices are followed, and they say nothing of sizes
+
+
+def test_a_stage_that_cannot_be_computed_there_stays_where_it_is() -> None:
+    graph, walk = all_root(Chain(7, rooted=3))
+    children = [fused(graph.path(walk), rng(seed)) for seed in range(200)]
+    around = [child for child in children if child["stage", ("a04",)] == child["stage", ("a02",)] == "block"]
+    assert around and {child["stage", ("a03",)] for child in around} == {"root"}
+
+
+def test_where_no_words_are_decided_neighbouring_kernels_get_the_same_size_or_switch() -> None:
+    graph, names = OptimizationGraph(), Counter[str]()
+    walk = graph.walk(Kernels(6), prefer({("fuse", ()): False}, uniform(rng(2))))
+    assert walk is not None
+    for seed in range(200):
+        child = fused(graph.path(walk), rng(seed))
+        changed = {(name, subject): option for (name, subject), option in child.items()
+                   if (name, subject) in genes(walk) and option != genes(walk)[name, subject]}
+        assert len({(name, option) for (name, _), option in changed.items()}) == 1
+        names[next(iter(changed))[0]] += 1
+    assert set(names) == {"tile x", "block x", "tile y", "block y", "unroll", "shared"}
+
+
+def test_a_template_serves_a_run_of_neighbours_and_changes_nothing_else() -> None:
+    wanted: Genes = {**{("stage", (f"a{number}",)): "root" for number in range(8)}, ("tile", ("a7",)): 4}
+    template: Genes = {**{("stage", (f"a{number}",)): "block" for number in range(1, 9)}, ("tile", ("a0", "a1")): 32}
+    runs = set()
+    for seed in range(200):
+        child = templated(wanted, template, rng(seed))
+        assert {gene for gene in child if gene[1]} == set(wanted)
+        taken = "".join("x" if child["stage", (f"a{number}",)] == "block" else "." for number in range(8))
+        assert taken[0] == "." and len(taken.strip(".").split(".")) == 1
+        runs.add(taken)
+    assert {".xxxxxxx", ".x......", "......xx"} <= runs
+    assert any(templated(wanted, template, rng(seed)).get(("tile", ())) == 32 for seed in range(50))
+    assert templated(wanted, {("stage", ("b",)): "block"}, rng()) == wanted
+
+
+def test_an_operator_that_can_do_nothing_has_no_turn() -> None:
+    def used(explorer: Genetic, space: Kernels | FlatSpace) -> set[str]:
+        names: set[str] = set()
+        for _ in range(40):
+            for walk in explorer.ask(10):
+                explorer.tell(walk, space.outcome(walk.plan) if isinstance(space, Kernels) else timed(float(sum(walk.plan.kernels[0].tile))))
+            names |= {tuple(OPERATORS)[birth.operator] for birth in explorer._births}
+        return names
+
+    start = genes(random_walks(Kernels(4), 1)[0])
+    assert used(Genetic(Kernels(4), 1, starts=[start]), Kernels(4)) == set(OPERATORS)
+    assert used(Genetic(Kernels(4), 1), Kernels(4)) == set(OPERATORS) - {"template"}
+    assert not used(Genetic(FlatSpace((9, 9, 9, 9)), 1), FlatSpace((9, 9, 9, 9))) & {"template", "fuse"}
+
+
+class Unfused(Genetic):
+    """Evolution without loop fusion."""
+
+    def _usable(self, parent: Individual) -> Sequence[bool]:
+        return [can and name != "fuse" for name, can in zip(OPERATORS, super()._usable(parent), strict=True)]
+
+
+def test_fusion_finds_what_pays_only_if_many_do_it() -> None:
+    def found(kind: type[Genetic], seed: int) -> float:
+        explorer, best = kind(Chain(16), seed), math.inf
+        for _ in range(12):
+            for walk in explorer.ask(10):
+                outcome = Chain(16).outcome(walk.plan)
+                explorer.tell(walk, outcome)
+                best = min(best, outcome.median_ms)
+        return best
+
+    with_it, without = (float(np.mean([found(kind, seed) for seed in range(6)])) for kind in (Genetic, Unfused))
+    assert with_it < 0.8 * without

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -308,6 +310,45 @@ def test_cuda_memory_is_as_the_kernels_say(tmp_path: Path) -> None:
     text = (exported(run, Kind.cuda, tmp_path / "export") / "kernel_gemm.cu").read_text()
     assert "kernel_gemm_shared((const void *)kernel0" in text
     assert "kernel_gemm_divide((const void *)kernel0, \"kernel0\", 0, " in text
+
+
+class Spilling:
+    """Stands for a CUDA compiler that spills registers unless it is asked for one block per multiprocessor."""
+
+    name: Literal["NVRTC"] = "NVRTC"
+    version = (13, 0)
+
+    def capabilities(self) -> tuple[tuple[int, int], ...]:
+        return ((9, 0),)
+
+    def translate(self, text: str, capability: tuple[int, int]) -> tuple[bytes, str]:
+        ((bounds, name),) = re.findall(r"__launch_bounds__\(([^)]*)\)\s+void (\w+)\(", text)
+        spilled = 0 if bounds.endswith(", 1") else 8
+        return b"", (f"Compiling entry function '{name}' for 'sm_90'\n0 bytes stack frame, {spilled} bytes spill stores, "
+                     f"{spilled} bytes spill loads\nUsed 32 registers\n")
+
+
+def test_cuda_kernels_have_the_bounds_with_which_they_were_timed(gemm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = suite_run(tmp_path / "run", "gemm", target=CUDA)
+    monkeypatch.setattr("experiments.exports.cuda.open_translator", Spilling)
+    folder = exported(run, Kind.cuda, tmp_path / "bounded")
+    bounds = re.findall(r"__launch_bounds__\((.*)\)", (folder / "kernels.cu").read_text())
+    assert bounds and all(re.fullmatch(r"\d+, 1", bound) for bound in bounds)
+    assert "These were found by NVRTC 13.0 for sm_90." in words_of(folder / "kernel_gemm.h")
+
+    def nothing() -> Spilling:
+        raise InputError("no CUDA compiler is installed")
+
+    monkeypatch.setattr("experiments.exports.cuda.open_translator", nothing)
+    for source in (run, gemm):  # gemm was tuned elsewhere: the architecture is not known
+        folder = exported(source, Kind.cuda, tmp_path / source.name / "plain")
+        assert all(re.fullmatch(r"\d+", bound) for bound in re.findall(r"__launch_bounds__\((.*)\)", (folder / "kernels.cu").read_text()))
+        assert "no CUDA compiler for the tuned device was at hand" in words_of(folder / "kernel_gemm.h")
+
+
+def words_of(header: Path) -> str:
+    """A file on one line, without what makes comments of its lines."""
+    return " ".join(header.read_text().replace("*", " ").split())
 
 
 def test_an_opencl_plan_can_become_cuda(gemm: Path, tmp_path: Path) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import gcd
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from experiments.exports.flat import rows_of
 from experiments.options import Budget, RunOptions
@@ -24,20 +24,35 @@ from generator.explain import explain, host_lines, why
 from generator.frontend_c.source import Compilation
 from generator.lowering.assemble import lower
 from generator.lowering.shapes import kernel_shapes
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, plan_from_json
-from generator.polyhedral.hyperplanes import O3
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Schedule, plan_from_json
+from generator.polyhedral import candidates, hyperplanes
+from generator.polyhedral.hyperplanes import MOST_BESIDE, O3, Place
 from generator.polyhedral.kernels import schedule_kernels
+from generator.program import Program
 from generator.target import Target
-from graph.optimization_graph import Node, OptimizationGraph
-from graph.policies import first, prefer, replay, uniform
+from graph.o2 import apart
+from graph.o3 import make_o3_space, preferences_of_nests
+from graph.optimization_graph import OptimizationGraph, Policy
+from graph.policies import Preferences, first, prefer, replay, uniform
+from graph.space import DeadEnd, Decision, Option, Space
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner
-from tests.support_hyperplanes import PROGRAMS, check, program, random_kernels, random_rows, random_walk_plan
+from tests.support_hyperplanes import (
+    ARRAYS,
+    PROGRAMS,
+    brute_force,
+    check,
+    processor_s,
+    program,
+    random_kernels,
+    random_rows,
+    random_walk_plan,
+)
 from tests.support_nests import nest_texts
 from tests.support_orders import conflicts
 from tests.support_plans import TARGET
-from tests.support_programs import program_of
+from tests.support_programs import program_of, scop
 from tests.support_suite import ODD_SIZES, problem
 from tests.support_suite import TARGET as DEVICE
 
@@ -125,6 +140,61 @@ def test_offered_rows_are_all_legal_ones(name: str) -> None:
     expected = {v for v in vectors if legal(pairs, v, False)}
     offered = {row[0][:-1] for row in O3(found).band((), (), ("S0",), ())}
     assert offered == {v for v in expected if tuple(-c for c in v) not in expected or v > tuple(-c for c in v)}
+
+
+CROSSED = ("for (i = 1; i < 14; i++) for (j = 0; j < 14; j++) { A[i][j] = B[i-1][j] * 2; "
+           "B[i][j] = A[i-1][j+1] + C[i][j]; }")
+TOGETHER = ("S0", "S1")
+
+
+@pytest.mark.parametrize(("text", "place", "legal_rows"), [
+    (PROGRAMS["jacobi"], (), 3), (PROGRAMS["jacobi"], ((TOGETHER, ((2, 1, 0), (2, 1, 1))),), 1),
+    (CROSSED, (), 8), (CROSSED, ((TOGETHER, ((1, 2, 0), (1, 2, 1))),), 1)])
+def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str, place: Place, legal_rows: int) -> None:
+    """Against brute force modulo the rows outside, which has the filters of single rows; and those of `offer`: if there are
+    parallel rows, no others; else, where two loops are left, those with as much as possible that is parallel right inside."""
+    found = program_of(scop(text, ARRAYS))
+    question, rows = brute_force(found, place), O3(found)
+    offer = rows.offer((), place, TOGETHER, False)
+    assert {*offer.permute, *offer.skew} == question.rows(False) and not offer.parallel
+    assert len(question.rows(False)) == legal_rows
+    offer = rows.offer((), place, TOGETHER, True)
+    parallel = question.rows(True)
+    promises = {row: question.promise(row) for row in question.rows(False)}
+    best = {row for row, promise in promises.items() if promise == max(promises.values())}
+    assert {*offer.permute, *offer.skew} == (parallel or best) and offer.parallel == bool(parallel)
+
+
+def test_candidates_of_three_statements_in_three_loops_take_less_than_a_second() -> None:
+    """And a fourth statement in two loops. Nothing is remembered of a program with another name."""
+    found, seconds = problem("fdtd-2d", ODD_SIZES["fdtd-2d"]).program, []
+    for number in range(2):
+        begin = processor_s()
+        rows = O3(replace(found, name=f"unknown {number}"))
+        (component,) = rows.inside((), (), ()).components
+        assert rows.offer((), (), component.statements, True).skew and rows.band((), (), component.statements, ())
+        seconds.append(processor_s() - begin)
+    assert min(seconds) < 1, seconds
+
+
+def test_no_row_at_all_is_told_from_no_row_among_those_that_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dead_end(name: str) -> str:
+        found = replace(program("jacobi"), name=name)  # nothing is remembered of it
+        with pytest.raises(DeadEnd) as caught:
+            make_o3_space(partial(kernel_shapes, found), O3(found), TARGET)(Nobody())
+        return str(caught.value)
+
+    monkeypatch.setattr(candidates, "MOST_JOINED", 0)
+    assert dead_end("cut") == "no legal row was found for S0, S1 for loop 1; there are too many combinations to try all"
+    monkeypatch.setattr(hyperplanes, "find_rows", lambda *_: candidates.Found((), False))
+    assert dead_end("all tried") == "no row with coefficients in [-2, 2] is legal for S0, S1 for loop 1"
+
+
+class Nobody:
+    """Is never asked."""
+
+    def choose(self, decision: Decision, options: Sequence[Option]) -> Option:
+        raise AssertionError(decision)
 
 
 def test_candidates_of_a_component_of_four_statements_are_counted() -> None:
@@ -237,39 +307,65 @@ def test_explain_shows_rows_and_tiles() -> None:
     assert why(found, plan, DEVICE).startswith("The plan is legal")
 
 
-JACOBI = ("S0", "S1")
 SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
     "seidel-2d": (Hyperplanes((SEIDEL_TILES,)), Hyperplanes((one(("S0",), (1, 0, 0, 0), (0, 2, 1, 0), (0, 1, 0, 0)),)),
                   Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))),
-    "jacobi-1d": (Hyperplanes((LoopNest(JACOBI, (((1, 0, 0), (1, 0, 0)), ((2, 1, 0), (2, 1, 1))), (), (4, 32)),)),),
-    "jacobi-2d": (Hyperplanes((LoopNest(JACOBI, (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)),
+    "jacobi-1d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0), (1, 0, 0)), ((2, 1, 0), (2, 1, 1))), (), (4, 32)),)),),
+    "jacobi-2d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)),
                                                  ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)),)),
-                  Hyperplanes((LoopNest(JACOBI, (((2, 1, 0, 0), (2, 1, 0, 1)), ((1, 0, 0, 0),) * 2,
-                                                 ((0, 0, 1, 0), (0, 0, 1, 0)))),))),
+                  Hyperplanes((LoopNest(TOGETHER, (((2, 1, 0, 0), (2, 1, 0, 1)), ((0, 0, 1, 0),) * 2, ((1, 0, 0, 0),) * 2)),))),
 }
 
 
-def adi_schedules() -> tuple[Hyperplanes, ...]:
-    """A walk that fuses nothing, its sweeps skewed by hand: diagonals on the host, their points in parallel."""
-    def choose(node: Node, allowed: NDArray[np.intp]) -> int:
-        return int(allowed[-1 if node.decision.name == "number of partitions" else 0])
+def space_of(found: Program) -> Space:
+    return PARTS.make_space(found, DEVICE, RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3"))
 
-    found = problem("adi", ODD_SIZES["adi"]).program
-    space = PARTS.make_space(found, DEVICE, RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3"))
-    walk = OptimizationGraph().walk(space, choose)
+
+def schedule_of(space: Space, policy: Policy) -> Schedule:
+    walk = OptimizationGraph().walk(space, policy)
     assert walk is not None
-    assert isinstance(walk.plan.schedule, Hyperplanes)
-    return (replace(walk.plan.schedule, nests=tuple(skewed(nest) for nest in walk.plan.schedule.nests)),)
+    return walk.plan.schedule
 
 
-def skewed(nest: LoopNest) -> LoopNest:
-    """A parallel row and a sequential one become their sum and the parallel one."""
-    parts = tuple(skewed(part) for part in nest.parts)
-    if len(nest.rows) != 2 or parts:
-        return replace(nest, parts=parts)
-    one, other = nest.rows
-    total = tuple(tuple(a + b for a, b in zip(v, w, strict=True)) for v, w in zip(one, other, strict=True))
-    return replace(nest, rows=(total, one))
+@pytest.mark.parametrize("name", SKEWED)
+def test_walks_reach_the_skewed_schedules(name: str) -> None:
+    space = space_of(problem(name, ODD_SIZES[name]).program)
+    for schedule in SKEWED[name]:
+        assert schedule_of(space, prefer(preferences_of_nests(schedule.nests), first)) == schedule
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_diagonals_compute_what_the_program_computes(seed: int) -> None:
+    wanted: Preferences = {("tile wavefront 1", ()): False, ("schedule kind 1", ()): "permute",
+                           ("sweeps along diagonals 2", ()): True}
+    rng = np.random.default_rng(seed)
+    plan = random_walk_plan(program("sweeps"), rng, wanted)
+    assert plan is not None and isinstance(plan.schedule, Hyperplanes) and mixed(plan.schedule.nests)
+    assert check(program("sweeps"), plan, rng) == "right"
+
+
+def adi_schedule(found: Program) -> Hyperplanes:
+    """Where a walk comes to that says yes to diagonals, takes the first of what is on offer, and fuses nothing."""
+    schedule = schedule_of(space_of(found), prefer({("sweeps along diagonals 2", ()): True}, apart))
+    assert isinstance(schedule, Hyperplanes)
+    return schedule
+
+
+def test_sweeps_of_adi_can_run_along_diagonals() -> None:
+    """Inside its loop over time the six sweeps have one parallel row each; beside it are few others."""
+    found, rng = problem("adi", ("TSTEPS=2", "N=7")).program, np.random.default_rng(0)
+    schedule = adi_schedule(found)
+    assert schedule_of(space_of(found), prefer(preferences_of_nests(schedule.nests), apart)) == schedule
+    assert check(found, Plan(schedule, random_kernels(found, schedule, rng)), rng) == "right"
+    steps, = (nest for nest in schedule.nests if nest.rows)
+    sweeps = {part.statements[0]: part.rows for part in steps.parts if len(part.rows) > 1}
+    down, up = ((((0, 1, step, 0),), ((0, 1, 0, 0),)) for step in (1, -1))
+    assert sweeps == {"S16": down, "S17": down, "S19": up, "S23": down, "S24": down, "S26": up}
+    rows, place = O3(found), ((steps.statements, steps.rows[0]),)
+    for name in sweeps:
+        assert rows.offer((), place, (name,), True).permute == (((0, 1, 0, 0),),)
+        assert 0 < len(rows.beside((), place, (name,))) <= MOST_BESIDE
+        assert not rows.beside((), (*rows.within(place, (name,)), ((name,), sweeps[name][0])), (name,)), "once is enough"
 
 
 def mixed(nests: tuple[LoopNest, ...]) -> bool:
@@ -281,7 +377,7 @@ def mixed(nests: tuple[LoopNest, ...]) -> bool:
 def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
     found = problem(name, ODD_SIZES[name])
     plans = []
-    for schedule in adi_schedules() if name == "adi" else SKEWED[name]:
+    for schedule in [adi_schedule(found.program)] if name == "adi" else SKEWED[name]:
         shapes = kernel_shapes(found.program, schedule)
         assert any(shape.extents for shape in shapes), "nothing is parallel"
         assert mixed(schedule.nests)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from antune import halide as hl
+from experiments.options import Budget, RunOptions
+from experiments.parts import PARTS
 from generator.expr import Binary, Expr, Int, Name
+from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan
@@ -20,18 +24,20 @@ from generator.polyhedral.model import model
 from generator.polyhedral.parsed import _map_of, _set_of, map_of
 from generator.polyhedral.stages import possible_stages
 from generator.program import Program
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import prefer, preferences, uniform
 from tests.support_plans import TARGET
 from tests.support_programs import pairs, program_of, scop
 
-STAGES = 12
+STAGES, MANY = 12, 100
 
 
-def chain(name: str) -> Program:
+def chain(name: str, stages: int = STAGES) -> Program:
     """A pipeline of stages in a row; no other test has one with this name."""
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.ImageParam(hl.Float(32), 2, "image")
     last: hl.Func = hl.BoundaryConditions.repeat_edge(image)
-    for number in range(STAGES):
+    for number in range(stages):
         stage = hl.Func(f"{name}{number}")
         stage[x, y] = last[x - 1, y] + last[x, y + 1] * 0.5
         last = stage
@@ -70,6 +76,34 @@ def test_other_plans_read_no_text_again() -> None:
         choice = Stages(tuple(sorted((array, where) for array in list(possible_stages(program))[1::2])))
         lower(program, default_plan(program, TARGET, choice=choice), TARGET)
     assert (_map_of.cache_info().misses, _set_of.cache_info().misses) == before
+
+
+def took_s(work: Callable[[], object]) -> float:
+    """Seconds of processor time."""
+    began_s = time.process_time()
+    work()
+    return time.process_time() - began_s
+
+
+@pytest.mark.slow
+def test_a_hundred_stages_are_lowered_in_seconds_and_walked_through_in_no_time() -> None:
+    program = chain("hundred", MANY)
+    options = RunOptions("pipeline.py", Compilation(), Budget(1), space="pipeline")
+    space, graph = PARTS.make_space(program, TARGET, options), OptimizationGraph()
+    walks = [walk for seed in range(3) if (walk := graph.walk(space, uniform(np.random.default_rng(seed)))) is not None]
+    plans = [default_plan(program, TARGET, choice=Stages()), *(walk.plan for walk in walks)]
+    assert len(plans) == 4 and len(plans[0].kernels) == MANY + 1
+    lowering = [took_s(lambda: lower(program, plan, TARGET)) for plan in plans]  # noqa: B023 - called at once
+
+    def ask(number: int) -> None:
+        """Stages as in a walk of before, whose kernels are known, and other sizes."""
+        places = [choice for choice in walks[number % len(walks)].choices if choice.decision.name == "stage"]
+        assert graph.walk(space, prefer(preferences(places), uniform(np.random.default_rng(number + 10)))) is not None
+
+    asking = [took_s(lambda: ask(number)) for number in range(45)][15:]  # noqa: B023 - called at once
+    print(f"lowering {max(lowering):.2f} s, asking {1000 * float(np.median(asking)):.0f} ms")
+    assert max(lowering) < 3
+    assert np.median(asking) < 0.05
 
 
 def test_nobody_shares_what_was_read() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -15,8 +16,7 @@ from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.placement import placeable
 from generator.lowering.shapes import kernel_shapes
-from generator.lowering.starts import start_plans
-from generator.plan import Plan, ScheduleChoice
+from generator.plan import Plan, ScheduleChoice, TimeTiles
 from generator.polyhedral.partition import level
 from generator.polyhedral.reductions import reducible
 from generator.program import Program
@@ -28,40 +28,53 @@ from metrics.device_model import device_model
 from metrics.outcome import Timed
 from metrics.resources import Resources
 from runners.cuda.bounds import bounded, register_limit, translate
-from runners.cuda.compiler import CudaCompiler, Nvcc, Nvrtc, Translator, unpacked
+from runners.cuda.compiler import CudaCompiler, Nvcc, Nvrtc, unpacked
+from runners.kernel_codes import alone
 from runners.replay.walks_file import read_walks
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.test_cuda_compiler import HOPPER, translator
+from tests.test_starts import first_walks
 
 MODEL = device_model(HOPPER)
-# Spilled once (2mm, doitgen), kept registers in memory once (syrk, symm, gemver), or is a usual case (gemm).
-FEW = ("2mm", "doitgen", "gemm", "gemver", "symm", "syrk")
+NO_PLAN = Plan(ScheduleChoice(), ())
+STENCILS = ("fdtd-2d", "heat-3d", "jacobi-1d", "jacobi-2d")
+# Spilled once (2mm, doitgen), kept registers in memory once (syrk, symm, gemver), or is a usual case (gemm, jacobi-2d).
+FEW = ("2mm", "doitgen", "gemm", "gemver", "jacobi-2d", "symm", "syrk")
 
 
-def needs(compiler: Translator, variant: Variant) -> dict[str, Resources]:
-    return dict(translate(lambda text: compiler.translate(text, (9, 0)), variant, MODEL).needs)
+@lru_cache(maxsize=256)
+def needs(compiler: Literal["NVRTC", "nvcc"], unit: Variant) -> Resources:
+    """Of the only kernel of `unit`; the plans of a program share most of theirs."""
+    known = translator(Nvrtc if compiler == "NVRTC" else Nvcc)
+    return translate(lambda text: known.translate(text, (9, 0)), unit, MODEL).needs[unit.kernels[0].name]
 
 
-def check_nothing_spills(compiler: Translator, program: Program, plan: Plan) -> None:
-    """Nothing of a thread is in memory: neither spills nor arrays."""
-    for name, found in needs(compiler, lower(program, plan, HOPPER)).items():
-        assert (found.spills, found.private) == (0, 0), (compiler.name, name, plan.to_json())
+def check_nothing_spills(compiler: Literal["NVRTC", "nvcc"], program: Program, plan: Plan) -> None:
+    """Nothing of a thread is in memory: neither spills nor arrays. Kernels are compiled alone, as in a run."""
+    variant = lower(program, plan, HOPPER)
+    for kernel in variant.kernels:
+        found = needs(compiler, replace(alone(kernel, variant), plan=NO_PLAN))
+        assert (found.spills, found.private) == (0, 0), (compiler, kernel.name, plan.to_json())
 
 
 @pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=pytest.mark.slow) for n in ALL_NAMES])
 def test_default_plans_and_starts_spill_nothing(name: str) -> None:
+    """All that a search at level o2 starts with, several time steps per launch included, and the default plan."""
+    translator(Nvrtc)
     program = problem(name, ODD_SIZES[name]).program
-    compiler = translator(Nvrtc)
-    for plan in (default_plan(program, HOPPER), *start_plans(program, HOPPER)):
-        check_nothing_spills(compiler, program, plan)
+    starts = first_walks(program, "o2", HOPPER)
+    assert any(isinstance(plan.schedule, TimeTiles) for plan in starts) == (name in STENCILS)
+    for plan in (default_plan(program, HOPPER), *starts):
+        check_nothing_spills("NVRTC", program, plan)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["odd", "SMALL_DATASET"])
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_default_plans_spill_nothing_with_the_toolkits_compiler(name: str, size: str) -> None:
+    translator(Nvcc)
     program = problem(name, ODD_SIZES[name] if size == "odd" else (size,)).program
-    check_nothing_spills(translator(Nvcc), program, default_plan(program, HOPPER))
+    check_nothing_spills("nvcc", program, default_plan(program, HOPPER))
 
 
 def best_plans(program: Program, file: Path, count: int) -> Iterator[Plan]:
@@ -82,9 +95,10 @@ def best_plans(program: Program, file: Path, count: int) -> Iterator[Plan]:
 @pytest.mark.parametrize("file", own_recordings(), ids=lambda file: file.name.partition(".")[0])
 def test_the_best_recorded_plans_spill_nothing(file: Path) -> None:
     """They are the best of CPUs, of which some keep 128 elements per thread in registers."""
+    translator(Nvrtc)
     program = problem(file.name.partition("_")[0], tuple(read_walks(file).origin.size.split())).program
     for plan in best_plans(program, file, 3):
-        check_nothing_spills(translator(Nvrtc), program, plan)
+        check_nothing_spills("NVRTC", program, plan)
 
 
 def test_the_compile_pool_asks_again_where_ptxas_spills_by_choice() -> None:
@@ -106,7 +120,7 @@ void kernel1(float *__restrict__ A)
 """
 KERNELS = tuple(Kernel(name, (statement,), ("A",), (), (), (threads,), 0, "")
                 for name, statement, threads in (("kernel0", "S0", 512), ("kernel1", "S1", 64)))
-VARIANT = Variant(Plan(ScheduleChoice(), ()), "cuda", TEXT, KERNELS, ())
+VARIANT = Variant(NO_PLAN, "cuda", TEXT, KERNELS, ())
 
 
 class Ptxas:

@@ -1,9 +1,10 @@
-"""How long plans of a large image pipeline take: `python -m experiments.benchmarks.pipeline_speed [NAME]`.
+"""How long plans of a large image pipeline take: `python -m experiments.benchmarks.pipeline_speed [NAME] [PARAMETER=VALUE...]`.
 
-For a pipeline of the suite at its full size (local_laplacian, 85 statements, unless another is named): processor time to make the
-search space, to ask it for a random plan (the first one, and the median of those after it), to lower such a plan when nothing is
-known of its schedule and when its schedule has been asked for before, and the same for the plan that computes every stage in a
-kernel of its own. The best of three processes each, since other work on the machine lengthens processor time, too.
+For a pipeline of the suite at its full size (local_laplacian, 85 statements, unless another is named; `stencil_chain stages=100`
+is a longer one): processor time to make the search space, to ask it for a random plan (the first one, and the median of those
+after it), to ask for other kernels of stages that were asked for before, to lower a plan when nothing is known of its schedule
+and when its schedule has been asked for before, and the same for the plan that computes every stage in a kernel of its own. The
+best of three processes each, since other work on the machine lengthens processor time, too.
 """
 
 from __future__ import annotations
@@ -13,25 +14,26 @@ import multiprocessing
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
 
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS
-from experiments.suites.pipelines import PIPELINES, Pipeline
+from experiments.suites.pipelines import pipeline
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.plan import Plan, Stages, plan_from_json
+from generator.plan import Stages, plan_from_json
 from generator.program import Program
 from generator.target import Target
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import uniform
+from graph.policies import prefer, preferences, uniform
 from graph.space import Space
+from graph.walk import Walk
 
 _Made = TypeVar("_Made")
 PROCESSES = 3
@@ -39,9 +41,11 @@ PLANS = 4
 TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True, True)
 
 
-def _program(pipeline: Pipeline) -> Program:
-    sizes = dict(pipeline.parameters_at("full"))
-    return program_of(load_pipeline(pipeline.file, None, sizes), list(sizes.values()))
+def _program(words: Sequence[str]) -> Program:
+    """The program of a name, followed by parameters as on the command line."""
+    found, parameters = pipeline(words[0]), {name: int(value) for name, value in (word.split("=") for word in words[1:])}
+    sizes = dict(found.parameters_at("full"))
+    return program_of(load_pipeline(found.file, None, sizes | parameters), list(sizes.values()))
 
 
 def _timed(make: Callable[[], _Made]) -> tuple[_Made, float]:
@@ -55,49 +59,53 @@ def _space(program: Program) -> Space:
     return PARTS.make_space(program, TARGET, RunOptions("pipeline.py", Compilation(), Budget(1), space="pipeline"))
 
 
-def _asked(name: str) -> tuple[dict[str, float], list[str]]:
+def _asked(words: Sequence[str]) -> tuple[dict[str, float], list[str]]:
     """Seconds, and the plans (as JSON) that were asked for; the last is the one with a kernel per stage."""
-    program = _program(_named(name))
+    program = _program(words)
     space, making = _timed(lambda: _space(program))
     graph = OptimizationGraph()
-    plans: list[Plan] = []
+    walks: list[Walk] = []
     asking = []
     for number in range(PLANS):
         walk, seconds = _timed(lambda: graph.walk(space, uniform(np.random.default_rng(number))))  # noqa: B023 - called at once
         asking.append(seconds)
-        plans += [walk.plan] if walk is not None else []
-    lowering = [_timed(lambda: lower(program, plan, TARGET))[1] for plan in plans]  # noqa: B023
+        walks += [walk] if walk is not None else []
+    again = [_timed(lambda: _other_kernels(graph, space, walk, number))[1] for number in range(PLANS) for walk in walks]  # noqa: B023
+    lowering = [_timed(lambda: lower(program, walk.plan, TARGET))[1] for walk in walks]  # noqa: B023
     single, default = _timed(lambda: default_plan(program, TARGET, choice=Stages()))
     found = {"make the space": making, "first plan": asking[0], "further plans": statistics.median(asking[1:]),
+             "further plans, stages as before": statistics.median(again),
              "lower a plan, schedule known": statistics.median(lowering), "plan with a kernel per stage": default,
              "lower it, schedule known": _timed(lambda: lower(program, single, TARGET))[1]}
-    return found, [plan.to_json() for plan in (*plans, single)]
+    return found, [plan.to_json() for plan in (*(walk.plan for walk in walks), single)]
 
 
-def _lowered(name: str, plan: str) -> float:
+def _other_kernels(graph: OptimizationGraph, space: Space, walk: Walk, number: int) -> None:
+    """Ask for the stages of `walk` again, with other sizes."""
+    stages = preferences(choice for choice in walk.choices if choice.decision.name == "stage")
+    graph.walk(space, prefer(stages, uniform(np.random.default_rng(1000 + number))))
+
+
+def _lowered(words: Sequence[str], plan: str) -> float:
     """Seconds to lower a plan of which nothing is known."""
-    program, read = _program(_named(name)), plan_from_json(plan)
+    program, read = _program(words), plan_from_json(plan)
     return _timed(lambda: lower(program, read, TARGET))[1]
 
 
-def _named(name: str) -> Pipeline:
-    return next(p for p in PIPELINES if p.name == name)
-
-
-def main(name: str) -> None:
+def main(words: Sequence[str]) -> None:
     """Print one line per measurement."""
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        rounds = [pool.apply(_asked, (name,)) for _ in range(PROCESSES)]
+        rounds = [pool.apply(_asked, (words,)) for _ in range(PROCESSES)]
         found = {what: min(seconds[what] for seconds, _ in rounds) for what in rounds[0][0]}
         *plans, single = rounds[0][1]
         found["lower a plan, nothing known"] = statistics.median(
-            min(pool.apply(_lowered, (name, plan)) for _ in range(PROCESSES)) for plan in plans)
-        found["lower that with a kernel per stage, nothing known"] = min(pool.apply(_lowered, (name, single)) for _ in range(PROCESSES))
+            min(pool.apply(_lowered, (words, plan)) for _ in range(PROCESSES)) for plan in plans)
+        found["lower that with a kernel per stage, nothing known"] = min(pool.apply(_lowered, (words, single)) for _ in range(PROCESSES))
     kernels = ", ".join(str(len(json.loads(plan)["kernels"])) for plan in (*plans, single))
-    print(f"{name}: {len(_program(_named(name)).statements)} statements; plans with {kernels} kernels")
+    print(f"{' '.join(words)}: {len(_program(words).statements)} statements; plans with {kernels} kernels")
     for what, seconds in found.items():
-        print(f"{what:50} {seconds:6.2f} s")
+        print(f"{what:50} {seconds:7.3f} s")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:] or ["local_laplacian"])
+    main(sys.argv[1:] or ["local_laplacian"])

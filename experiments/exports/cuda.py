@@ -13,24 +13,49 @@ from experiments.exports.opencl import tuned_elsewhere
 from experiments.exports.selfcheck import selfcheck_files
 from experiments.exports.signature import Signature, signature_of
 from experiments.exports.templates import c_string, chain, comment, fill
+from generator.errors import InputError
 from generator.expr import Expr
 from generator.program import ELEMENT_BYTES
 from generator.target import Target
 from generator.variant import Constant, Kernel, Launch, Texture, Variant
+from metrics.device_model import device_model
+from runners.cuda.bounds import blocks_wanted, bounded
+from runners.cuda.compiler import best_capability, open_translator
+from runners.driver import BuildError
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_CUDA_DEVICE names (its number, or part of its "
           "name), else on one with the name of the tuned one, else on the first.")
+BOUNDED = ("Where __launch_bounds__ in kernels.cu has a second number, ptxas would spill registers without it; antune compiled "
+           "and timed the kernels with such numbers. These were found by ")
+UNBOUNDED = ("antune compiles kernels that ptxas spills registers of by its own choice again, with a second number in "
+             "__launch_bounds__. kernels.cu has no such numbers, because no CUDA compiler for the tuned device was at hand "
+             "when it was written: nvcc may keep a few bytes of a thread in memory.")
 
 
 def cuda_files(chosen: Chosen) -> dict[str, str | bytes]:
     """The files of the directory, by name."""
     name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, "cuda")
     values = {"F": name, "ARCH": _architecture(chosen.info.device.target)}
-    return {f"{name}.h": header(chosen, signature, (CHOICE, *tuned_elsewhere(chosen, "cuda"))),
+    text, notes = _with_bounds(variant, chosen.info.device.target)
+    return {f"{name}.h": header(chosen, signature, (CHOICE, *tuned_elsewhere(chosen, "cuda"), *notes)),
             f"{name}.cu": f'#include "{name}.h"\n\n{_host_code(chosen, signature, variant)}',
-            "kernels.cu": comment(chosen.origin()) + variant.source,
+            "kernels.cu": comment(chosen.origin()) + text,
             "Makefile": fill("cuda_makefile.in", values), "CMakeLists.txt": fill("cuda_cmake.in", values),
             **selfcheck_files(chosen, signature)}
+
+
+def _with_bounds(variant: Variant, target: Target) -> tuple[str, tuple[str, ...]]:
+    """The kernels with the bounds that the compile pool gives them, if a compiler is there to find them; notes on that."""
+    if target.capability is None:
+        return variant.source, (UNBOUNDED,)
+    try:
+        translator = open_translator()
+        capability = best_capability(translator, target.capability)
+        blocks = blocks_wanted(lambda text: translator.translate(text, capability), variant, device_model(target))
+    except (InputError, BuildError):
+        return variant.source, (UNBOUNDED,)
+    found_by = f"{translator.name} {'.'.join(map(str, translator.version))} for sm_{capability[0]}{capability[1]}."
+    return bounded(variant.source, blocks), (BOUNDED + found_by,) if blocks else ()
 
 
 def _architecture(target: Target) -> str:

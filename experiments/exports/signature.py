@@ -3,8 +3,8 @@
     static double x[1000];                              ->  void f(int n, double A[1000], double *s, double x[1000])
     void f(int n, double A[n]) { double s; ... }
 
-The original declarations come from the stored text of the tuned file. Where that cannot be read again (an included
-file is gone), sizes, scalars and arrays of the Program are the parameters, in this order.
+The original declarations come from the stored text of the tuned file. Where it has none, or cannot be read again (an
+included file is gone), sizes, scalars and arrays of the Program are the parameters, in this order.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from generator.errors import InputError
 from generator.frontend_c.source import ScopSource, Variable
 from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
 from generator.program import Array, Program
-from generator.reading import PIPELINE
 
 Role: TypeAlias = Literal["size", "scalar", "array", "unused"]
+_LOOPS = re.compile(r"#\s*pragma\s+scop\b|\b_Pragma\b")
 _PLAIN = re.compile(r"(?:(?:const|volatile|register|signed|unsigned|char|short|int|long|float|double|_Bool)\s+)+\w+")
 
 
@@ -74,17 +74,11 @@ def signature_of(chosen: Chosen) -> Signature:
     """How the exported function is called."""
     info = chosen.info
     options, program = info.options, info.program
-    if Path(options.file).suffix == PIPELINE:
-        note = ("The parameters are the arrays of the pipeline's inputs and outputs, the last coordinate first; the self-check "
-                "compares with the results that the run stored.")
-        return Signature(tuple(_of_program(program)), (note,), None)
     try:
         source = read_stored(info.source_text, Path(options.file), options.compilation, options.function, options.scop)
         _check_same(source, program)
     except InputError as error:
-        note = (f"The original declarations could not be read again ({error}): the parameters are the sizes, the "
-                "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
-        return Signature(tuple(_of_program(program)), (note,), None)
+        return Signature(tuple(_of_program(program)), (_undeclared(info.source_text, error),), None)
     own = tuple(_own(source, program))
     more = tuple(_added(source, program))
     notes = [_what_it_does(source)]
@@ -98,6 +92,15 @@ def signature_of(chosen: Chosen) -> Signature:
         notes.append(f"The self-check compares with the results that were stored by the run: {error}.")
         sequential = None
     return Signature((*own, *more), tuple(notes), sequential)
+
+
+def _undeclared(text: str, error: InputError) -> str:
+    """Why the parameters are not those of the original, whose `text` cannot be read as C because of `error`."""
+    if _LOOPS.search(text):
+        return (f"The original declarations could not be read again ({error}): the parameters are the sizes, the "
+                "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
+    return ("The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, the last "
+            "coordinate first; the self-check compares with the results that the run stored.")
 
 
 def _what_it_does(source: ScopSource) -> str:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from experiments.graph_canvas import Picture, svg
 from experiments.pipeline_picture import KernelNote, pipeline_picture
-from experiments.records import Result, RunInfo
+from experiments.records import Result
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing
 from experiments.report.tree_picture import picture_still
 from experiments.stills import Still
 from experiments.words import describe_count, describe_kernel
 from generator.errors import IllegalPlan
-from generator.plan import Plan
+from generator.plan import Plan, Stages
 
 TITLE, ANCHOR, SHORT = "What was fused with what", "pipeline", "Pipeline"
 MOST = 400
@@ -38,9 +37,10 @@ class Drawn:
     picture: Picture | str
 
 
-def is_pipeline(info: RunInfo) -> bool:
-    """Whether the run is about stages; known from its beginning."""
-    return info.options.space == "pipeline" or Path(info.options.file).suffix == ".py"
+def is_about_stages(facts: Facts) -> bool:
+    """Whether stages are what the run searches, or what its default plan or its best plan places."""
+    plans = [result.evaluation.plan for result in (facts.default, facts.best) if result is not None]
+    return facts.info.options.space == "pipeline" or any(isinstance(plan.schedule, Stages) for plan in plans)
 
 
 def drawn(facts: Facts, tips: bool) -> list[Drawn]:
@@ -74,7 +74,7 @@ def _notes(plan: Plan, result: Result) -> dict[tuple[str, ...], KernelNote]:
 
 def section(facts: Facts) -> list[Section]:
     """The drawings; nothing for a program without stages."""
-    if not is_pipeline(facts.info):
+    if not is_about_stages(facts):
         return []
     found = drawn(facts, tips=True)
     if not found:
@@ -93,7 +93,7 @@ def _html(one: Drawn) -> str:
 
 def stills(facts: Facts) -> Sequence[Still]:
     """The drawings as pictures."""
-    if not is_pipeline(facts.info):
+    if not is_about_stages(facts):
         return ()
     return [picture_still(f"pipeline-{one.name}", one.picture) for one in drawn(facts, tips=False)
             if isinstance(one.picture, Picture)]

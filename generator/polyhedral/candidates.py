@@ -2,6 +2,9 @@
 
 Per statement all vectors of coefficients; between two statements a table of how much later the second must be for every
 pair of their vectors; then the joins of the tables. Constants follow: each statement as early as the others allow.
+
+Not every legal row is found: five iterators and more get vectors with at most two coefficients, constants end at
+LARGEST_SHIFT, and of the joins the MOST_JOINED simplest are kept before their constants are looked for.
 """
 
 from __future__ import annotations
@@ -42,22 +45,30 @@ class Wanted:
     modulo: bool
 
 
-def find_rows(statements: Sequence[str], outer: Outer, pieces: Sequence[Piece], wanted: Wanted) -> tuple[Row, ...]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Legal rows, the simplest first; `cut`: there were more joins than MOST_JOINED, so that legal ones may be missing."""
+
+    rows: tuple[Row, ...]
+    cut: bool
+
+
+def find_rows(statements: Sequence[str], outer: Outer, pieces: Sequence[Piece], wanted: Wanted) -> Found:
     """Rows for `statements` (sorted) that run no pair of `pieces` backwards, the simplest first.
 
     A row and its negative are one candidate where both are legal, multiples of a row are none.
     """
     vectors = [_unary(name, outer[name], pieces, wanted) for name in statements]
     if not all(len(v) for v in vectors):
-        return ()
+        return Found((), False)
     lower = _tables(statements, vectors, pieces, wanted.parallel)
-    combos = _joined([_cost(v) for v in vectors], lower)
+    combos, cut = _joined([_cost(v) for v in vectors], lower)
     shifts, legal = _shifts(combos, lower)
     combos, shifts = combos[legal], shifts[legal]
     found = [tuple((*map(int, vectors[s][combo[s]]), int(shift[s])) for s in range(len(statements)))
              for combo, shift in zip(combos, shifts, strict=True)]
     primitive = [row for row in found if gcd(*(c for vector in row for c in vector[:-1])) == 1]
-    return tuple(_one_way(primitive)[:MOST_OFFERED])
+    return Found(tuple(_one_way(primitive)[:MOST_OFFERED]), cut)
 
 
 def is_permutation(row: Row) -> bool:
@@ -171,11 +182,12 @@ def _cost(vectors: Numbers) -> Numbers:
     return np.asarray(np.abs(vectors).sum(axis=1) + 4 * (vectors != 0).sum(axis=1) + (vectors < 0).sum(axis=1))
 
 
-def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) -> Numbers:
-    """Vectors for all statements that are legal in pairs (shape: joins, statements), the simplest first."""
+def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) -> tuple[Numbers, bool]:
+    """Vectors for all statements that are legal in pairs (shape: joins, statements), the simplest first; whether some are
+    missing because there are too many."""
     order = _most_bound_first(len(costs), lower)
     combos: Numbers = np.arange(len(costs[order[0]]))[:, None]
-    total = costs[order[0]]
+    total, cut = costs[order[0]], False
     for place, new in enumerate(order[1:], 1):
         fits = np.ones((len(combos), len(costs[new])), np.bool_)
         for column, old in enumerate(order[:place]):
@@ -183,8 +195,9 @@ def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) 
         before, after = np.nonzero(fits)
         sums = total[before] + costs[new][after]
         best = np.argsort(sums, kind="stable")[:MOST_JOINED]
+        cut |= len(best) < len(sums)
         combos, total = np.column_stack([combos[before[best]], after[best]]), sums[best]
-    return combos[:, np.argsort(order)]
+    return combos[:, np.argsort(order)], cut
 
 
 def _most_bound_first(count: int, lower: Iterable[tuple[int, int]]) -> list[int]:

@@ -8,6 +8,7 @@ together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +30,9 @@ from generator.program import Program
 
 Step: TypeAlias = tuple[tuple[str, ...], Row]
 Place: TypeAlias = tuple[Step, ...]
+
+MOST_BESIDE = 4
+"""Skewed rows beside a parallel one: few, since they make no more parallel loops, only other ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,14 @@ class Offer:
     """Rows for a component, the simplest first: those that follow one iterator, and those that mix several.
 
     `parallel`: they run no dependent pair apart. `tilable`: there are enough rows for tiles of two dimensions and more.
+    `cut`: not all rows were tried, because there are too many.
     """
 
     permute: tuple[Row, ...]
     skew: tuple[Row, ...]
     parallel: bool
     tilable: bool
+    cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,13 @@ class O3:
     def offer(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...], parallel: bool) -> Offer:
         """Rows for one component; `parallel`: parallel ones where there are any."""
         return offer(self.program, reductions, within(place, statements), statements, parallel)
+
+    def beside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+        """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host.
+
+        It gets a parallel one right inside of them.
+        """
+        return beside(self.program, reductions, within(place, statements), statements)
 
     def band(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -146,14 +159,32 @@ def offer(program: Program, reductions: tuple[str, ...], place: Place, statement
     """See O3.offer; `place` is that of these statements alone."""
     pieces = inside(live_at(program, reductions, place), statements)
     outer = {name: _outer(program, place, name) for name in statements}
-    rows = find_rows(statements, outer, pieces, _wanted(program, place, statements, True, True)) if parallel else ()
-    if rows:
-        return Offer(*_by_kind(rows), True, False)
-    rows = find_rows(statements, outer, pieces, _wanted(program, place, statements, False, True))
+    if parallel:
+        found = find_rows(statements, outer, pieces, _wanted(program, place, statements, True, True))
+        if found.rows:
+            return Offer(*_by_kind(found.rows), True, False, found.cut)
+    found = find_rows(statements, outer, pieces, _wanted(program, place, statements, False, True))
+    rows = found.rows
     several = parallel and _tilable(band(program, reductions, place, statements, ()), statements, outer)
     if parallel and max(_left(program, place, name) for name in statements) <= 2:  # the last chance for a parallel loop
-        rows = _promising(program, place, statements, pieces, rows)
-    return Offer(*_by_kind(rows), False, several)
+        rows = _promising(program, place, statements, pieces, rows) or rows
+    return Offer(*_by_kind(rows), False, several, found.cut)
+
+
+@remembered(maxsize=4096)
+def beside(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+    """See O3.beside; `place` is that of these statements alone."""
+    if not place or not all(is_permutation(row) for _, row in place):
+        return ()
+    given = offer(program, reductions, place, statements, True)
+    left = max(_left(program, place, name) for name in statements)
+    if left < 2 or not given.parallel or len(given.permute) + len(given.skew) > 1:
+        return ()
+    pieces = inside(live_at(program, reductions, place), statements)
+    outer = {name: _outer(program, place, name) for name in statements}
+    rows = find_rows(statements, outer, pieces, _wanted(program, place, statements, False, True)).rows
+    skewed = (row for row in rows if not is_permutation(row) and not _is_parallel(pieces, (statements, row)))
+    return _promising(program, place, statements, pieces, tuple(islice(skewed, MOST_BESIDE)))
 
 
 @remembered(maxsize=4096)
@@ -165,7 +196,7 @@ def band(program: Program, reductions: tuple[str, ...], place: Place, statements
     if not max(_left(program, deeper, name) for name in statements):
         return ()
     outer = {name: _outer(program, deeper, name) for name in statements}
-    return find_rows(statements, outer, pieces, _wanted(program, deeper, statements, False, False))
+    return find_rows(statements, outer, pieces, _wanted(program, deeper, statements, False, False)).rows
 
 
 def _by_kind(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
@@ -183,11 +214,11 @@ def _tilable(rows: tuple[Row, ...], statements: tuple[str, ...], outer: dict[str
 
 def _promising(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...],
                rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Those rows after which most statements have a parallel loop at once; all where none has."""
+    """Those rows after which most statements have a parallel loop at once; none where no statement has."""
     scores = [_parallel_below(program, (*place, (statements, row)), statements,
                               live(pieces, vectors_of(statements, row))) for row in rows]
     best = max(scores, default=0)
-    return tuple(row for row, score in zip(rows, scores, strict=True) if score == best)
+    return tuple(row for row, score in zip(rows, scores, strict=True) if score == best and best)
 
 
 def _parallel_below(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...]) -> int:

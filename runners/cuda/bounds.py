@@ -16,6 +16,7 @@ from typing import TypeAlias
 from generator.variant import Kernel, Variant
 from metrics.device_model import DeviceModel, resident_blocks
 from metrics.resources import Resources, parse_ptxas
+from runners.kernel_codes import alone
 
 Compile: TypeAlias = Callable[[str], tuple[bytes, str]]
 """CUDA text to a cubin and the log of `ptxas -v`."""
@@ -50,6 +51,19 @@ def translate(compile_text: Compile, variant: Variant, device: DeviceModel) -> T
         blocks = {**best.blocks, **spilling}
         best = min(best, _translated(compile_text, bounded(variant.source, blocks), blocks), key=lambda t: t.spills)
     return best
+
+
+def blocks_wanted(compile_text: Compile, variant: Variant, device: DeviceModel) -> dict[str, int]:
+    """The second bounds that `translate` finds for the kernels of a variant, each by itself, as the compile pool does it.
+
+    Raises what `compile_text` raises.
+    """
+    found: dict[str, int] = {}
+    for kernel in variant.kernels:
+        (unit,) = alone(kernel, variant).kernels
+        blocks = translate(compile_text, alone(kernel, variant), device).blocks
+        found |= {kernel.name: blocks[unit.name]} if unit.name in blocks else {}
+    return found
 
 
 def _translated(compile_text: Compile, text: str, blocks: Mapping[str, int]) -> Translated:
