@@ -183,8 +183,9 @@ class _O3Space:
         order = choose_order(chooser, len(chosen), level.before, statements, here)
         chosen = [chosen[k] for k in order]
         runs = [self._run(at, chosen[first:]) for first in range(len(chosen))]
+        here = (*here, *(("in tiles", " ".join(c.statements)) for c in chosen if c.wavefront), ("order", order))  # they are alone
         nests = []
-        for size in self._sizes(chooser, at, chosen, runs, statements, (*here, ("order", order))):
+        for size in self._sizes(chooser, at, chosen, runs, statements, here):
             nests.append(self._nest(chooser, at, chosen[:size]))
             chosen = chosen[size:]
         return tuple(nests)
@@ -275,6 +276,7 @@ class _O3Space:
             rows = (*rows, _row(chooser, names, len(at.place) + 1 + len(rows), before, permute, skew))
         if len(rows) < 2:
             raise DeadEnd(f"the first row leaves {', '.join(names)} no second one to tile")
+        self._check(_Outside(at.reduced, (*at.place, *((names, row) for row in rows)), PARALLEL_LOOPS, False), names)
         sizes = tuple(number(chooser, Decision(f"{_TILE} {k}", names), WAVEFRONT_TILES) for k in range(1, len(rows) + 1))
         return _Chosen(names, rows, False, sizes)
 

@@ -115,29 +115,37 @@ class _Finder:
         """The elements of a stage that are read."""
         if stage.array not in self.known:
             extents = self.program.array(stage.array).extents
-            found = [self._reached(index, names, extents) for index, names in self._subscripts(stage.array)]
-            self.known[stage.array] = [(min(low for low, _ in along), max(high for _, high in along))
-                                       for along in zip(*found, strict=True)]
+            along: list[list[Range]] = [[] for _ in extents]
+            for subscripts, names in self._readers(stage.array):
+                for ranges, different, n in zip(along, subscripts, extents, strict=True):
+                    ranges += (_interval(index, names) or (0, n - 1) for index in different)
+            self.known[stage.array] = [_hull(ranges, n) for ranges, n in zip(along, extents, strict=True)]
         return self.known[stage.array]
 
-    def _subscripts(self, array: str) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, Range]]]:
-        """All subscripts with which `array` is read, with the ranges of the iterators in them."""
+    def _readers(self, array: str) -> Iterator[tuple[tuple[tuple[Expr, ...], ...], Mapping[str, Range]]]:
+        """What reads `array`: its subscripts by dimension, and the ranges of the iterators in them."""
         for name, ranges in self.blocks.items():
-            statement = self.program.statement(name)
-            for index in read_subscripts(statement, array):
-                yield index, dict(zip(statement.iterators, ranges, strict=True))
+            if any(subscripts := _subscripts(self.program, name, array)):
+                yield subscripts, dict(zip(self.program.statement(name).iterators, ranges, strict=True))
         for stage in self.program.stages:
             if stage.array not in self.reached or stage.array == array:
                 continue
             for step in stage.steps:
-                if any(access.array == array for access in step.statement.accesses):
-                    names = _iterators(step, self.read(stage))
-                    yield from ((index, names) for index in read_subscripts(step.statement, array))
+                if any(subscripts := _subscripts(self.program, step.statement.name, array)):
+                    yield subscripts, _iterators(step, self.read(stage))
 
-    def _reached(self, index: tuple[Expr, ...], names: Mapping[str, Range], extents: tuple[int, ...]) -> list[Range]:
-        ranges = [_interval(i, names) or (0, n - 1) for i, n in zip(index, extents, strict=True)]
-        return [(min(max(low, 0), n - 1), max(min(high, n - 1), 0))
-                for (low, high), n in zip(ranges, extents, strict=True)]
+
+@lru_cache(maxsize=16384)
+def _subscripts(program: Program, name: str, array: str) -> tuple[tuple[Expr, ...], ...]:
+    """The different subscripts, dimension by dimension, with which a statement reads `array`; none where it does not."""
+    found = list(read_subscripts(program.statement(name), array))
+    return tuple(tuple(dict.fromkeys(along)) for along in zip(*found, strict=True))
+
+
+def _hull(ranges: Sequence[Range], extent: int) -> Range:
+    """From the least value to the greatest, in the array."""
+    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+    return min(max(low, 0), extent - 1), max(min(high, extent - 1), 0)
 
 
 def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
