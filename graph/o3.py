@@ -14,7 +14,7 @@ So is this: components inside loops of the host that have a single parallel row 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from generator.errors import IllegalPlan
@@ -36,6 +36,7 @@ START_TILES = (8, 32, 32, 64, 64, 64)
 MOST_LOOPS = 6
 PARALLEL_LOOPS = 2
 """So many outer loops are parallel where they can be."""
+MOST_REMEMBERED = 8192
 _KIND, _ROW, _DIAGONALS = "schedule kind", "hyperplane", "sweeps along diagonals"
 _WAVEFRONT, _TILE = "tile wavefront", "wavefront tile size"
 
@@ -161,6 +162,8 @@ class _O3Space:
     kernels: KernelSpace
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
+    hopeless: dict[tuple[_Outside, tuple[str, ...]], str] = field(default_factory=dict, compare=False)
+    """By component and what is outside of it: why no walk ends well there; empty where one does."""
 
     def __call__(self, chooser: Chooser) -> Plan:
         reduced = choose_reductions(chooser, self.reductions)
@@ -248,8 +251,7 @@ class _O3Space:
         level = len(at.place) + 1
         if offer.tilable and not at.parallel and switch(chooser, Decision(f"{_WAVEFRONT} {level}", names, depends)):
             return self._tiles(chooser, at, names, depends)
-        straight = bool(offer.permute) and not set(at.reduced).isdisjoint(names)  # threads that combine need whole blocks
-        permute, skew, parallel = offer.permute, () if straight else offer.skew, offer.parallel
+        permute, skew, parallel = offer.permute, () if _straight(at, names, offer) else offer.skew, offer.parallel
         if diagonals and (beside := self._beside(at, part)):
             permute, skew, parallel = (), beside, False
         row = _row(chooser, names, level, depends, permute, skew)
@@ -257,14 +259,30 @@ class _O3Space:
         return _Chosen(names, (row,), parallel)
 
     def _check(self, at: _Outside, names: tuple[str, ...]) -> None:
-        """Raise DeadEnd where a component of `names` (of the program if empty) has no row: the last choice is to blame."""
+        """Raise DeadEnd where a component of `names` (of the program if empty) has no rows: the last choice is to blame."""
         for part in self.rows.inside(at.reduced, at.place, names).components:
-            if part.left:
-                offer = self.rows.offer(at.reduced, at.place, part.statements, at.looking)
-                if not offer.permute and not offer.skew:
-                    words = f"{', '.join(part.statements)} for loop {len(at.place) + 1}"
-                    raise DeadEnd(f"no legal row was found for {words}; there are too many combinations to try all" if offer.cut
-                                  else f"no row with coefficients in [-2, 2] is legal for {words}")
+            asked = (replace(at, place=self.rows.within(at.place, part.statements)), part.statements)
+            if part.left and asked not in self.hopeless:
+                if len(self.hopeless) >= MOST_REMEMBERED:
+                    self.hopeless.clear()
+                self.hopeless[asked] = self._hopeless(at, part)
+            if part.left and (why := self.hopeless[asked]):
+                raise DeadEnd(why)
+
+    def _hopeless(self, at: _Outside, part: Part) -> str:
+        """Why one component has no rows for all of its loops; empty if it has, whatever is beside it."""
+        offer = self.rows.offer(at.reduced, at.place, part.statements, at.looking)
+        why = f"{', '.join(part.statements)} for loop {len(at.place) + 1}"
+        why = (f"no legal row was found for {why}; there are too many combinations to try all" if offer.cut else
+               f"no row with coefficients in [-2, 2] is legal for {why}")
+        for row in (*offer.permute, *(() if _straight(at, part.statements, offer) else offer.skew)):
+            try:
+                self._check(at.inside((part.statements, row), offer.parallel), part.statements)
+            except DeadEnd as error:
+                why = str(error)
+            else:
+                return ""
+        return why
 
     def _tiles(self, chooser: Chooser, at: _Outside, names: tuple[str, ...], depends: Depends) -> _Chosen:
         """A permutable band as deep as it gets, and the sizes of its tiles."""
@@ -279,6 +297,11 @@ class _O3Space:
         self._check(_Outside(at.reduced, (*at.place, *((names, row) for row in rows)), PARALLEL_LOOPS, False), names)
         sizes = tuple(number(chooser, Decision(f"{_TILE} {k}", names), WAVEFRONT_TILES) for k in range(1, len(rows) + 1))
         return _Chosen(names, rows, False, sizes)
+
+
+def _straight(at: _Outside, names: tuple[str, ...], offer: Offer) -> bool:
+    """Whether a component keeps to permutations: threads that combine what they reduce need whole blocks."""
+    return bool(offer.permute) and not set(at.reduced).isdisjoint(names)
 
 
 def _row(chooser: Chooser, names: tuple[str, ...], level: int, depends: Depends, permute: Sequence[Row],

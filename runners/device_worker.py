@@ -186,7 +186,7 @@ class DeviceWorker:
         limits = task.limits
         left_s = LAST_SHARE * limits.run_s - check_s
         runs: list[RunTime] = []
-        begin, verdict = time.perf_counter(), "go on"
+        begin, verdict = time.perf_counter(), judge((), 0.0, limits, task.best_ms, first.device_ms)
         while verdict == "go on":
             runs.append(self._repeat(loaded))
             elapsed = time.perf_counter() - begin
@@ -197,7 +197,7 @@ class DeviceWorker:
         clock.durations = replace(clock.durations, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)
-        return _timed(loaded, runs, verdict == "hopeless", clock.durations)
+        return _timed(loaded, runs or [first], verdict == "hopeless", clock.durations)
 
 
 def _timed(loaded: _Loaded, runs: Sequence[RunTime], stopped_early: bool, durations: Durations) -> Timed:

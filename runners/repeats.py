@@ -15,6 +15,8 @@ SLOWER, COARSER = 1.1, 2.5
 a search learns as much from 5 % as from 2 %."""
 LONG_MS = 250.0
 """From here on a first run is as good as a later one: what it finds cold (code, pages, caches) takes far less than that."""
+LOST, LOST_MS = 2, 2000.0
+"""A first run so many times beyond `give_up` and that long is all that there is to know: machines seldom pause for seconds."""
 
 
 def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms: float | None,
@@ -25,11 +27,12 @@ def judge(samples_ms: Sequence[float], elapsed_s: float, limits: Limits, best_ms
     are used up; less is wanted of a variant that is surely slower than the best. `hopeless`: the lower end of the median's
     interval is above `give_up` x best. That needs three samples, or two when they have used up the time already: one
     outlier must not end a good variant. `first_ms` is what the run before the samples took, whose results were checked: if
-    that was long it is a witness, too.
+    that was long it is a witness, too, and the only one where it is `LOST` times beyond `give_up`.
     """
     count = len(samples_ms)
     if count == 0:
-        return "go on"
+        lost = best_ms is not None and first_ms is not None and first_ms > max(LOST_MS, LOST * limits.give_up * best_ms)
+        return "hopeless" if lost else "go on"
     if best_ms is not None and median_interval(samples_ms).low > limits.give_up * best_ms:
         seen = first_ms is not None and first_ms > max(LONG_MS, limits.give_up * best_ms)
         if count >= FEWEST_TO_GIVE_UP or (count > 1 and elapsed_s >= limits.time_s) or seen:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from tests.support_runners import needed_device, scale_problem
 
 SLOWLY_S = 0.15
 """Each compilation and each measurement takes at least so long, so that they meet where they may."""
+LONGEST_WAIT_S = 30
+MEASURED = "a measurement began"
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,16 @@ class Span:
         return self.begin < other.end and other.begin < self.end
 
 
-def noted(what: str, log: Path, work: Callable[..., Any]) -> Callable[..., Any]:
-    """`work`, which writes into `log` when it was done."""
+def noted(what: str, log: Path, work: Callable[..., Any], before_end: Callable[[], None] = lambda: None) -> Callable[..., Any]:
+    """`work`, which writes into `log` when it was done and `before_end` has returned."""
 
     def done(*arguments: Any) -> Any:
         begin = time.monotonic()
+        if what == "measure":
+            (log.parent / MEASURED).touch()
         result = work(*arguments)
         time.sleep(SLOWLY_S)
+        before_end()
         with log.open("a") as file:
             file.write(f"{what} {begin} {time.monotonic()}\n")
         return result
@@ -55,11 +60,19 @@ def noted(what: str, log: Path, work: Callable[..., Any]) -> Callable[..., Any]:
     return done
 
 
-def make_noted_compile_worker(log: Path, setup: WorkerSetup) -> Handler:
-    """A compile worker whose work, without waiting, goes into `log`."""
-    worker = CompileWorker(setup)
+def make_noted_compile_worker(log: Path, waits: bool, setup: WorkerSetup) -> Handler:
+    """A compile worker whose work, without waiting, goes into `log`. If it `waits`, its second compilation ends when a
+    measurement has begun: the device's worker may start as slowly as it likes."""
+    worker, number = CompileWorker(setup), count(1)
+
+    def wait() -> None:
+        until = time.monotonic() + LONGEST_WAIT_S
+        if waits and next(number) == 2:
+            while not (log.parent / MEASURED).exists() and time.monotonic() < until:
+                time.sleep(0.01)
+
     worker._generate = noted("compile", log, worker._generate)  # type: ignore[method-assign]
-    worker._compile = noted("compile", log, worker._compile)  # type: ignore[method-assign]
+    worker._compile = noted("compile", log, worker._compile, wait)  # type: ignore[method-assign]
     return worker
 
 
@@ -75,10 +88,11 @@ def pocl() -> DeviceInfo:
     return needed_device("PoCL")
 
 
-def spans_of(device: DeviceInfo, folder: Path, runners: int, monkeypatch: pytest.MonkeyPatch) -> list[Span]:
+def spans_of(device: DeviceInfo, folder: Path, runners: int, monkeypatch: pytest.MonkeyPatch,
+             waits: bool = False) -> list[Span]:
     """What was going on while `runners` runners worked side by side, each on six plans of its own."""
     log = folder / "log"
-    monkeypatch.setattr(pool_runner, "make_compile_worker", partial(make_noted_compile_worker, log))
+    monkeypatch.setattr(pool_runner, "make_compile_worker", partial(make_noted_compile_worker, log, waits))
     monkeypatch.setattr(pool_runner, "make_device_worker", partial(make_noted_device_worker, log))
     monkeypatch.setattr(pool_runner, "timing_lock", lambda *_: folder / "lock")
     threads = [threading.Thread(target=evaluate, args=(device, folder / f"work{n}")) for n in range(runners)]
@@ -114,7 +128,7 @@ def test_a_discrete_device_is_timed_while_others_compile(pocl: DeviceInfo, tmp_p
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     """PoCL stands for a device with cores of its own."""
     discrete = replace(pocl, target=replace(pocl.target, shares_host_cores=False))
-    spans = spans_of(discrete, tmp_path, 1, monkeypatch)
+    spans = spans_of(discrete, tmp_path, 1, monkeypatch, waits=True)
     meetings = [(one.what, other.what) for one, other in combinations(spans, 2) if one.meets(other)]
     assert {"compile", "measure"} in [set(pair) for pair in meetings]
     assert ("measure", "measure") not in meetings

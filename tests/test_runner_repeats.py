@@ -85,7 +85,13 @@ def test_a_checked_run_that_was_not_as_slow_is_none() -> None:
 
 
 def test_a_first_run_that_took_long_ends_nothing_if_the_next_did_not() -> None:
-    assert repeats_needed([210.0] * 50, best_ms=200.0, first_ms=9000.0) == (5, "enough")
+    assert repeats_needed([210.0] * 50, best_ms=200.0, first_ms=1900.0) == (5, "enough")
+
+
+def test_a_checked_run_of_seconds_and_six_times_the_best_is_the_last() -> None:
+    assert repeats_needed([2100.0] * 5, best_ms=300.0, first_ms=2100.0) == (0, "hopeless")
+    assert repeats_needed([2100.0] * 5, best_ms=400.0, first_ms=2100.0) == (1, "hopeless")
+    assert repeats_needed([2100.0] * 50, best_ms=2000.0, first_ms=2100.0) == (5, "enough")
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=50, max_size=50), st.none() | st.floats(0.001, 1e6))
