@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,8 @@ from runners.host_program import BoundLaunch
 
 MOST_BYTES = 2**30
 """On disk; when there is more, the oldest half goes."""
+MOST_TOGETHER = 16
+"""Kernels in one text: where a driver reads headers and libraries for every text, that is most of the time."""
 LOOK_EVERY = 100
 """Kernels that a process stores between two looks at how much there is."""
 
@@ -34,6 +36,17 @@ def alone(kernel: Kernel, variant: Variant) -> Variant:
     text, found = re.subn(definition, rf"\1{name}(", kernel.source, count=1)
     called = replace(kernel, name=name, source=text) if found else kernel
     return replace(variant, preamble=before, kernels=(called,), host=())
+
+
+def together(units: Sequence[Variant], most: int = MOST_TOGETHER) -> Iterator[Variant]:
+    """The different ones of `units` as Variants of up to `most` kernels with the same preamble."""
+    by_preamble: dict[str, dict[str, Variant]] = {}
+    for unit in units:
+        by_preamble.setdefault(unit.preamble, {})[unit.kernels[0].name] = unit
+    for found in by_preamble.values():
+        kernels, first = [unit.kernels[0] for unit in found.values()], next(iter(found.values()))
+        for k in range(0, len(kernels), most):
+            yield replace(first, kernels=tuple(kernels[k:k + most]))
 
 
 @contextmanager

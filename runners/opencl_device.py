@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,15 +25,15 @@ from generator.variant import Constant, Kernel, Placed, Texture, Variant
 from metrics.resources import Resources
 from runners.driver import MESSAGE_CHARS, BuildError, Built, LaunchError, RunTime, check_limits
 from runners.host_program import BoundLaunch, first_launches
-from runners.kernel_codes import KernelCodes, alone, errors_name
+from runners.kernel_codes import KernelCodes, alone, errors_name, together
 from runners.memory import GUARD, Bytes, GuardedMemory
 from runners.opencl_flush import Flusher
 from runners.opencl_images import Images
 from runners.opencl_probe import open_device
 
 FLUSH_EVERY = 4096
-FROM_TEXT = b""
-"""In place of device code: build the text, the driver's own cache on this machine holds what it was compiled to."""
+FROM_TEXT = "// what follows was compiled on this machine, where the driver's own cache holds it\n"
+"""What begins like this is no device code but text to build."""
 MOST_PROGRAMS = 256
 """Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary."""
 FRAME = ("Build on <", "(options:", "(source saved as")
@@ -74,7 +74,7 @@ class Session:
         return "Portable Computing Language" in self.device.platform.name and os.environ.get("POCL_KERNEL_CACHE") != "0"
 
     def build(self, variant: Variant, code: bytes | None = None) -> cl.Program:
-        """The built program; from `code` (see `code_of`, FROM_TEXT) when given, else from the text.
+        """The built program; from `code` (see `code_of`, `text_of`) when given, else from the text.
 
         Raises:
             BuildError: the compiler refused.
@@ -82,8 +82,8 @@ class Session:
         try:
             if code is None:
                 return self._build_text(variant.source)
-            if code == FROM_TEXT:
-                return self._from_text(variant.source)
+            if code.startswith(FROM_TEXT.encode()):
+                return self._from_text(code.decode())
             program = cl.Program(self.context, [self.device], [code])
             program.build()
         except cl.Error as error:
@@ -91,7 +91,7 @@ class Session:
         return program
 
     def function(self, unit: Variant, code: bytes | None) -> Function:
-        """The only kernel of `unit`, built. Raises BuildError."""
+        """The only kernel of `unit`, built; there may be others in its `code`. Raises BuildError."""
         return Function(self.build(unit, code), unit.kernels[0].name)
 
     def _build_text(self, text: str) -> cl.Program:
@@ -104,6 +104,11 @@ def code_of(program: cl.Program) -> bytes:
     """The device code of a built program; after a launch it holds what the driver compiled lazily too."""
     binaries: Any = program.get_info(cl.program_info.BINARIES)
     return bytes(binaries[0])
+
+
+def text_of(variant: Variant) -> bytes:
+    """In place of device code: the text, for a driver that finds what it compiled by text."""
+    return (FROM_TEXT + variant.source).encode()
 
 
 class Buffers:
@@ -311,26 +316,39 @@ class OpenCLDevice:
         units = [alone(kernel, variant) for kernel in variant.kernels]
         known = {number: self._codes.get(units[number], launch) for number, launch in order.items()}
         codes = {number: code for number, code in known.items() if code is not None}
-        missing = len(known) - len(codes)
+        missing = [units[number] for number in order if number not in codes]
         if missing:
             self._memory.restore()  # subscripts may come from data that an earlier launch has changed
+        texts = self._texts(missing, begin) if self._by_text else {}
         for number, launch in order.items():
             if len(codes) == len(units):
                 break
             if number not in codes:
                 begin()
             with errors_name(variant.kernels[number], units[number]):
-                codes[number] = self._launched(units[number], launch, known[number])
-        return Built(tuple(codes[number] for number in range(len(units))), missing > 0)
+                codes[number] = self._launched(units[number], launch, known[number], texts.get(units[number].kernels[0].name))
+        return Built(tuple(codes[number] for number in range(len(units))), len(missing) > 0)
 
-    def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None) -> bytes:
+    def _texts(self, missing: Sequence[Variant], begin: Callable[[], None]) -> dict[str, bytes]:
+        """What stands for the code of the units `missing`, by kernel: texts that were built. PoCL reads its headers and its
+        library for every text, which for many kernels takes longer than compiling them. A text that it refuses is left
+        out: each of its kernels is then built by itself, which tells the wrong one."""
+        texts: dict[str, bytes] = {}
+        for several in together(missing):
+            begin()
+            with suppress(BuildError):
+                self._session.build(several, text_of(several))
+                texts |= dict.fromkeys((kernel.name for kernel in several.kernels), text_of(several))
+        return texts
+
+    def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None, text: bytes | None) -> bytes:
         """The code of a kernel that was launched; what is known is launched, too: later kernels may need its data."""
-        function = self._session.function(unit, code)
+        function = self._session.function(unit, text if code is None else code)
         executable = Executable(self._session, [function], unit, self._memory)
         if launch is not None:
             executable.run([replace(launch, kernel=0)])
         if code is None:
-            code = FROM_TEXT if self._by_text else code_of(function.program)
+            code = text or (text_of(unit) if self._by_text else code_of(function.program))
             self._codes.put(unit, launch, code)
         return code
 

@@ -15,13 +15,15 @@ from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
+from generator.program import Program
 from generator.reading import read_problem
+from generator.target import Target
 from generator.variant import Variant
-from metrics.outcome import LaunchFailed, Outcome, Timed
+from metrics.outcome import CompileFailed, LaunchFailed, Outcome, Timed
 from runners import compile_worker
 from runners.base import Job, Limits
 from runners.driver import Built
-from runners.kernel_codes import KernelCodes, _shrink, alone
+from runners.kernel_codes import KernelCodes, _shrink, alone, together
 from runners.pool_runner import DeviceRunner
 from runners.registry import open_runner
 from runners.tasks import Compile, WorkerSetup
@@ -98,6 +100,31 @@ def test_errors_name_the_kernel_as_the_variant_does(tmp_path: Path) -> None:
     with support.opened(support.needed_device("PoCL"), tmp_path) as runner:
         outcome = dict(runner.evaluate([Job(0, support.plan(support.LOCAL))]))[0]
     assert isinstance(outcome, LaunchFailed) and outcome.message.startswith("k needs 16777216 bytes")
+
+
+def broken(program: Program, plan: Plan, target: Target) -> Variant:
+    """As it should be, but for the second kernel's text."""
+    variant = lower(program, plan, target)
+    first, second = variant.kernels
+    return replace(variant, kernels=(first, replace(second, source=second.source.replace("{", "{ no_such_thing = 1;", 1))))
+
+
+def test_kernels_that_are_compiled_together_fail_by_themselves(tmp_path: Path) -> None:
+    found = problem("2mm")
+    with DeviceRunner(found, support.needed_device("PoCL"), LIMITS, tmp_path, workers=1, lower=broken) as runner:
+        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
+    assert isinstance(outcome, CompileFailed) and "no_such_thing" in outcome.message
+
+
+def test_kernels_stand_together_where_their_preambles_are_the_same() -> None:
+    program = problem("2mm").program
+    variant = lower(program, default_plan(program, TARGET), TARGET)
+    first, second = (alone(kernel, variant) for kernel in variant.kernels)
+    other = replace(first, preamble="#define OTHER")
+    one, two = together([first, second, other, first])
+    assert one.source.count("__kernel") == 2 and one.source.startswith(first.preamble)
+    assert two.source == other.source
+    assert [len(some.kernels) for some in together([first, second], most=1)] == [1, 1]
 
 
 def test_equal_kernels_are_equal_wherever_they_stand() -> None:
