@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def broken(program: Program, plan: Plan, target: Target) -> Variant:
 
 def test_kernels_that_are_compiled_together_fail_by_themselves(tmp_path: Path) -> None:
     found = problem("2mm")
-    with DeviceRunner(found, support.needed_device("PoCL"), LIMITS, tmp_path, workers=1, lower=broken) as runner:
+    with closing(DeviceRunner(found, support.needed_device("PoCL"), LIMITS, tmp_path, workers=1, lower=broken)) as runner:
         outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
     assert isinstance(outcome, CompileFailed) and "no_such_thing" in outcome.message
 
