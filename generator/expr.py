@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import is_
 from typing import TypeAlias, assert_never
 
 
@@ -144,18 +145,18 @@ def _binary(op: str, left: int, right: int) -> int:
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct operands of `expr`, in source order."""
     match expr:
+        case Binary():
+            return (expr.left, expr.right)
         case Int() | Real() | Name():
             return ()
-        case Load(_, index, _):
-            return index
-        case Unary(_, operand) | Cast(_, operand):
-            return (operand,)
-        case Binary(_, left, right):
-            return (left, right)
-        case Call(_, arguments):
-            return arguments
-        case Select(condition, then, otherwise):
-            return (condition, then, otherwise)
+        case Load():
+            return expr.index
+        case Unary() | Cast():
+            return (expr.operand,)
+        case Call():
+            return expr.arguments
+        case Select():
+            return (expr.condition, expr.then, expr.otherwise)
         case _:
             assert_never(expr)
 
@@ -180,21 +181,23 @@ def names_of(expr: Expr) -> frozenset[str]:
 
 
 def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
-    """`expr` with `function` applied to its direct operands."""
+    """`expr` with `function` applied to its direct operands; itself, where that changes none."""
     match expr:
+        case Binary():
+            left, right = function(expr.left), function(expr.right)
+            return expr if left is expr.left and right is expr.right else Binary(expr.op, left, right)
         case Int() | Real() | Name():
             return expr
-        case Load(array, index, access):
-            return Load(array, tuple(function(i) for i in index), access)
-        case Unary(op, operand):
-            return Unary(op, function(operand))
-        case Binary(op, left, right):
-            return Binary(op, function(left), function(right))
-        case Call(name, arguments):
-            return Call(name, tuple(function(a) for a in arguments))
-        case Cast(kind, operand):
-            return Cast(kind, function(operand))
-        case Select(condition, then, otherwise):
-            return Select(function(condition), function(then), function(otherwise))
+        case Load():
+            index = tuple(map(function, expr.index))
+            return expr if all(map(is_, index, expr.index)) else Load(expr.array, index, expr.access)
+        case Unary():
+            return Unary(expr.op, function(expr.operand))
+        case Call():
+            return Call(expr.function, tuple(map(function, expr.arguments)))
+        case Cast():
+            return Cast(expr.type, function(expr.operand))
+        case Select():
+            return Select(function(expr.condition), function(expr.then), function(expr.otherwise))
         case _:
             assert_never(expr)

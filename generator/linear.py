@@ -31,6 +31,12 @@ def is_plain(expr: Expr) -> bool:
     return isinstance(expr, Int | Name | Unary | Binary | Select) and all(is_plain(child) for child in children(expr))
 
 
+@lru_cache(maxsize=16384)
+def plain_form(expr: Expr) -> Expr | None:
+    """What `simplify` makes of arithmetic of `int` alone; None for all else."""
+    return simplify(expr) if is_plain(expr) else None
+
+
 def is_sum(expr: Expr) -> bool:
     """Whether `expr` is a sum of products of names and numbers."""
     match expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -32,14 +32,18 @@ from tests.support_programs import pairs, program_of, scop
 STAGES, MANY = 12, 100
 
 
-def chain(name: str, stages: int = STAGES) -> Program:
-    """A pipeline of stages in a row; no other test has one with this name."""
+SMALL = ((-1, 0), (0, 1))
+SQUARE = tuple((i, j) for i in range(-2, 3) for j in range(-2, 3))
+
+
+def chain(name: str, stages: int = STAGES, reads: Sequence[tuple[int, int]] = SMALL) -> Program:
+    """A pipeline of stages in a row, each of which `reads` elements around its own; no other test has one with this name."""
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.ImageParam(hl.Float(32), 2, "image")
     last: hl.Func = hl.BoundaryConditions.repeat_edge(image)
     for number in range(stages):
         stage = hl.Func(f"{name}{number}")
-        stage[x, y] = last[x - 1, y] + last[x, y + 1] * 0.5
+        stage[x, y] = sum((last[x + i, y + j] * (0.5 + k) for k, (i, j) in enumerate(reads[1:])), last[x + reads[0][0], y + reads[0][1]])
         last = stage
     return pipeline_program([last], [40, 24])
 
@@ -86,8 +90,9 @@ def took_s(work: Callable[[], object]) -> float:
 
 
 @pytest.mark.slow
-def test_a_hundred_stages_are_lowered_in_seconds_and_walked_through_in_no_time() -> None:
-    program = chain("hundred", MANY)
+@pytest.mark.parametrize(("name", "reads"), [("hundred", SMALL), ("squares", SQUARE)])
+def test_a_hundred_stages_are_lowered_in_seconds_and_walked_through_in_no_time(name: str, reads: Sequence[tuple[int, int]]) -> None:
+    program = chain(name, MANY, reads)
     options = RunOptions("pipeline.py", Compilation(), Budget(1), space="pipeline")
     space, graph = PARTS.make_space(program, TARGET, options), OptimizationGraph()
     walks = [walk for seed in range(3) if (walk := graph.walk(space, uniform(np.random.default_rng(seed)))) is not None]

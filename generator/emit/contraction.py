@@ -25,33 +25,35 @@ def must_not_contract(body: tuple[Node, ...], block: tuple[int, ...]) -> bool:
         return False
     values = [node.value for node in nodes if isinstance(node, Assign | Atomic)]
     values += [node.condition for node in nodes if isinstance(node, If)]
-    return any(_has_index_in_real(part) for value in values for part in (value, *_compared(value)))
-
-
-def _compared(value: Expr) -> Iterator[Expr]:
-    """Both sides of every comparison, as one value: they are computed by the same arithmetic."""
-    return (Binary("-", part.left, part.right) for part in parts(value)
-            if isinstance(part, Binary) and part.op in COMPARISONS)
+    return any(map(_has_index_in_real, values))
 
 
 def _has_index_in_real(value: Expr) -> bool:
-    """An explicit conversion anywhere, or an index beside real numbers or elements in the value itself."""
-    converted = [part.operand for part in parts(value) if isinstance(part, Cast) and part.type in ("float", "double")]
-    beside = any(isinstance(term, Real | Load) for term in _terms(value))
-    return any(isinstance(term, Name) for operand in (*converted, *([value] if beside else [])) for term in _terms(operand))
+    """An explicit conversion anywhere, or an index beside real numbers or elements in the value or a comparison in it, whose
+    two sides are computed by the same arithmetic."""
+    whole: list[tuple[Expr, ...]] = [(value,)]
+    converted: list[tuple[Expr, ...]] = []
+    for part in parts(value):
+        if isinstance(part, Binary) and part.op in COMPARISONS:
+            whole.append((part.left, part.right))
+        elif isinstance(part, Cast) and part.type in ("float", "double"):
+            converted.append((part.operand,))
+    converted += [sides for sides in whole if any(isinstance(term, Real | Load) for term in _terms(*sides))]
+    return any(isinstance(term, Name) for sides in converted for term in _terms(*sides))
 
 
-def _terms(expr: Expr) -> Iterator[Expr]:
-    """What the value is computed from: neither subscripts nor conditions."""
-    yield expr
-    match expr:
-        case Load():
-            return
-        case Binary(op, _, _) if op in COMPARISONS or op in ("&&", "||"):
-            return
-        case Select(_, then, otherwise):
-            yield from _terms(then)
-            yield from _terms(otherwise)
-        case _:
-            for child in children(expr):
-                yield from _terms(child)
+def _terms(*exprs: Expr) -> Iterator[Expr]:
+    """What these values are computed from, in any order: neither subscripts nor conditions."""
+    waiting = list(exprs)
+    while waiting:
+        term = waiting.pop()
+        yield term
+        match term:
+            case Load():
+                continue
+            case Binary(op) if op in COMPARISONS or op in ("&&", "||"):
+                continue
+            case Select():
+                waiting += term.then, term.otherwise
+            case _:
+                waiting += children(term)

@@ -38,14 +38,14 @@ class Printer:
 
     def _print(self, expr: Expr) -> tuple[str, int]:
         match expr:
-            case Int(value):
-                return str(value), _ATOM if value >= 0 else _UNARY
-            case Real(text):
-                return self.reals.get(text, text), _ATOM
-            case Name(name):
-                return name, _ATOM
-            case Load(array, index, _):
-                return self.element(array, index), _ATOM
+            case Name():
+                return expr.name, _ATOM
+            case Load():
+                return self.element(expr.array, expr.index), _ATOM
+            case Int():
+                return str(expr.value), _ATOM if expr.value >= 0 else _UNARY
+            case Real():
+                return self.reals.get(expr.text, expr.text), _ATOM
             case Unary(op, operand):
                 inner = self.text(operand, _UNARY)
                 return f"{op} {inner}" if inner[0] == op else op + inner, _UNARY

@@ -41,14 +41,14 @@ def renamed(arrays: Iterable[str], code: Iterable[str]) -> dict[str, str]:
     `code` are lines that use the arrays by their old names; the new ones are not in it.
     """
     text = "\n".join(without_comment(line) for line in code)
-    functions = set(re.findall(r"(\w+) ?\(", text))
+    functions = set(re.findall(r"\b(\w+) ?\(", text))
     names = sorted(arrays)
-    taken = {*names, *re.findall(r"\w+", text)}
+    wrong = [name for name in names if reserved(name) or name in functions]
+    taken = {*names, *re.findall(r"\w+", text)} if wrong else set()
     found: dict[str, str] = {}
-    for name in names:
-        if reserved(name) or name in functions:
-            found[name] = free_name(name, taken)
-            taken.add(found[name])
+    for name in wrong:
+        found[name] = free_name(name, taken)
+        taken.add(found[name])
     return found
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
-from generator.linear import is_plain, simplify, substitute
+from generator.linear import plain_form, simplify, substitute
 from generator.lowering.naming import fresh_name
 from generator.lowering.shared_box import SharedBox, corner_variables
 from generator.nest import Assign, Barrier, Declare, For, Node
@@ -22,6 +23,8 @@ from generator.polyhedral.boxes import stage_boxes, tile_names
 from generator.polyhedral.footprint import StagePoint
 from generator.polyhedral.kernels import KernelPart
 from generator.program import Program, Stage, Step
+
+NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +114,21 @@ class Computing:
         return local.shared_out(self.block, (*nodes, Assign(Load(local.name, local.index), "", value)),
                                 f"all threads compute {local.name} ({sizes} elements)")
 
-    def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None) -> Expr:
+    def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None,
+               names: Mapping[str, Expr] = NOTHING) -> Expr:
         """`expr` with stages read from where they are; what has to run before it goes to `before`.
 
-        `known` maps elements to the variables that hold them already; `at` is the stage point above.
+        `known` maps elements to the variables that hold them already; `at` is the stage point above; `names` says what is
+        written for names.
 
         Raises:
             IllegalPlan: there is none, where a block computes a stage.
         """
+        if isinstance(expr, Name):
+            return names.get(expr.name, expr)
         if not isinstance(expr, Load):
-            return map_children(expr, lambda child: self.placed(child, before, known, at))
-        index = tuple(_tidy(self.placed(i, before, known, at)) for i in expr.index)
+            return map_children(expr, lambda child: self.placed(child, before, known, at, names))
+        index = tuple(plain_form(substitute(i, names)) or self.placed(i, before, known, at, names) for i in expr.index)
         if expr.array not in self.stages:
             return Load(expr.array, index, expr.access)
         stage = self.stages[expr.array]
@@ -140,13 +147,14 @@ class Computing:
         """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
         if len(stage.steps) > 1:
             return self._held(stage, element, before, known, at)
-        return self.placed(_at(stage.steps[0], element, {}), before, known, at)
+        first = stage.steps[0]
+        return self.placed(first.statement.body.value, before, known, at, _at(first, element))
 
     def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
               at: Entered | None) -> Load:
         """A variable with the value of one element."""
         first, *updates = stage.steps
-        value = self.placed(_at(first, element, {}), before, known, at)
+        value = self.placed(first.statement.body.value, before, known, at, _at(first, element))
         held = Load(self._variable(stage.array))
         before += [Declare(held.array, self.program.array(stage.array).type, ()), Assign(held, "", value)]
         for step in updates:
@@ -163,7 +171,7 @@ class Computing:
         """The loops of an update of the variable `held`."""
         iterators, own = step.statement.iterators, step.statement.body.target.array
         names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
-        value = _replaced(_at(step, element, names), own, held)
+        value = _replaced(substitute(step.statement.body.value, {**names, **_at(step, element)}), own, held)
         nodes: list[Node] = []
         value = self.placed(value, nodes, dict(known), at)  # what is declared inside of loops is unknown outside
         nodes.append(Assign(held, step.statement.body.op, value))
@@ -173,17 +181,10 @@ class Computing:
         return nodes
 
 
-def _tidy(index: Expr) -> Expr:
-    """A subscript in normal form, where that changes no meaning."""
-    return simplify(index) if is_plain(index) else index
-
-
-def _at(step: Step, element: tuple[Expr, ...], names: Mapping[str, Expr]) -> Expr:
-    """The value that a step computes for an element of its target; its other iterators are called `names`."""
-    values = dict(names)
-    for index, (position, constant) in zip(element, step.dims, strict=True):
-        values[step.statement.iterators[position]] = simplify(Binary("-", index, Int(constant)))
-    return substitute(step.statement.body.value, values)
+def _at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
+    """The iterators of a step that computes an element of its target, as far as they follow from it."""
+    return {step.statement.iterators[position]: simplify(Binary("-", index, Int(constant)))
+            for index, (position, constant) in zip(element, step.dims, strict=True)}
 
 
 def _replaced(expr: Expr, array: str, by: Load) -> Expr:

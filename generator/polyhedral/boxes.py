@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import islpy as isl
@@ -106,7 +106,7 @@ class _Finder:
                          for number, access in enumerate(step.statement.accesses) if access.array == array]
                 if reads:
                     source = self._shape(stage)[1] if stage.where == "block" else self.read(stage.array)
-                    yield from (isl.UnionMap.from_map(source.apply_range(read)) for read in reads)
+                    yield isl.UnionMap.from_map(source.apply_range(reduce(isl.Map.union, reads).coalesce()))
 
     @property
     def _reached(self) -> frozenset[str]:

@@ -89,12 +89,13 @@ def expand(program: Program) -> Program:
 
 def _candidates(program: Program, loops: tuple[SourceLoop, ...]) -> list[LiveRange]:
     """Live ranges of the arrays that alone keep some loop serial, expanded along all loops that this may free."""
-    accesses = reaches(program)
-    names = sorted({a.array for a in accesses})
-    open_ = {name for name in names if _expandable(program, [a for a in accesses if a.array == name])}
+    accesses: dict[str, list[Reach]] = {}
+    for access in reaches(program):
+        accesses.setdefault(access.array, []).append(access)
+    open_ = {name for name, own in accesses.items() if _expandable(program, own)}
     serial: dict[SourceLoop, set[str]] = {}
     for loop in loops:
-        blocking = {n for n in names if crosses((a for a in accesses if a.array == n), program, loop)}
+        blocking = {name for name, own in accesses.items() if crosses(own, program, loop)}
         if blocking and blocking <= open_:
             serial[loop] = blocking
     wanted = sorted(set().union(*serial.values()))
@@ -102,7 +103,7 @@ def _candidates(program: Program, loops: tuple[SourceLoop, ...]) -> list[LiveRan
     for name in wanted:
         last = last_writers(program, name) if program.array(name).role == "out" else None
         for live in live_ranges(program, name, loops):
-            own = [a for a in accesses if a.reference in live.references]
+            own = [a for a in accesses[name] if a.reference in live.references]
             along = tuple(loop.depth for loop in live.loops if loop in serial and crosses(own, program, loop)
                           and (last is None or _constant(last, live, loop)))
             found.append(replace(live, along=along))
