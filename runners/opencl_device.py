@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -316,7 +316,7 @@ class OpenCLDevice:
         units = [alone(kernel, variant) for kernel in variant.kernels]
         known = {number: self._codes.get(units[number], launch) for number, launch in order.items()}
         codes = {number: code for number, code in known.items() if code is not None}
-        missing = [units[number] for number in order if number not in codes]
+        missing = {number: units[number] for number in order if number not in codes}
         if missing:
             self._memory.restore()  # subscripts may come from data that an earlier launch has changed
         texts = self._texts(missing, begin) if self._by_text else {}
@@ -326,20 +326,21 @@ class OpenCLDevice:
             if number not in codes:
                 begin()
             with errors_name(variant.kernels[number], units[number]):
-                codes[number] = self._launched(units[number], launch, known[number], texts.get(units[number].kernels[0].name))
+                codes[number] = self._launched(units[number], launch, known[number], texts.get(number))
         return Built(tuple(codes[number] for number in range(len(units))), len(missing) > 0)
 
-    def _texts(self, missing: Sequence[Variant], begin: Callable[[], None]) -> dict[str, bytes]:
-        """What stands for the code of the units `missing`, by kernel: texts that were built. PoCL reads its headers and its
-        library for every text, which for many kernels takes longer than compiling them. A text that it refuses is left
-        out: each of its kernels is then built by itself, which tells the wrong one."""
-        texts: dict[str, bytes] = {}
-        for several in together(missing):
-            begin()
-            with suppress(BuildError):
-                self._session.build(several, text_of(several))
-                texts |= dict.fromkeys((kernel.name for kernel in several.kernels), text_of(several))
-        return texts
+    def _texts(self, missing: Mapping[int, Variant], begin: Callable[[], None]) -> dict[int, bytes]:
+        """What stands for the code of the units `missing`: texts of several, which were built. PoCL reads its headers and its
+        library for every text, which for many kernels takes longer than compiling them. Of a text that it refuses each
+        kernel gets its own, to be built later, which tells the wrong one."""
+        texts = {unit.kernels[0].name: text_of(unit) for unit in missing.values()}
+        for several in together(tuple(missing.values())):
+            if len(several.kernels) > 1:
+                begin()
+                with suppress(BuildError):
+                    self._session.build(several, text_of(several))
+                    texts |= dict.fromkeys((kernel.name for kernel in several.kernels), text_of(several))
+        return {number: texts[unit.kernels[0].name] for number, unit in missing.items()}
 
     def _launched(self, unit: Variant, launch: BoundLaunch | None, code: bytes | None, text: bytes | None) -> bytes:
         """The code of a kernel that was launched; what is known is launched, too: later kernels may need its data."""
@@ -348,7 +349,7 @@ class OpenCLDevice:
         if launch is not None:
             executable.run([replace(launch, kernel=0)])
         if code is None:
-            code = text or (text_of(unit) if self._by_text else code_of(function.program))
+            code = text or code_of(function.program)
             self._codes.put(unit, launch, code)
         return code
 
