@@ -117,7 +117,7 @@ class Compiler(Protocol):
     def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
         """The complete device code of each kernel of `variant`: the device worker has nothing left to compile.
 
-        `begin` is called before every kernel that is not known yet.
+        `begin` is called before every kernel that is not known yet, and before a text of several of them.
 
         Raises:
             BuildError: the compiler refused the text.

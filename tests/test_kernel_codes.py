@@ -110,7 +110,7 @@ def broken(program: Program, plan: Plan, target: Target) -> Variant:
     return replace(variant, kernels=(first, replace(second, source=second.source.replace("{", "{ no_such_thing = 1;", 1))))
 
 
-def test_kernels_that_are_compiled_together_fail_by_themselves(tmp_path: Path) -> None:
+def test_a_kernel_that_does_not_compile_fails_though_others_are_in_its_text(tmp_path: Path) -> None:
     found = problem("2mm")
     with closing(DeviceRunner(found, support.needed_device("PoCL"), LIMITS, tmp_path, workers=1, lower=broken)) as runner:
         outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]

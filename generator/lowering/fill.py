@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, map_children
-from generator.linear import is_plain, simplify, substitute
+from generator.linear import plain_form, substitute
 from generator.lowering.computed import Computing, entered
 from generator.lowering.private import PrivateArray
 from generator.lowering.registers import Register, exchanges
@@ -168,6 +168,6 @@ class Filler:
             load = Load(expr.array, tuple(self._redirect(name, i, corners) for i in expr.index), expr.access)
             if expr.access in corners:
                 return into_local(load, *corners[expr.access])
-            index = tuple(simplify(i) if is_plain(i) else i for i in load.index)
+            index = tuple(plain_form(i) or i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
         return map_children(expr, lambda child: self._redirect(name, child, corners))
