@@ -12,6 +12,7 @@ from generator.emit.contraction import must_not_contract
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
 from generator.emit.images import fetch_name, parameter, placement_preamble, symbols
+from generator.emit.inlined import inlined_functions, with_inlined
 from generator.emit.names import renamed, without_comment
 from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
@@ -40,11 +41,23 @@ class SharedArray(Protocol):
         """Its extents."""
 
 
-def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dialect,
-             placements: Sequence[Placed] = ()) -> str:
-    """What stands before kernels with these bodies and placements."""
+class Printed(Protocol):
+    """A kernel with its text and the nodes that it was printed from."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """With the text."""
+
+    @property
+    def body(self) -> tuple[Node, ...]:
+        """The nodes."""
+
+
+def preamble(program: Program, kernels: Iterable[Printed], dialect: Dialect, placements: Sequence[Placed] = ()) -> str:
+    """What stands before these kernels, which have these placements."""
     words = _DIALECTS[dialect]
-    nodes = [node for body in bodies for node in walk(body)]
+    kernels = list(kernels)
+    nodes = [node for one in kernels for node in walk(one.body)]
     atomics = {(node.operator, node.type, node.shared) for node in nodes if isinstance(node, Atomic)}
     parts = [words.double_preamble] if any(a.type == "double" for a in program.arrays) else []
     parts.append(placement_preamble(program, placements, words))
@@ -52,6 +65,8 @@ def preamble(program: Program, bodies: Iterable[tuple[Node, ...]], dialect: Dial
         parts.append(words.swap_preamble)
     if any(isinstance(node, Shuffle) for node in nodes):
         parts.append(words.sub_group_preamble)
+    if words.inlined:
+        parts.append(inlined_functions(line for one in kernels for line in one.kernel.source.splitlines()))
     return "".join([*parts, atomic_functions(atomics, words)])
 
 
@@ -70,6 +85,8 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     if names:
         writer = _Writer(kernel, program, words, names, long_strides)
         code = list(writer.lines(body, 1))
+    if words.inlined and prod(kernel.block) == 1:
+        code = [with_inlined(line) for line in code]
     parameters = list(_pointers(kernel, program, words, written, names))
     parameters += [f"const {words.type(program.array(name).type)} {names.get(name, name)}" for name in kernel.scalars]
     parameters += [f"const int {name}" for name in kernel.iterators]

@@ -38,8 +38,8 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
             raise IllegalPlan(f"{_called(kernel)} combines by shuffles, which {target.name} has not; use shared or atomic")
         kernels.append(place(kernel, whole, placed, kernel_plan, target))
     used = [p for p in placed if any(p in k.kernel.placements for k in kernels)]
-    text = preamble(program, [k.body for k in kernels], target.dialect, used)
-    own = [preamble(program, [k.body], target.dialect, k.kernel.placements) for k in kernels]
+    text = preamble(program, kernels, target.dialect, used)
+    own = [preamble(program, [k], target.dialect, k.kernel.placements) for k in kernels]
     named = tuple(replace(k.kernel, preamble=before) for k, before in zip(kernels, own, strict=True))
     return Variant(plan, target.dialect, text, named, lowered.host, lowered.scratch)
 

@@ -2,6 +2,21 @@
 // host:   kernel0(t) on 2 x 2 blocks
 // host:   kernel1(t) on 2 x 2 blocks
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+// Compilers for CPUs do not vectorize loops around calls of the built-in functions.
+#ifdef POCL_DEVICE_ADDRESS_BITS
+static inline __attribute__((overloadable)) int antune_min(int a, int b) { return a < b ? a : b; }
+static inline __attribute__((overloadable)) uint antune_min(uint a, uint b) { return a < b ? a : b; }
+static inline __attribute__((overloadable)) long antune_min(long a, long b) { return a < b ? a : b; }
+static inline __attribute__((overloadable)) ulong antune_min(ulong a, ulong b) { return a < b ? a : b; }
+#define min antune_min
+#endif
+#ifdef POCL_DEVICE_ADDRESS_BITS
+static inline __attribute__((overloadable)) int antune_max(int a, int b) { return a > b ? a : b; }
+static inline __attribute__((overloadable)) uint antune_max(uint a, uint b) { return a > b ? a : b; }
+static inline __attribute__((overloadable)) long antune_max(long a, long b) { return a > b ? a : b; }
+static inline __attribute__((overloadable)) ulong antune_max(ulong a, ulong b) { return a > b ? a : b; }
+#define max antune_max
+#endif
 
 // S0: B[i][j] = 0.2 * ((((A[i][j] + A[i][j - 1]) + A[i][1 + j]) + A[1 + i][j]) + A[i - 1][j]);
 __kernel __attribute__((reqd_work_group_size(16, 32, 1)))
