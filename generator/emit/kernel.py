@@ -8,6 +8,7 @@ from math import prod
 from typing import Protocol, assert_never
 
 from generator.emit.atomics import atomic_functions, atomic_name
+from generator.emit.borders import cut_at_borders
 from generator.emit.contraction import must_not_contract
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
@@ -79,13 +80,15 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     through it by itself.
     """
     words = _DIALECTS[dialect]
+    alone = words.inlined and prod(kernel.block) == 1
+    body = cut_at_borders(body) if alone else body
     writer = _Writer(kernel, program, words, {}, long_strides)
     code, written = list(writer.lines(body, 1)), writer.written(body)
     names = renamed((*kernel.arrays, *kernel.scalars), (*writer.indices(code), *code))
     if names:
         writer = _Writer(kernel, program, words, names, long_strides)
         code = list(writer.lines(body, 1))
-    if words.inlined and prod(kernel.block) == 1:
+    if alone:
         code = [with_inlined(line) for line in code]
     parameters = list(_pointers(kernel, program, words, written, names))
     parameters += [f"const {words.type(program.array(name).type)} {names.get(name, name)}" for name in kernel.scalars]

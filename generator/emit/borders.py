@@ -1,0 +1,164 @@
+"""Loops along rows of images, cut where clamped subscripts reach a border.
+
+    for (int x = 0; x <= 641; ++x) out[x] = in[max(min(x - 1, 639), 0)];
+
+reads elements that compilers gather one by one, since they need not be neighbours; inside the borders they are:
+
+    for (int x = 0; x <= 0; ++x) out[x] = in[max(min(x - 1, 639), 0)];
+    for (int x = 1; x <= 640; ++x) out[x] = in[x - 1];
+    for (int x = 641; x <= 641; ++x) out[x] = in[max(min(x - 1, 639), 0)];
+
+(Halide's compiler does that, too, and calls it loop partitioning.) Done for long loops of a thread that is alone in its block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, names_of, parts
+from generator.linear import is_plain, simplify, substitute
+from generator.nest import Assign, Atomic, Declare, For, If, Node, walk
+
+LEAST_TRIPS = 32
+MOST_LOADS = 64
+"""In a loop: its text stands three times, and compilers take their time for long loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clamp:
+    """`max(min(value, high), low)`, which is `value` from iteration `first` to iteration `last`."""
+
+    whole: Expr
+    value: Expr
+    first: Expr
+    last: Expr
+
+
+def cut_at_borders(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """`nodes` with innermost loops cut where clamps around what their iterator adds to begin and end to matter."""
+    return tuple(cut for node in nodes for cut in _cut(node))
+
+
+def _cut(node: Node) -> tuple[Node, ...]:
+    match node:
+        case If(condition, then, otherwise):
+            return (If(condition, cut_at_borders(then), cut_at_borders(otherwise)),)
+        case For(body=body) if any(isinstance(inner, For) for inner in walk(body)):
+            return (replace(node, body=cut_at_borders(body)),)
+        case For():
+            return _cut_loop(node)
+        case _:
+            return (node,)
+
+
+def _cut_loop(loop: For) -> tuple[Node, ...]:
+    """The loop, or the three that do the same in the same order."""
+    if not _can_be_cut(loop):
+        return (loop,)
+    found = {part: None for expr in _exprs(loop.body) for part in parts(expr)}
+    clamps = [clamp for part in found if (clamp := _clamp(part, loop.iterator)) is not None]
+    if not clamps:
+        return (loop,)
+    assert isinstance(loop.condition, Binary)
+    bound, one = loop.condition.right, Int(1)
+    first, last = _extreme("max", [c.first for c in clamps]), _extreme("min", [c.last for c in clamps])
+    plain = {c.whole: c.value for c in clamps}
+
+    def until(end: Expr) -> Expr:
+        return Binary("<=", Name(loop.iterator), Binary("min", end, bound))
+
+    before = replace(loop, condition=until(simplify(Binary("-", first, one))), unroll=1, note="up to a border")
+    inside = replace(loop, start=_extreme("max", [loop.start, first]), condition=until(last),
+                     body=_mapped(loop.body, lambda expr: _without(expr, plain)))
+    behind = replace(loop, start=_extreme("max", [loop.start, first, simplify(Binary("+", last, one))]),
+                     unroll=1, note="from a border on")
+    return before, inside, behind
+
+
+def _can_be_cut(loop: For) -> bool:
+    """Whether it is long, its bound is plain, and its body no more than some updates."""
+    if loop.step != 1 or loop.once or not isinstance(loop.start, Int) or loop.start.value < 0:
+        return False
+    match loop.condition:
+        case Binary("<=", Name(name), bound) if name == loop.iterator and is_plain(bound):
+            sides = (bound.left, bound.right) if isinstance(bound, Binary) and bound.op == "min" else (bound,)
+            trips = [side.value - loop.start.value + 1 for side in sides if isinstance(side, Int)]
+        case _:
+            return False
+    simple = all(isinstance(node, Assign | Atomic | If | Declare) for node in walk(loop.body))
+    loads = sum(1 for expr in _exprs(loop.body) for _ in loads_of(expr)) if simple else 0
+    return simple and bool(trips) and min(trips) >= LEAST_TRIPS and loads <= MOST_LOADS
+
+
+def _clamp(expr: Expr, iterator: str) -> _Clamp | None:
+    """`expr` as a clamp whose value grows by a constant in every iteration."""
+    match expr:
+        case Binary("max", Binary("min", value, Int(high)), Int(low)) | Binary("min", Binary("max", value, Int(low)), Int(high)):
+            pass
+        case _:
+            return None
+    if low > high or not is_plain(value) or iterator not in names_of(value):
+        return None
+    after = substitute(value, {iterator: Binary("+", Name(iterator), Int(1))})
+    step = simplify(Binary("-", after, value))
+    if not isinstance(step, Int) or step.value < 1:
+        return None
+    rest = simplify(Binary("-", value, Binary("*", step, Name(iterator))))
+    if iterator in names_of(rest):
+        return None
+    room, space = simplify(Binary("-", Int(low + step.value - 1), rest)), simplify(Binary("-", Int(high), rest))
+    if step.value == 1:
+        return _Clamp(expr, value, room, space)
+    # Iterators are not negative, so that nothing is lost where C rounds a negative `room` up; of `space`, it would be wrong.
+    last = Select(Binary("<", space, Int(0)), Int(-1), Binary("/", space, step))
+    return _Clamp(expr, value, Binary("/", room, step), last)
+
+
+def _extreme(op: str, values: Sequence[Expr]) -> Expr:
+    """The greatest ("max") or least of `values`; of those that differ by a number, one is enough."""
+    kept: list[Expr] = []
+    for value in values:
+        for place, other in enumerate(kept):
+            difference = simplify(Binary("-", value, other))
+            if isinstance(difference, Int):
+                kept[place] = value if (difference.value > 0) == (op == "max") else other
+                break
+        else:
+            kept.append(value)
+    return reduce(lambda left, right: Binary(op, left, right), kept)
+
+
+def _without(expr: Expr, plain: dict[Expr, Expr]) -> Expr:
+    """`expr` with clamps replaced by what they let through."""
+    found = plain.get(expr)
+    return map_children(expr if found is None else found, lambda child: _without(child, plain))
+
+
+def _exprs(nodes: Sequence[Node]) -> Iterator[Expr]:
+    for node in walk(tuple(nodes)):
+        match node:
+            case Assign(target, _, value) | Atomic(target, _, value):
+                yield target
+                yield value
+            case If(condition):
+                yield condition
+            case _:
+                pass
+
+
+def _mapped(nodes: Sequence[Node], function: Callable[[Expr], Expr]) -> tuple[Node, ...]:
+    """`nodes` with `function` applied to their expressions."""
+    def mapped(node: Node) -> Node:
+        match node:
+            case Assign(target, _, value) | Atomic(target, _, value):
+                place = function(target)
+                assert isinstance(place, Load)
+                return replace(node, target=place, value=function(value))
+            case If(condition, then, otherwise):
+                return If(function(condition), _mapped(then, function), _mapped(otherwise, function))
+            case _:
+                return node
+
+    return tuple(map(mapped, nodes))

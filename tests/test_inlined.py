@@ -1,0 +1,106 @@
+"""The functions that kernels bring along compute what C's and Halide's do (`generator/emit/inlined.py`)."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from antune import halide as hl
+from generator.emit.inlined import inlined_functions, with_inlined
+from generator.frontend_c.source import Compilation
+from generator.frontend_py.problem import problem_of
+from generator.lowering.default import default_plan
+from generator.plan import Plan
+from generator.problem import Problem
+from generator.program import Program
+from generator.reading import read_problem
+from metrics.outcome import Timed
+from runners.base import Job
+from runners.registry import open_runner
+from tests.support_programs import write_c
+from tests.support_runners import needed_device
+from tests.support_suite import TARGET
+from tests.test_generated_code import LIMITS
+
+SIZE = 70
+SPECIAL = """#include <math.h>
+#include <stdio.h>
+static TYPE a[70], b[70], f[10][70];
+static int k[70], n[70];
+static long m[70];
+int main(void)
+{
+  TYPE some[] = {0, -0.0, 1.5, -1.5, 2.5, -2.5, 0.49999997, 1e9, -1e30, INFINITY, -INFINITY, NAN};
+  for (int i = 0; i < 70; i++) {
+    a[i] = some[i % 12];
+    b[i] = some[(i * 5 + i / 12) % 12];
+    k[i] = (i - 35) * 61356675;
+  }
+#pragma scop
+  for (int i = 0; i < 70; i++) {
+    f[0][i] = fminSUFFIX(a[i], b[i]);
+    f[1][i] = fmaxSUFFIX(a[i], b[i]);
+    f[2][i] = fabsSUFFIX(a[i]);
+    f[3][i] = floorSUFFIX(a[i]);
+    f[4][i] = ceilSUFFIX(a[i]);
+    f[5][i] = truncSUFFIX(a[i]);
+    f[6][i] = sqrtSUFFIX(a[i] < 0 ? 2 : a[i]);
+    n[i] = abs(k[i]);
+    m[i] = labs(k[i] * 4L);
+  }
+#pragma endscop
+  for (int i = 0; i < 70; i++) printf("%g %g %d %ld", f[0][i], f[6][i], n[i], m[i]);
+  return 0;
+}
+"""
+
+
+def with_blocks(program: Program, tile: int, block: int) -> Plan:
+    """The default plan with these sizes in all kernels, which have one dimension."""
+    plan = default_plan(program, TARGET)
+    return replace(plan, kernels=tuple(replace(k, tile=(tile,), block=(block,)) for k in plan.kernels))
+
+
+def check_blocks(problem: Problem, platform: str, folder: Path) -> None:
+    """One thread and several threads per block compute what the original does."""
+    device = needed_device(platform)
+    with closing(open_runner(problem, device.key, LIMITS, folder)) as runner:
+        jobs = [Job(n, with_blocks(problem.program, 32, block)) for n, block in enumerate((1, 16))]
+        for _, outcome in runner.evaluate(jobs):
+            assert isinstance(outcome, Timed), outcome.message
+
+
+@pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
+@pytest.mark.parametrize(("kind", "suffix"), [("float", "f"), ("double", "")])
+def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -> None:
+    text = SPECIAL.replace("TYPE", kind).replace("SUFFIX", suffix)
+    problem = read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
+    check_blocks(problem, platform, tmp_path / "work")
+
+
+@pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
+@pytest.mark.parametrize("kind", [hl.Int(32), hl.UInt(32), hl.Int(64), hl.UInt(64), hl.Int(16), hl.Float(32)], ids=str)
+def test_least_and_greatest_of_all_types(kind: hl.Type, platform: str, tmp_path: Path) -> None:
+    x, out = hl.Var("x"), hl.Func("out")
+    one, other = hl.cast(kind, x * 30000000 - 7), hl.cast(kind, 2000000000 - x * x * 400000)
+    out[x] = hl.min(one, other) + hl.max(one, hl.cast(kind, 1)) / hl.max(hl.cast(kind, 2), hl.min(other, hl.cast(kind, 9)))
+    check_blocks(problem_of([out], (SIZE,), "out"), platform, tmp_path / "work")
+
+
+def test_only_what_is_called_and_not_what_a_comment_says() -> None:
+    assert inlined_functions(["x = fmod(a, b); // min(a, b)"]) == ""
+    text = inlined_functions(["x = fmin(a, b);"])
+    assert "antune_fmax" in text, "kernels with the same functions are compiled together"
+    assert " antune_min(" not in text
+    assert "__clang__" not in text
+
+
+def test_one_thread_has_them_with_all_compilers() -> None:
+    line = with_inlined("x = min(abs(i), max(j, 3)) + sqrt(y); // min(i, j)")
+    assert line == "x = antune_min(antune_abs(i), antune_max(j, 3)) + sqrt(y); // min(i, j)"
+    text = inlined_functions([line])
+    assert text.count("#ifdef __clang__") == 3
+    assert "#define antune_min min" in text, "another compiler has the built-in one"
