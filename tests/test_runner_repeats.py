@@ -94,6 +94,14 @@ def test_a_checked_run_of_seconds_and_six_times_the_best_is_the_last() -> None:
     assert repeats_needed([2100.0] * 50, best_ms=2000.0, first_ms=2100.0) == (5, "enough")
 
 
+def test_two_runs_of_seconds_that_agree_are_enough_for_what_is_surely_slower() -> None:
+    assert repeats_needed([1700.0] * 5, best_ms=1000.0, first_ms=1800.0) == (1, "hopeless")
+    assert repeats_needed([1700.0] * 5, best_ms=1000.0, first_ms=2000.0) == (5, "enough"), "they do not agree"
+    assert repeats_needed([1400.0] * 5, best_ms=1000.0, first_ms=1400.0) == (5, "enough"), "it may be nearly as good"
+    assert repeats_needed([900.0] * 5, best_ms=500.0, first_ms=900.0) == (5, "enough"), "repeats cost little"
+    assert repeats_needed([1700.0] * 5, first_ms=1700.0) == (5, "enough"), "there is no best yet"
+
+
 @given(st.lists(st.floats(0.001, 1e6), min_size=50, max_size=50), st.none() | st.floats(0.001, 1e6))
 def test_it_always_stops_within_the_limits(samples: list[float], best_ms: float | None) -> None:
     count, verdict = repeats_needed(samples, best_ms=best_ms)
