@@ -79,3 +79,14 @@ def test_text_of_time_tiles(dialect: Dialect, name: str, golden: Callable[[str, 
     variant = lower(program, plan, replace(TARGET, dialect=dialect))
     host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
     golden(name, host + variant.source)
+
+
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "rows.cl"), ("cuda", "rows.cu")])
+def test_text_of_rows_in_one_thread(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
+    """A block of one thread: in OpenCL with functions of its own, and with loops cut at the borders of the image."""
+    x, y = hl.Var("x"), hl.Var("y")
+    edge, out = hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, "image")), hl.Func("out")
+    out[x, y] = hl.max(edge[x - 1, y], edge[x + 1, y - 1])
+    program = pipeline_program([out], [300, 21])
+    kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (4, 128), (1, 1))
+    golden(name, lower(program, Plan(Stages((("repeat_edge", "inline"),)), (kernel,)), replace(TARGET, dialect=dialect)).source)

@@ -9,7 +9,7 @@ PoCL. Threads side by side must not have these there: of a loop to min(511, 1792
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from generator.emit.names import without_comment
@@ -49,22 +49,28 @@ def with_inlined(line: str) -> str:
 
 
 def inlined_functions(code: Iterable[str]) -> str:
-    """The definitions of what these lines of kernels call: for PoCL under the built-in name, for all where it is antune_.."""
+    """The definitions of what these lines of kernels call: for all compilers where it is antune_.., for PoCL the others, too."""
     calls = {(found[2], bool(found[1])) for line in code for found in _CALL.finditer(without_comment(line))}
     calls |= {(_TOGETHER[name], named) for name, named in calls if name in _TOGETHER}
-    parts = [_defined(f, (f.name, True) in calls) for f in _FUNCTIONS if any(f.name == name for name, _ in calls)]
-    note = "// Compilers for CPUs do not vectorize loops around calls of the built-in functions.\n"
-    return "".join([note, *parts]) if parts else ""
+    named = [f for f in _FUNCTIONS if (f.name, True) in calls]
+    others = [f for f in _FUNCTIONS if (f.name, False) in calls and f not in named]
+    lines = ["// Compilers for CPUs do not vectorize loops around calls of the built-in functions."] if calls else []
+    if named:
+        lines += ["#ifdef __clang__", *(line for f in named for line in _definitions(f))]
+        lines += ["#else", *(f"#define antune_{f.name} {f.name}" for f in named), "#endif"]
+    if calls:
+        lines += ["#ifdef POCL_DEVICE_ADDRESS_BITS", *(line for f in others for line in _definitions(f))]
+        lines += [*(f"#define {f.name} antune_{f.name}" for f in (*named, *others)), "#endif", ""]
+    return "\n".join(lines)
 
 
-def _defined(function: _Function, named: bool) -> str:
-    called, pocl = f"antune_{function.name}", "#ifdef POCL_DEVICE_ADDRESS_BITS"
-    lines = ["#ifdef __clang__" if named else pocl]
+def _definitions(function: _Function) -> Iterator[str]:
     for kind in function.types:
         arguments = ", ".join(f"{kind} {name}" for name in function.arguments)
         value = function.value.format(f="f" if kind == "float" else "")
-        text = f"static inline __attribute__((overloadable)) {kind} {called}({arguments}) {{ return {value}; }}"
-        lines += ["#ifdef cl_khr_fp64", text, "#endif"] if kind == "double" else [text]
-    if named:
-        lines += ["#else", f"#define {called} {function.name}", "#endif", pocl]
-    return "\n".join([*lines, f"#define {function.name} {called}", "#endif", ""])
+        head = f"static inline __attribute__((overloadable)) {kind} antune_{function.name}({arguments})"
+        if kind == "double":
+            yield "#ifdef cl_khr_fp64"
+        yield f"{head} {{ return {value}; }}"
+        if kind == "double":
+            yield "#endif"

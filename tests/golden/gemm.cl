@@ -6,13 +6,11 @@ static inline __attribute__((overloadable)) int antune_min(int a, int b) { retur
 static inline __attribute__((overloadable)) uint antune_min(uint a, uint b) { return a < b ? a : b; }
 static inline __attribute__((overloadable)) long antune_min(long a, long b) { return a < b ? a : b; }
 static inline __attribute__((overloadable)) ulong antune_min(ulong a, ulong b) { return a < b ? a : b; }
-#define min antune_min
-#endif
-#ifdef POCL_DEVICE_ADDRESS_BITS
 static inline __attribute__((overloadable)) int antune_max(int a, int b) { return a > b ? a : b; }
 static inline __attribute__((overloadable)) uint antune_max(uint a, uint b) { return a > b ? a : b; }
 static inline __attribute__((overloadable)) long antune_max(long a, long b) { return a > b ? a : b; }
 static inline __attribute__((overloadable)) ulong antune_max(ulong a, ulong b) { return a > b ? a : b; }
+#define min antune_min
 #define max antune_max
 #endif
 
