@@ -3,8 +3,8 @@
 Papenhausen & Mueller's Coding Ants, section 5.1.2. At every level (the whole program; inside the loops that a group
 shares) the strongly connected components of the dependences are put into an order, component by component, and the
 order is cut into partitions: their number, then the size of each. Only components that can share a loop are put
-together; outermost, those with different amounts of parallelism are not (their pruning rule 1); that fused components
-share all of their parallel loops (rule 2) follows from how groups are scheduled.
+together; outermost, those with different amounts of parallelism are not (their pruning rule 1); nowhere such as would share
+no parallel loop though each has some (rule 2; `levels` raises IllegalPlan).
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from graph.placement import Placeable
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 
 _NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
+LEFT_OPEN = 0
+"""A number of partitions that is never on offer: whoever prefers it prefers none, not that of the whole program either."""
 
 Path: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -179,6 +181,7 @@ def _add_preferences(wanted: dict[tuple[str, tuple[str, ...]], Option], groups: 
         members = [k for k, component in enumerate(components) if set(component.statements) <= set(group.statements)]
         order += members
         wanted[f"{_SIZE} {number_}", subject] = len(members)
+        wanted[_COUNT, group.statements] = LEFT_OPEN
         if group.parts:
             _add_preferences(wanted, group.parts, reduced, (*path, group.statements), levels)
     wanted[_COUNT, subject] = len(groups)

@@ -56,7 +56,7 @@ PROGRAMS = {
     "cycle": "for (i = 1; i < 8; i++) { x[i] = y[i - 1] + 1; y[i] = 2 * x[i]; A[i][2] = y[i]; B[i][2] = s * i; }",
 }
 REASON = re.compile(r"have no loop that they can share|share no loop, so there are no parts inside|"
-                    r"S\d(\(.*\))? depends on S\d|a barrier would stand under a condition|no atomic updates of|isl ")
+                    r"would lose their parallel loops|S\d(\(.*\))? depends on S\d|a barrier would stand under a condition|no atomic updates of|isl ")
 ARRAYS = "double A[16][16], B[16][16], C[16][16], x[64], y[64], s;"
 
 
@@ -93,6 +93,8 @@ def test_levels_inside_shared_loops() -> None:
     assert inside.before == {(0, 1)}
     with pytest.raises(IllegalPlan, match="S0, S1, S2 have no loop that they can share"):
         level(found, (), (("S0", "S1", "S2"),))
+    with pytest.raises(IllegalPlan, match="S0, S1 would lose their parallel loops if they shared any"):
+        level(problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program, (), (("S0", "S1"), ("S0", "S1")))
     product = level(program("2mm"), (), (("S0", "S1"),))
     assert [c.statements for c in product.components] == [("S0",), ("S1",)]
 

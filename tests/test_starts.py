@@ -65,6 +65,19 @@ def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) 
     assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]
 
 
+@pytest.mark.parametrize("name", ["jacobi-2d", "fdtd-2d", "heat-3d"])
+def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
+    """Brought together they would be a launch per point: not even a random walk asks for that."""
+    program = problem(name).program
+    for plan in first_walks(program, "o2"):
+        if isinstance(plan.schedule, Partition):
+            assert all(len(kernel.statements) == 1 for kernel in plan.kernels)
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
+    for walk in make_explorer("random", PARTS.make_space(program, CPU, options), 0).ask(30):
+        shapes = kernel_shapes(program, walk.plan.schedule)
+        assert all(min(shape.extents, default=0) > 2 for shape in shapes), walk.plan.schedule
+
+
 @pytest.mark.parametrize(("level", "target"), [("o2", CPU), ("o3", CPU), ("o2", TARGET)], ids=["o2 CPU", "o3 CPU", "o2 GPU"])
 @pytest.mark.parametrize("name", [*NAMES, "3mm", "fdtd-2d", "heat-3d", "lu"])
 def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_ones(

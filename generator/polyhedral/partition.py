@@ -258,9 +258,10 @@ def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     """The components inside the shared loops of path[-1] (of the whole program for an empty path).
 
     Raises:
-        IllegalPlan: isl cannot bring a group of `path` under common loops.
+        IllegalPlan: isl cannot bring a group of `path` under common loops, or only such as leave it no parallel loop.
     """
     if path:
+        _check_parallel(program, reductions, path)
         band_statements = path[-1]
         inner = _place(program, reductions, (*path, band_statements))
         names, dependences = band_statements, inner.dependences
@@ -273,6 +274,20 @@ def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
     before = frozenset((number[a], number[b]) for a, b in edges if number[a] != number[b])
     return Level(tuple(Component(group, 0 if path else _parallel(program, reductions, path, group))
                        for group in groups), before)
+
+
+def _check_parallel(program: Program, reductions: tuple[str, ...], path: Path) -> None:
+    """Raise IllegalPlan where components with parallel loops of their own have none outermost that they could share.
+
+    (Rule 2 of Coding Ants, section 5.1.2; shared loops of the host would launch a kernel for every point.)
+    """
+    tree = group_tree(program, reductions, path)
+    if isinstance(tree, Band) and any(tree.coincident):
+        return
+    dependences = _place(program, reductions, path).dependences
+    groups = strongly_connected(path[-1], {(a, b) for a, b in links([dependences]) if a != b})
+    if len(groups) > 1 and all(_parallel(program, reductions, path[:-1], group) for group in groups):
+        raise IllegalPlan(f"{', '.join(path[-1])} would lose their parallel loops if they shared any")
 
 
 def _parallel(program: Program, reductions: tuple[str, ...], path: Path, statements: tuple[str, ...]) -> int:
