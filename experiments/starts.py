@@ -16,7 +16,7 @@ from itertools import zip_longest
 from experiments.options import RunOptions
 from generator.errors import IllegalPlan
 from generator.lowering.starts import default_partition, start_plans, time_plan
-from generator.plan import Schedule
+from generator.plan import Plan, Schedule
 from generator.polyhedral.hyperplanes import O3
 from generator.polyhedral.partition import level
 from generator.polyhedral.stage_facts import stage_facts
@@ -33,7 +33,7 @@ from graph.space import Space
 from graph.walk import Walk
 
 FEW = 2
-"""Plans for a schedule that is not the first one to try."""
+"""Plans for a schedule that is not the first one to try: with statements apart, more of them may keep results in registers."""
 TRIES = 3
 
 
@@ -52,7 +52,7 @@ def starts(program: Program, target: Target, options: RunOptions, space: Space, 
     whole = preferences_of_partition(default_partition(program), partial(level, program))
     openings: list[Preferences] = [whole, {}] if options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(program))]
     first, *others = _of_schedules(program, target, space, openings)
-    return [*first, *times, *(plan for plans in others for plan in plans[:FEW])]
+    return [*first, *times, *(plan for plans in others for plan in plans)]
 
 
 def _of_schedules(program: Program, target: Target, space: Space, openings: Sequence[Preferences]) -> list[list[Preferences]]:
@@ -61,10 +61,14 @@ def _of_schedules(program: Program, target: Target, space: Space, openings: Sequ
     for opening in openings:
         walk = _settled(space, opening)
         if walk is not None and walk.plan.schedule not in found:
-            taken = preferences(walk.choices)
-            found[walk.plan.schedule] = [{**taken, **preferences_of(plan)}
-                                         for plan in start_plans(program, target, walk.plan.schedule)]
+            taken, plans = preferences(walk.choices), start_plans(program, target, walk.plan.schedule)
+            found[walk.plan.schedule] = [{**taken, **preferences_of(plan)} for plan in (_few(plans) if found else plans)]
     return list(found.values()) or [[]]
+
+
+def _few(plans: Sequence[Plan]) -> Sequence[Plan]:
+    """Those that use registers, then the others."""
+    return sorted(plans, key=lambda plan: not any(kernel.registers for kernel in plan.kernels))[:FEW]
 
 
 def _settled(space: Space, opening: Preferences) -> Walk | None:

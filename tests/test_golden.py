@@ -13,7 +13,8 @@ from generator.explain import host_lines
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.plan import KernelPlan, Plan, Stages, TimeTiles
+from generator.lowering.shapes import kernel_shapes
+from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, TimeTiles
 from generator.target import Dialect
 from tests.support_suite import NAMES, ODD_SIZES, TARGET, problem
 
@@ -90,3 +91,15 @@ def test_text_of_rows_in_one_thread(dialect: Dialect, name: str, golden: Callabl
     program = pipeline_program([out], [300, 21])
     kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (4, 128), (1, 1))
     golden(name, lower(program, Plan(Stages((("repeat_edge", "inline"),)), (kernel,)), replace(TARGET, dialect=dialect)).source)
+
+
+def test_text_of_a_triangle_in_registers(golden: Callable[[str, str], None]) -> None:
+    """Tiles along the diagonal are computed whole, and stored as far as they belong to the triangle."""
+    program = problem("syrk", ("N=41", "M=29")).program
+    schedule = ScheduleChoice()
+    (shape,) = kernel_shapes(program, schedule)
+    kernel = KernelPlan(shape.statements, (4, 16), (1, 8), unroll=2, points_inside=True, registers=True)
+    text = lower(program, Plan(schedule, (kernel,)), TARGET).source
+    begin = text.index("for (int k")
+    assert "if" not in text[begin:text.index("} else {", begin)], "no condition is inside the loop over k"
+    golden("triangle.cl", text)

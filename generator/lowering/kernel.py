@@ -136,7 +136,8 @@ def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, pl
     """The loops of a filled-up kernel: full tiles read what is there, partial ones take care not to leave arrays."""
     partial = Filler(replace(filling, outside=whole.outside)).fill(nest, {})
     full = Filler(filling).fill(nest, {})
-    if full == partial or any(isinstance(node, Barrier) for node in walk(partial)):  # no barrier under a condition
+    barrier = any(isinstance(node, Barrier) for node in walk(partial))  # it must not stand under a condition
+    if full == partial or barrier or not whole.full_tiles:
         return partial
     inside = [Binary("<", Name(block), Int(whole.full_tiles[d]))
               for d, block in enumerate(block_names(len(plan.tile))) if d in whole.full_tiles]

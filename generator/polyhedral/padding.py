@@ -29,8 +29,9 @@ from generator.program import Program, Statement
 class Padded:
     """A program and one of its kernels with filled-up domains.
 
-    `full_tiles` counts, per dimension that was filled up, the tiles that were full anyway. `outside` tells, per
-    statement and access, in which subscripts (below 0, beyond the end) the new instances leave the array.
+    `outside` tells, per statement and access, in which subscripts (below 0, beyond the end) the new instances leave the array.
+    `full_tiles` counts, per dimension along which tiles stick out, those that do not: where a tile does in none, its instances
+    leave no array. (Empty: wherever it lies, they may.)
     """
 
     program: Program
@@ -40,19 +41,29 @@ class Padded:
 
 
 class _Irregular(Exception):
-    """The kernel is no product of its parallel loops and the rest."""
+    """The kernel cannot be filled up along these loops."""
 
 
 def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceOf[Kept]) -> Padded | None:
     """`part` with full tiles along the dimensions that all of `kept` depend on; None where that changes nothing.
 
-    Every statement of the kernel must update one of the arrays `kept` and nothing else. That the added instances
-    update no element that exists is checked exactly.
+    Where the kernel is a product of its parallel loops and the rest, tiles that stick out are filled up; where it is not (a
+    triangle), all tiles that hold some of its points. Every statement of the kernel must update one of the arrays `kept` and
+    nothing else. That the added instances update no element that exists is checked exactly.
     """
-    dims = [d for d in range(len(part.parallel)) if all(d in one.owned for one in kept)
-            and part.parallel[d].extent % plan.tile[d]]
-    if not dims:
+    owned = [d for d in range(len(part.parallel)) if all(d in one.owned for one in kept)]
+    partial = [d for d in owned if part.parallel[d].extent % plan.tile[d]]
+    try:
+        regular = all(_is_product(s, part, owned) for s in _sets(part.domain))
+    except _Irregular:
         return None
+    dims = partial if regular else owned
+    return _with_full_tiles(program, part, plan, kept, dims) if dims else None
+
+
+def _with_full_tiles(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceOf[Kept],
+                     dims: SequenceOf[int]) -> Padded | None:
+    """`padded` along `dims`."""
     try:
         domains = {s.get_tuple_name(): _filled(s, part, plan, dims) for s in _sets(part.domain)}
         domain = union_of(list(domains.values()))
@@ -67,9 +78,13 @@ def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceO
     if not all(_unseen(one, part, whole) for one in kept):
         return None
     larger = replace(program, statements=statements)
-    outside = {(s.name, n): found for s in statements if s.name in domains
-               for n, found in enumerate(_outside(larger, s))}
-    return Padded(larger, whole, {d: part.parallel[d].extent // plan.tile[d] for d in dims}, outside)
+    filled = [s for s in statements if s.name in domains]
+    reals = [part.domain.extract_set(domains[s.name].get_space()) for s in filled]
+    outside = {(s.name, n): found for s in filled for n, found in enumerate(_outside(larger, s))}
+    within = [_statement(s, _boxed(domains[s.name], real, part, dims)) for s, real in zip(filled, reals, strict=True)]
+    safe = not any(any(leaves) for s in within for found in _outside(larger, s) for leaves in found)
+    full = {d: part.parallel[d].extent // plan.tile[d] for d in dims if part.parallel[d].extent % plan.tile[d]} if safe else {}
+    return Padded(larger, whole, full, outside)
 
 
 def _sets(union: Any) -> Iterator[Any]:
@@ -96,21 +111,47 @@ def _unseen(kept: Kept, part: KernelPart, whole: KernelPart) -> bool:
     return bool(cells[0].intersect(cells[1]).is_empty())
 
 
-def _filled(domain: Any, part: KernelPart, plan: KernelPlan, dims: SequenceOf[int]) -> Any:
-    """`domain` without its limits along the parallel loops, cut to whole tiles. Raises _Irregular."""
-    free, box, tiles = domain, isl.Set.universe(domain.get_space()), isl.Set.universe(domain.get_space())
+def _is_product(domain: Any, part: KernelPart, dims: SequenceOf[int]) -> bool:
+    """Whether `domain` is a box along the parallel loops `dims` for whatever its other iterators are. Raises _Irregular."""
+    free = domain
     for d in dims:
-        dim = part.parallel[d]
-        value = _affine(dim.member, domain)
-        moved = [d for d in range(value.dim(isl.dim_type.in_)) if value.involves_dims(isl.dim_type.in_, d, 1)]
-        if len(moved) != 1:
-            raise _Irregular
-        free = free.drop_constraints_involving_dims(isl.dim_type.set, moved[0], 1)
-        box = box.intersect(_between(value, dim.low, dim.high))
-        tiles = tiles.intersect(_between(value, dim.low, _last(dim, plan.tile[d])))
-    if not free.intersect(box).is_equal(domain):
+        free = free.drop_constraints_involving_dims(isl.dim_type.set, _moves(part.parallel[d], domain)[1], 1)
+    return bool(_boxed(free, domain, part, dims).is_equal(domain))
+
+
+def _boxed(larger: Any, domain: Any, part: KernelPart, dims: SequenceOf[int]) -> Any:
+    """The points of `larger` at which the parallel loops `dims`, known on `domain`, have values that they have in the kernel."""
+    for d in dims:
+        value, _ = _moves(part.parallel[d], domain)
+        larger = larger.intersect(_between(value, part.parallel[d].low, part.parallel[d].high))
+    return larger
+
+
+def _filled(domain: Any, part: KernelPart, plan: KernelPlan, dims: SequenceOf[int]) -> Any:
+    """All points of the tiles along `dims` that hold points of `domain`, for whatever its other iterators are there.
+
+    Raises:
+        _Irregular: a parallel loop has several iterators.
+    """
+    same = isl.Map.universe(domain.get_space().map_from_set())
+    others = set(range(domain.dim(isl.dim_type.set)))
+    for d in dims:
+        value, moved = _moves(part.parallel[d], domain)
+        others.discard(moved)
+        number = value.add_constant_val(isl.Val(-part.parallel[d].low)).scale_down_val(isl.Val(plan.tile[d])).floor()
+        same = same.intersect(number.eq_map(number))
+    for k in others:
+        same = same.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    return domain.apply(same).coalesce()
+
+
+def _moves(dim: Dimension, domain: Any) -> tuple[Any, int]:
+    """A parallel loop on the instances of one statement, and the one iterator that it follows. Raises _Irregular."""
+    value = _affine(dim.member, domain)
+    moved = [k for k in range(value.dim(isl.dim_type.in_)) if value.involves_dims(isl.dim_type.in_, k, 1)]
+    if len(moved) != 1:
         raise _Irregular
-    return free.intersect(tiles).coalesce()
+    return value, moved[0]
 
 
 def _between(value: Any, low: int, high: int) -> Any:
