@@ -1,7 +1,10 @@
 """The tile of a block in a kernel that runs several time steps: what part of each array it has in shared memory, and loops over that.
 
-    for (int i = max(8 * b0 - 1, 0) + t0, last = min(8 * b0 + 8, 38); i <= last; i += 2)     the tile with 1 element on either side
-      .. A_here[i - 8 * b0 + 1] ..                                                           stands for A[i]
+    for (int i = max(-1, -8 * b0) + t0, last = min(8, 38 - 8 * b0); i <= last; i += 2)     the tile with 1 element on either side
+      .. A_here[i + 1] ..                                                                  stands for A[8 * b0 + i]
+
+Loops count from the tile's first element: then compilers see that neighbours in a box are neighbours in the array, too (Intel's CPU
+runtime copies by gathers and scatters where subscripts of boxes are differences).
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ def of_arrays(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class BlockTile:
-    """The tile of a block, as a plan decides it; dimensions are those of the arrays. `index` are names for subscripts."""
+    """The tile of a block, as a plan decides it; dimensions are those of the arrays. `index` are names for places."""
 
     plan: KernelPlan
     index: tuple[Name, ...]
@@ -81,25 +84,35 @@ class BlockTile:
         return Binary("*", Int(self.sizes[dim]), Name(block_names(len(self.sizes))[self.dims.index(dim)]))
 
     def reach(self, margin: Margin, dim: int, limits: tuple[int, int]) -> Bounds:
-        """The tile with `margin` around it, within `limits`."""
+        """The places of the tile with `margin` around it whose elements are within `limits`."""
         low, high = margin[dim]
-        first = simplify(Binary("-", self.corner(dim), Int(low)))
-        return (Binary("max", first, Int(limits[0])) if low or limits[0] > 0 else first,
-                Binary("min", simplify(Binary("+", self.corner(dim), Int(self.sizes[dim] - 1 + high))), Int(limits[1])))
+        first, last = Int(-low), Int(self.sizes[dim] - 1 + high)
+        return (Binary("max", first, self.place(dim, Int(limits[0]))) if low or limits[0] > 0 else first,
+                Binary("min", last, self.place(dim, Int(limits[1]))))
 
-    def element(self, box: TimeBox, index: Sequence[Expr]) -> Load:
-        """The element of a box that stands for the element `index` of its array."""
-        return Load(box.name, tuple(simplify(Binary("+", Binary("-", at, self.corner(d)), Int(box.margin[d][0]))) for d, at in enumerate(index)))
+    def place(self, dim: int, index: Expr) -> Expr:
+        """Where `index` is in the tile: 0 is its first element."""
+        return simplify(Binary("-", index, self.corner(dim)))
+
+    def index_of(self, places: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The index of what is at `places`."""
+        return tuple(simplify(Binary("+", self.corner(d), place)) for d, place in enumerate(places))
+
+    def element(self, box: TimeBox, places: Sequence[Expr]) -> Load:
+        """What a box holds at `places`."""
+        return Load(box.name, tuple(simplify(Binary("+", place, Int(low))) for place, (low, _) in zip(places, box.margin, strict=True)))
 
     def shared_out(self, bounds: Mapping[int, tuple[str, Bounds]], inside: Node, note: str, unroll: int = 1) -> Node:
         """Loops over some dimensions (name, bounds) in which the threads of the block take turns."""
         for dim in sorted(bounds, reverse=True):
             name, (low, high) = bounds[dim]
-            inside = For(name, Binary("+", low, self.thread(dim)), Binary("<=", Name(name), high), self.plan.block[self.dims.index(dim)],
+            threads = self.plan.block[self.dims.index(dim)]
+            begin = low if threads == 1 else self.thread(dim) if low == Int(0) else Binary("+", low, self.thread(dim))
+            inside = For(name, begin, Binary("<=", Name(name), high), threads,
                          (inside,), note if dim == min(bounds) else "", unroll if dim == max(bounds) else 1, once=True)
         return inside
 
     def over(self, margin: Margin, limits: Limits, make: Callable[[tuple[Expr, ...]], Node], note: str) -> Node:
-        """What `make` says for all elements of the tile with `margin` around it, within `limits`."""
+        """What `make` says for all places of the tile with `margin` around it, within `limits`."""
         bounds = {d: (self.index[d].name, self.reach(margin, d, limits[d])) for d in range(len(self.sizes))}
         return self.shared_out(bounds, make(self.index), note)

@@ -13,7 +13,7 @@ chunk stores it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
@@ -116,7 +116,7 @@ class _Names:
     left: Name
     boxes: Mapping[str, str]
     scratch: Mapping[str, str]
-    iterators: Mapping[str, Expr]
+    iterators: Mapping[str, Name]
     index: tuple[Name, ...]
 
     @classmethod
@@ -146,7 +146,7 @@ class _Copies:
         carried = [box for name, box in self.boxes.items() if name in self.scratch]
         return [*self._in_turns([self._fill(box, box.array) for box in carried],
                                 [self._fill(box, self.scratch[box.array.name]) for box in carried]),
-                *(self._fill_outside(self.boxes[name], written) for name, written in loop.written)]
+                *(strip for name, written in loop.written for strip in self._fill_rim(self.boxes[name], written))]
 
     def stored(self, loop: TimeLoop) -> list[Node]:
         """What is carried to the array that the next chunk reads, the rest by the last chunk."""
@@ -162,23 +162,22 @@ class _Copies:
         return [If(Binary("==", Binary("%", self.chunk, Int(2)), Int(0)), tuple(even), tuple(odd))] if even else []
 
     def _fill(self, box: TimeBox, source: Array) -> Node:
-        return self.tile.over(box.margin, _whole(box.array), lambda e: Assign(self.tile.element(box, e), "", Load(source.name, e)),
-                              f"all threads fill {box.name}")
+        return self._filled(box, source, _whole(box.array), f"all threads fill {box.name}")
 
-    def _fill_outside(self, box: TimeBox, written: Limits) -> Node:
-        """Fill the part of a box that nobody writes, in those blocks that have one."""
-        ends = [self.tile.reach(box.margin, d, limits) for d, limits in enumerate(_whole(box.array))]
+    def _filled(self, box: TimeBox, source: Array, limits: Limits, note: str) -> Node:
+        return self.tile.over(box.margin, limits, lambda at: Assign(self.tile.element(box, at), "", Load(source.name, self.tile.index_of(at))),
+                              note)
 
-        def fill(e: tuple[Expr, ...]) -> Node:
-            return If(_outside([(at, at) for at in e], written), (Assign(self.tile.element(box, e), "", Load(box.array.name, e)),))
-
-        return If(_outside(ends, written), (self.tile.over(box.margin, _whole(box.array), fill, f"all threads fill the rim of {box.name}"),))
+    def _fill_rim(self, box: TimeBox, written: Limits) -> list[Node]:
+        """Fill the part of a box that nobody writes; few blocks have one."""
+        return [self._filled(box, box.array, strip, f"all threads fill the rim of {box.name}") for strip in _around(written, box.array)]
 
     def _store(self, box: TimeBox, target: Array, limits: Limits) -> Node:
-        def store(e: tuple[Expr, ...]) -> Node:
+        def store(at: tuple[Expr, ...]) -> Node:
+            there = Load(target.name, self.tile.index_of(at))
             if exchanges(self.tile.plan, box.type):
-                return Atomic(Load(target.name, e), "=", self.tile.element(box, e), box.type)
-            return Assign(Load(target.name, e), "", self.tile.element(box, e))
+                return Atomic(there, "=", self.tile.element(box, at), box.type)
+            return Assign(there, "", self.tile.element(box, at))
 
         return self.tile.over(((0, 0),) * len(box.sizes), limits, store, f"all threads store their tile of {box.name}")
 
@@ -216,29 +215,32 @@ class _Steps:
         sweep = self.loop.sweeps[number]
         bounds: dict[int, tuple[str, Bounds]] = {}
         conditions: list[Expr] = []
+        iterators: dict[str, Expr] = {}
         for d, (position, constant) in enumerate(sweep.dims):
-            low, high = self._needed(number, d, constant)
+            low, high = self._needed(number, d)
             if position is None:
-                conditions += [Binary("<=", low, Int(0)), Binary(">=", high, Int(0)), Binary("==", self.tile.thread(d), Int(0))]
+                place = self.tile.place(d, Int(constant))
+                conditions += [Binary("<=", low, place), Binary(">=", high, place), Binary("==", self.tile.thread(d), Int(0))]
                 continue
-            first, last = sweep.ranges[position]
-            name = self.names.iterators[sweep.statement.iterators[position]]
-            assert isinstance(name, Name)
-            bounds[d] = name.name, (Binary("max", low, Int(first)), Binary("min", high, Int(last)))
-        inside = self.tile.shared_out(bounds, self._instance(sweep), f"all threads compute {self.boxes[sweep.array].name}",
+            first, last = (self.tile.place(d, Int(value + constant)) for value in sweep.ranges[position])
+            iterator = sweep.statement.iterators[position]
+            name = self.names.iterators[iterator]
+            bounds[d] = name.name, (Binary("max", low, first), Binary("min", high, last))
+            iterators[iterator] = simplify(Binary("-", Binary("+", self.tile.corner(d), name), Int(constant)))
+        inside = self.tile.shared_out(bounds, self._instance(sweep, iterators), f"all threads compute {self.boxes[sweep.array].name}",
                                       self.tile.plan.unroll)
         return If(reduce(lambda a, b: Binary("&&", a, b), conditions), (inside,)) if conditions else inside
 
-    def _needed(self, number: int, dim: int, constant: int) -> Bounds:
-        """The first and the last element of a sweep's array that the block still computes, less `constant`."""
+    def _needed(self, number: int, dim: int) -> Bounds:
+        """The places of the first and the last element of a sweep's array that the block still computes."""
         (low, high), (by_low, by_high) = self.around.sweeps[number][dim], self.around.slope[dim]
-        corner, left = self.tile.corner(dim), self.names.left
-        return (simplify(Binary("-", Binary("-", corner, Int(low + constant)), Binary("*", Int(by_low), left))),
-                simplify(Binary("+", Binary("+", corner, Int(self.tile.sizes[dim] - 1 + high - constant)), Binary("*", Int(by_high), left))))
+        left = self.names.left
+        return (simplify(Binary("-", Int(-low), Binary("*", Int(by_low), left))),
+                simplify(Binary("+", Int(self.tile.sizes[dim] - 1 + high), Binary("*", Int(by_high), left))))
 
-    def _instance(self, sweep: Sweep) -> Assign:
+    def _instance(self, sweep: Sweep, iterators: Mapping[str, Expr]) -> Assign:
         body = sweep.statement.body
-        names = {**self.names.iterators, sweep.statement.iterators[0]: self._time()}
+        names = {**iterators, sweep.statement.iterators[0]: self._time()}
         target, value = (self._placed(substitute(expr, names)) for expr in (body.target, body.value))
         assert isinstance(target, Load)
         return Assign(target, body.op, value)
@@ -246,15 +248,18 @@ class _Steps:
     def _placed(self, expr: Expr) -> Expr:
         """`expr` with the elements of held arrays where the block holds them."""
         expr = map_children(expr, self._placed)
-        return self.tile.element(self.boxes[expr.array], expr.index) if isinstance(expr, Load) and expr.array in self.boxes else expr
+        if isinstance(expr, Load) and expr.array in self.boxes:
+            return self.tile.element(self.boxes[expr.array], [self.tile.place(d, at) for d, at in enumerate(expr.index)])
+        return expr
 
 
 def _whole(array: Array) -> Limits:
     return tuple((0, extent - 1) for extent in array.extents)
 
 
-def _outside(ends: Sequence[Bounds], limits: Limits) -> Expr:
-    """Whether a box leaves the limits."""
-    parts = [part for (first, last), (low, high) in zip(ends, limits, strict=True)
-             for part in (Binary("<", first, Int(low)), Binary(">", last, Int(high)))]
-    return reduce(lambda a, b: Binary("||", a, b), parts)
+def _around(written: Limits, array: Array) -> list[Limits]:
+    """What is left of an array without the box `written`: up to two boxes per dimension."""
+    whole, found = _whole(array), list[Limits]()
+    for d, ((begin, end), (low, high)) in enumerate(zip(whole, written, strict=True)):
+        found += [(*written[:d], strip, *whole[d + 1:]) for strip in ((begin, low - 1), (high + 1, end)) if strip[0] <= strip[1]]
+    return found

@@ -26,61 +26,72 @@ void kernel0(__global double *restrict A, __global double *restrict B, __global 
   __local double A_here[16][25];
   __local double B_here[14][23];
   if (chunk % 2 == 0) {
-    for (int at0 = max(8 * b0 - 4, 0) + t0, last2 = min(8 * b0 + 11, 38); at0 <= last2; at0 += 2) { // all threads fill A_here
-      for (int at1 = max(16 * b1 - 4, 0) + t1, last3 = min(16 * b1 + 19, 38); at1 <= last3; at1 += 8) {
-        A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4] = A[at0 * 39 + at1];
+    for (int at0 = max(-4, -(8 * b0)) + t0, last2 = min(11, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads fill A_here
+      for (int at1 = max(-4, -(16 * b1)) + t1, last3 = min(19, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A_here[at0 + 4][at1 + 4] = A[(8 * b0 + at0) * 39 + 16 * b1 + at1];
       }
     }
   } else {
-    for (int at0 = max(8 * b0 - 4, 0) + t0, last2 = min(8 * b0 + 11, 38); at0 <= last2; at0 += 2) { // all threads fill A_here
-      for (int at1 = max(16 * b1 - 4, 0) + t1, last3 = min(16 * b1 + 19, 38); at1 <= last3; at1 += 8) {
-        A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4] = A_next[at0 * 39 + at1];
+    for (int at0 = max(-4, -(8 * b0)) + t0, last2 = min(11, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads fill A_here
+      for (int at1 = max(-4, -(16 * b1)) + t1, last3 = min(19, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A_here[at0 + 4][at1 + 4] = A_next[(8 * b0 + at0) * 39 + 16 * b1 + at1];
       }
     }
   }
-  if (max(8 * b0 - 3, 0) < 1 || min(8 * b0 + 10, 38) > 37 || max(16 * b1 - 3, 0) < 1 || min(16 * b1 + 18, 38) > 37) {
-    for (int at0 = max(8 * b0 - 3, 0) + t0, last2 = min(8 * b0 + 10, 38); at0 <= last2; at0 += 2) { // all threads fill the rim of B_here
-      for (int at1 = max(16 * b1 - 3, 0) + t1, last3 = min(16 * b1 + 18, 38); at1 <= last3; at1 += 8) {
-        if (at0 < 1 || at0 > 37 || at1 < 1 || at1 > 37) {
-          B_here[at0 - 8 * b0 + 3][at1 - 16 * b1 + 3] = B[at0 * 39 + at1];
-        }
-      }
+  for (int at0 = max(-3, -(8 * b0)) + t0, last1 = min(10, -(8 * b0)); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  for (int at0 = max(-3, 38 - 8 * b0) + t0, last1 = min(10, 38 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  for (int at0 = max(-3, 1 - 8 * b0) + t0, last1 = min(10, 37 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, -(16 * b1)); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  for (int at0 = max(-3, 1 - 8 * b0) + t0, last1 = min(10, 37 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, 38 - 16 * b1) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int left = chunk < 3 ? 0 : 1; left >= 0; --left) { // how many time steps of this chunk are to come
-    for (int i = max(8 * b0 - 2 * left - 1, 1) + t0, last2 = min(8 * b0 + 2 * left + 8, 37); i <= last2; i += 2) { // all threads compute B_here
+    for (int i = max(-(2 * left) - 1, 1 - 8 * b0) + t0, last2 = min(2 * left + 8, 37 - 8 * b0); i <= last2; i += 2) { // all threads compute B_here
       #pragma unroll 2
-      for (int j = max(16 * b1 - 2 * left - 1, 1) + t1, last3 = min(16 * b1 + 2 * left + 16, 37); j <= last3; j += 8) {
-        B_here[i - 8 * b0 + 3][j - 16 * b1 + 3] = 0.2 * (A_here[i - 8 * b0 + 4][j - 16 * b1 + 4] + A_here[i - 8 * b0 + 4][j - 16 * b1 + 3] + A_here[i - 8 * b0 + 4][j - 16 * b1 + 5] + A_here[i - 8 * b0 + 5][j - 16 * b1 + 4] + A_here[i - 8 * b0 + 3][j - 16 * b1 + 4]);
+      for (int j = max(-(2 * left) - 1, 1 - 16 * b1) + t1, last3 = min(2 * left + 16, 37 - 16 * b1); j <= last3; j += 8) {
+        B_here[i + 3][j + 3] = 0.2 * (A_here[i + 4][j + 4] + A_here[i + 4][j + 3] + A_here[i + 4][j + 5] + A_here[i + 5][j + 4] + A_here[i + 3][j + 4]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = max(8 * b0 - 2 * left, 1) + t0, last2 = min(8 * b0 + 2 * left + 7, 37); i <= last2; i += 2) { // all threads compute A_here
+    for (int i = max(-(2 * left), 1 - 8 * b0) + t0, last2 = min(2 * left + 7, 37 - 8 * b0); i <= last2; i += 2) { // all threads compute A_here
       #pragma unroll 2
-      for (int j = max(16 * b1 - 2 * left, 1) + t1, last3 = min(16 * b1 + 2 * left + 15, 37); j <= last3; j += 8) {
-        A_here[i - 8 * b0 + 4][j - 16 * b1 + 4] = 0.2 * (B_here[i - 8 * b0 + 3][j - 16 * b1 + 3] + B_here[i - 8 * b0 + 3][j - 16 * b1 + 2] + B_here[i - 8 * b0 + 3][j - 16 * b1 + 4] + B_here[i - 8 * b0 + 4][j - 16 * b1 + 3] + B_here[i - 8 * b0 + 2][j - 16 * b1 + 3]);
+      for (int j = max(-(2 * left), 1 - 16 * b1) + t1, last3 = min(2 * left + 15, 37 - 16 * b1); j <= last3; j += 8) {
+        A_here[i + 4][j + 4] = 0.2 * (B_here[i + 3][j + 3] + B_here[i + 3][j + 2] + B_here[i + 3][j + 4] + B_here[i + 4][j + 3] + B_here[i + 2][j + 3]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (chunk % 2 == 0) {
-    for (int at0 = 8 * b0 + t0, last2 = min(8 * b0 + 7, 38); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
-      for (int at1 = 16 * b1 + t1, last3 = min(16 * b1 + 15, 38); at1 <= last3; at1 += 8) {
-        A_next[at0 * 39 + at1] = A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4];
+    for (int at0 = t0, last2 = min(7, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
+      for (int at1 = t1, last3 = min(15, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A_next[(8 * b0 + at0) * 39 + 16 * b1 + at1] = A_here[at0 + 4][at1 + 4];
       }
     }
   } else {
-    for (int at0 = 8 * b0 + t0, last2 = min(8 * b0 + 7, 38); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
-      for (int at1 = 16 * b1 + t1, last3 = min(16 * b1 + 15, 38); at1 <= last3; at1 += 8) {
-        A[at0 * 39 + at1] = A_here[at0 - 8 * b0 + 4][at1 - 16 * b1 + 4];
+    for (int at0 = t0, last2 = min(7, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
+      for (int at1 = t1, last3 = min(15, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A[(8 * b0 + at0) * 39 + 16 * b1 + at1] = A_here[at0 + 4][at1 + 4];
       }
     }
   }
   if (chunk == 3) {
-    for (int at0 = max(8 * b0, 1) + t0, last2 = min(8 * b0 + 7, 37); at0 <= last2; at0 += 2) { // all threads store their tile of B_here
-      for (int at1 = max(16 * b1, 1) + t1, last3 = min(16 * b1 + 15, 37); at1 <= last3; at1 += 8) {
-        B[at0 * 39 + at1] = B_here[at0 - 8 * b0 + 3][at1 - 16 * b1 + 3];
+    for (int at0 = max(0, 1 - 8 * b0) + t0, last2 = min(7, 37 - 8 * b0); at0 <= last2; at0 += 2) { // all threads store their tile of B_here
+      for (int at1 = max(0, 1 - 16 * b1) + t1, last3 = min(15, 37 - 16 * b1); at1 <= last3; at1 += 8) {
+        B[(8 * b0 + at0) * 39 + 16 * b1 + at1] = B_here[at0 + 3][at1 + 3];
       }
     }
   }
