@@ -24,7 +24,7 @@ Minutes: TypeAlias = Annotated[float | None, typer.Option("--minutes", metavar="
 Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Searches per explorer, with the seeds 0 to "
                                                "N - 1.")]
 Out: TypeAlias = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the suite is kept: its runs, table.md, "
-                                              "table.json.")]
+                                              "table.json, convergence.png.")]
 
 
 def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) -> None:
@@ -48,7 +48,7 @@ def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) ->
         write_json(json_file, to_data(sections))
     if not sections:
         raise typer.Exit(NOTHING)
-    print(f"\nFiles: {out}/  (table.md, table.json; `antune list {shlex.quote(str(out))}/*/*` shows the runs)")
+    print(f"\nFiles: {out}/  (table.md, table.json, convergence.png; `antune list {shlex.quote(str(out))}/*/*` shows the runs)")
 
 
 class _Show:

@@ -71,7 +71,7 @@ def test_the_order_of_explorers_does_not_turn_the_ratios_round(tmp_path: Path) -
     (section,), _ = suite(tmp_path, replace(WANTED, explorers=("random", "colony")), parts=parts(ToyRunner()))
     assert ("colony", "random") in section.duels and ("random", "colony") not in section.duels
     assert [head[0] for head, _ in speedups(section)] == ["over the all-root plan", "over each other"]
-    assert len(tables(section)) == 4
+    assert len(tables(section)) == 5
 
 
 def test_the_rival_may_be_the_default_plan(tmp_path: Path) -> None:

@@ -53,12 +53,23 @@ class Duel:
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """How the searches of a way went on: `shares[n]` is how fast the best of the first n evaluations was, beside the best of all.
+
+    Evaluation 0 is the default plan. With several seeds these are medians.
+    """
+
+    way: str
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A program of a suite, measured. Times in milliseconds; `load` is the machine's load average when it was measured.
 
     `sequential_ms` is the median of the C program, timed on its own before the searches; `sittings` is how often the others
     were measured in turns. `roof` is the least time that the device's ceilings allow: it is not kept with the entry, since
-    they may be measured at any time (`placing.py`).
+    they may be measured at any time (`placing.py`). Neither are `courses`, which are in the runs (`course.py`).
     """
 
     program: str
@@ -77,6 +88,7 @@ class Entry:
     duels: tuple[Duel, ...]
     sittings: int
     roof: Roof | None = None
+    courses: tuple[Course, ...] = ()
 
     @property
     def explorers(self) -> tuple[str, ...]:
@@ -91,6 +103,16 @@ class Entry:
         """How many times faster than the sequential program the best of a way is."""
         way = self.way(name)
         return self.sequential_ms / way.ms if way and way.ms and self.sequential_ms else None
+
+    def after(self, name: str, evaluations: int) -> float | None:
+        """How many times faster than the default plan the best of a way was after so many evaluations.
+
+        The whole search counts as in the tables, measured in turns; what it had come to before, by the times within the search.
+        """
+        way, course = self.way(name), next((course for course in self.courses if course.way == name), None)
+        if way is None or way.over_default is None or course is None:
+            return None
+        return way.over_default.middle * course.shares[min(evaluations, len(course.shares) - 1)]
 
     def share_of_roof(self, name: str) -> float | None:
         """How much of the speed that the device's ceilings allow the best of a way has."""
@@ -176,9 +198,9 @@ def _pooled(ratios: Sequence[Ratio | None]) -> Ratio | None:
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
-    """An entry for a JSON file, without its roof; its setting's fields stand beside the others."""
+    """An entry for a JSON file, without its roof and courses; its setting's fields stand beside the others."""
     data = asdict(entry)
-    del data["setting"], data["roof"]
+    del data["setting"], data["roof"], data["courses"]
     return setting_data(entry.setting) | data
 
 

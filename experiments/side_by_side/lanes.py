@@ -33,8 +33,13 @@ def lanes_of(wanted: SuiteOptions, program: str, entry: Path) -> tuple[Lane, ...
     rival = wanted.setting.rival
     ways = [*([(rival, 0)] if wanted.setting.rival_is_searched else []),
             *((name, seed) for seed in range(wanted.seeds) for name in wanted.explorers)]
-    return tuple(Lane(way, seed, entry / (way if way == rival else f"{way}-{seed}"), wanted.run_options(program, way, seed),
+    return tuple(Lane(way, seed, entry / way if way == rival else run_directory(entry, way, seed), wanted.run_options(program, way, seed),
                       len(TILE_SIZES) if way == rival else wanted.evaluations) for way, seed in ways)
+
+
+def run_directory(entry: Path, way: str, seed: int) -> Path:
+    """Where an explorer's search is kept, in the folder of its entry."""
+    return entry / f"{way}-{seed}"
 
 
 def is_complete(lane: Lane) -> bool:

@@ -17,7 +17,7 @@ from experiments.outcome_rows import kind_of
 from experiments.parts import PARTS, Parts, find_device, limits_of, place_of
 from experiments.records import Result, RunInfo
 from experiments.run import opened
-from experiments.side_by_side.course import draw_course
+from experiments.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
 from experiments.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
 from experiments.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.side_by_side.measured import measure
@@ -203,11 +203,12 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
 
 
 def write_tables(directory: Path) -> tuple[Section, ...]:
-    """Write table.md and table.json of everything that a suite's directory holds, if it holds anything."""
-    entries = [placed(entry, path.parent) for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
+    """Write the tables and the picture of everything that a suite's directory holds, if it holds anything."""
+    entries = [with_courses(placed(entry, path.parent), path.parent) for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
                if (entry := read_entry(path.parent))]
     sections = sections_of(entries)
     if sections:
         write_atomically(directory / TABLE_FILES[0], markdown(sections))
         write_atomically(directory / TABLE_FILES[1], json.dumps(to_data(sections), indent=2) + "\n")
+        draw_means(sections, directory / COURSE_FILE)
     return sections

@@ -26,6 +26,8 @@ BRACKETS = "ratios have their 95 % interval in [brackets], or all that was seen 
 """With one seed, the sittings are what the interval is over."""
 WIDEST = 120
 """Characters of a line: columns that would make it longer go into a table of their own."""
+PARTS = 5
+"""How often it is said how far the searches had come."""
 ROOFLINE = "of the roofline"
 ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least time is that of the program's operations or of moving its data "
                   "once, whichever is longer, at the rates that `antune suite roofline` measured on the device")
@@ -179,7 +181,7 @@ def line_tables(section: Section) -> tuple[Table, ...]:
 
 def tables(section: Section) -> tuple[Table, ...]:
     """All tables of a section."""
-    return *line_tables(section), mean_table(section), *published(section)
+    return *line_tables(section), mean_table(section), *courses(section), *published(section)
 
 
 def _time(entry: Entry, name: str) -> str:
@@ -242,6 +244,21 @@ def mean_table(section: Section) -> Table:
          describe_ratio(mean.lowest), str(mean.programs)) for mean in means(section)]
 
 
+def mean_after(section: Section, way: str, evaluations: int) -> Mean | None:
+    """How many times faster than the default plan the best of a way was after so many evaluations."""
+    return _mean(section.words(way), [entry.after(way, evaluations) for entry in section.entries])
+
+
+def courses(section: Section) -> tuple[Table, ...]:
+    """How far the searches had come after every fifth of their evaluations; no table where that is not known."""
+    budget = section.entries[0].evaluations
+    marks = sorted({round(budget * part / PARTS) for part in range(1, PARTS + 1)} - {0})
+    lines = [(section.words(way), *(describe_ratio(mean.mean) for mean in found if mean), str(found[-1].programs))
+             for way in section.explorers if (found := [mean_after(section, way, mark) for mark in marks]) and found[-1]]
+    head = (f"means over the {section.setting.default_words} after so many evaluations", *map(str, marks), "programs")
+    return ((head, lines),) if lines else ()
+
+
 def published(section: Section) -> tuple[Table, ...]:
     """The means that the paper reports beside those of a suite at several levels; no table for other suites."""
     if not section.levels:
@@ -289,8 +306,8 @@ def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
 
 
 def to_data(sections: Sequence[Section]) -> dict[str, Any]:
-    """The tables for a JSON file: `rows` are the entries with their roofs, `means` belong to the sections."""
-    return {"rows": [entry_data(entry) | {"roof": _roof_data(entry)} for section in sections for entry in section.entries],
+    """The tables for a JSON file: `rows` are the entries with their roofs and courses, `means` belong to the sections."""
+    return {"rows": [entry_data(entry) | {"roof": _roof_data(entry), "courses": {course.way: course.shares for course in entry.courses}} for section in sections for entry in section.entries],
             "means": [asdict(mean) | {"section": section.title} for section in sections for mean in means(section)]}
 
 
