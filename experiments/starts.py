@@ -15,14 +15,15 @@ from itertools import zip_longest
 
 from experiments.options import RunOptions
 from generator.errors import IllegalPlan
-from generator.lowering.starts import default_partition, start_plans, time_plan
-from generator.plan import Plan, Schedule
+from generator.lowering.starts import default_partition, row_sums, start_plans, sum_plan, time_plan
+from generator.plan import Plan, Schedule, ScheduleChoice
 from generator.polyhedral.hyperplanes import O3
 from generator.polyhedral.partition import level
+from generator.polyhedral.reductions import parallel_reductions
 from generator.polyhedral.stage_facts import stage_facts
 from generator.program import Program
 from generator.target import Target
-from graph.o1 import preferences_of
+from graph.o1 import preferences_of, preferences_of_reductions
 from graph.o2 import apart, preferences_of_partition
 from graph.o3 import openings as o3_openings
 from graph.optimization_graph import OptimizationGraph
@@ -47,12 +48,14 @@ def starts(program: Program, target: Target, options: RunOptions, space: Space, 
     if options.space == "pipeline":
         return _of_stages(program, target)
     times = [preferences_of(time_plan(program, target, number)) for number in steps[1::2]]
+    in_rows = row_sums(program, parallel_reductions(program, options.strict_float)) if target.shares_host_cores else ()
     if options.level == "o1":
-        return [*(preferences_of(plan) for plan in start_plans(program, target)), *times]
+        sums = [preferences_of(sum_plan(program, target, ScheduleChoice(reductions=in_rows)))] if in_rows else []
+        return [*(preferences_of(plan) for plan in start_plans(program, target)), *sums, *times]
     whole = preferences_of_partition(default_partition(program), partial(level, program))
     openings: list[Preferences] = [whole, {}] if options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(program))]
     first, *others = _of_schedules(program, target, space, openings)
-    return [*first, *times, *(plan for plans in others for plan in plans)]
+    return [*first, *_of_sums(program, target, space, in_rows), *times, *(plan for plans in others for plan in plans)]
 
 
 def _of_schedules(program: Program, target: Target, space: Space, openings: Sequence[Preferences]) -> list[list[Preferences]]:
@@ -64,6 +67,12 @@ def _of_schedules(program: Program, target: Target, space: Space, openings: Sequ
             taken, plans = preferences(walk.choices), start_plans(program, target, walk.plan.schedule)
             found[walk.plan.schedule] = [{**taken, **preferences_of(plan)} for plan in (_few(plans) if found else plans)]
     return list(found.values()) or [[]]
+
+
+def _of_sums(program: Program, target: Target, space: Space, reductions: Sequence[str]) -> list[Preferences]:
+    """The choices that lead to a plan that sums up rows, statements apart."""
+    walk = _settled(space, preferences_of_reductions(reductions)) if reductions else None
+    return [{**preferences(walk.choices), **preferences_of(sum_plan(program, target, walk.plan.schedule))}] if walk else []
 
 
 def _few(plans: Sequence[Plan]) -> Sequence[Plan]:

@@ -50,11 +50,15 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target op= value`."""
+    """`target op= value`.
+
+    `any_order`: it is one of many updates of floating-point numbers that may run in any order, so that compilers may sum up in vectors.
+    """
 
     target: Load
     op: str
     value: Expr
+    any_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)

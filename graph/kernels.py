@@ -207,9 +207,10 @@ class KernelSpace:
         return next(way for way in offered if way == answer)
 
     def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
-        if not self.wide or not shape.sequential:
+        if not self.wide:
             return False
-        worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in shape.kept)
+        sums = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]
+        worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in sums)
         return worth and switch(chooser, Decision(_REGISTERS, shape.statements))
 
     def _fits_private(self, shape: Shape, tile: Sizes, memory: _Memory, registers: bool) -> bool:

@@ -36,7 +36,7 @@ PAPER = Ladders(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
 WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
 """Also small tiles, and tiles of which each thread computes many points."""
 
-HOST = Ladders(((*WIDE.sizes[0], 1024, 2048), *WIDE.sizes[1:]), 65536, True)
+HOST = Ladders(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
 """For CPUs, whose threads may run whole rows of a large array: few large blocks cost less to hand out."""
 
 LONG = Ladders(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)

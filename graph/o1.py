@@ -67,6 +67,11 @@ def preferences_of(plan: Plan) -> Preferences:
     return wanted
 
 
+def preferences_of_reductions(names: Sequence[str]) -> Preferences:
+    """The choices that let the updates of these statements run in any order."""
+    return {(_REDUCTION, (name,)): True for name in names}
+
+
 @dataclass(frozen=True, slots=True)
 class _O1Space:
     shapes: Shapes

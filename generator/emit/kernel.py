@@ -141,6 +141,7 @@ class _Writer:
     def __init__(self, kernel: Kernel, program: Program, words: Words, names: Mapping[str, str], long_strides: bool) -> None:
         self.words = words
         self.block = kernel.block
+        self.sums_in_vectors = bool(words.any_order) and prod(kernel.block) == 1
         self.dims = len(kernel.block)
         arrays = [program.array(name) for name in {*kernel.arrays, *(p.array for p in kernel.placements)}]
         shapes = {array.name: array.extents for array in arrays if array.extents}
@@ -188,8 +189,10 @@ class _Writer:
                         yield f"{pad}}} else {{"
                         yield from self.lines(otherwise, depth + 1)
                     yield f"{pad}}}"
-                case Assign(target, op, value):
-                    yield f"{pad}{self.printer.text(target)} {op}= {self.printer.text(value)};"
+                case Assign(target, op, value, any_order):
+                    text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
+                    in_vectors = any_order and self.sums_in_vectors
+                    yield from (f"{pad}{{", f"{pad}  {self.words.any_order}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
                 case Barrier():
                     yield pad + self.words.barrier
                 case Copy():

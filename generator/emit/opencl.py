@@ -48,6 +48,7 @@ OPENCL = Words(
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
     # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop themselves
     unrolled_barriers=False, no_contraction="  #pragma OPENCL FP_CONTRACT OFF", generic_extrema=True, inlined=True,
+    any_order="#pragma clang fp reassociate(on)",
     reals={},
     textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "

@@ -39,7 +39,8 @@ class Filling:
 
     `registers` maps arrays to what holds them; `shared_updates` maps statements that share elements with other threads
     to the way they update them. `outside` tells of accesses (statement, number) that may leave their array, below 0 or
-    beyond its end, in instances whose results nobody sees: they read some other element instead.
+    beyond its end, in instances whose results nobody sees: they read some other element instead. `any_order` are statements that
+    update numbers by sums whose terms may change places.
     """
 
     program: Program
@@ -51,6 +52,7 @@ class Filling:
     registers: Mapping[str, Register]
     shared_updates: Mapping[str, Updates]
     outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
+    any_order: frozenset[str] = frozenset()
 
 
 class Filler:
@@ -114,7 +116,7 @@ class Filler:
         updates = self.filling.shared_updates.get(instance.name)
         if updates is None:
             guard = placed(body.guard) if body.guard is not None else None
-            store = self._store(target, body.op, placed(body.value))
+            store = self._marked(instance.name, self._store(target, body.op, placed(body.value)))
             return (*before, store if guard is None else If(guard, (store,)))
         value = placed(updates.update.contribution)
         kind = self.filling.program.array(body.target.array).type
@@ -122,7 +124,10 @@ class Filler:
             return (*before, updates.private.update(target, value))
         if updates.register is None:
             return (*before, Atomic(target, updates.update.operator, value, kind))
-        return (*before, apply(target, updates.update.operator, value, kind))
+        return (*before, self._marked(instance.name, apply(target, updates.update.operator, value, kind)))
+
+    def _marked(self, name: str, node: Node) -> Node:
+        return replace(node, any_order=True) if name in self.filling.any_order and isinstance(node, Assign) else node
 
     def _inside(self, name: str, load: Expr) -> Expr:
         """`load` with subscripts that exist."""
@@ -171,3 +176,4 @@ class Filler:
             index = tuple(plain_form(i) or i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
         return map_children(expr, lambda child: self._redirect(name, child, corners))
+

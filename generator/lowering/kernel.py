@@ -17,10 +17,11 @@ from generator.lowering.keep import Threads, keep, unseen_outside
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.lowering.points import over_all_points
 from generator.lowering.private import combined, filled
-from generator.lowering.registers import closing, opening, scratch_for
+from generator.lowering.registers import Register, closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan
+from generator.polyhedral.accumulate import summed
 from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.footprint import StagePoint, stage_points
@@ -28,6 +29,7 @@ from generator.polyhedral.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.legality import check_kernel, check_threads, indices
 from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
 from generator.polyhedral.padding import Padded, padded
+from generator.polyhedral.reductions import sums
 from generator.polyhedral.sections import Section, SectionKernel
 from generator.polyhedral.staged import check_stage
 from generator.program import Program
@@ -91,7 +93,8 @@ def frame_of(section: Section, part: KernelPart) -> Frame:
 def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
     """The kernel of `part`, not yet numbered. Raises IllegalPlan as `lower_kernel`."""
     part = reordered(part, plan.order)
-    mapped = map_kernel(part, plan, stage_points(program, part))
+    # registers that the inner loops tell apart serve every step of the outer ones
+    mapped = map_kernel(part, plan, stage_points(program, part), summed(program, part) if plan.registers else ())
     check_threads(mapped.tree, part.dependences)
     check_kernel(mapped.tree, part.dependences)
     try:
@@ -109,22 +112,23 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
         IllegalPlan: a size rule or a barrier rule is broken.
     """
     names = _loop_names(program, part, mapped, frame.prefix)
-    several = [d for d, (t, b) in enumerate(zip(plan.tile, plan.block, strict=True)) if t > b]
-    loops = point_loops(mapped.tree, part.domain, names, several)
+    loops = point_loops(mapped.tree, part.domain, names, mapped.several)
     taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
     kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
     fill_up = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, [r.kept for r in kept.registers]) if fill_up else None
-    staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(whole.program, whole.part, plan, taken)
-    nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, loops if kept.registers else {})
+    staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
+        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, stage_points(whole.program, whole.part), mapped.several))
+    owned = _owned(loops, kept.registers) if kept.registers else {}
+    nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
     computing = Computing(staged.program, staged.computed, plan.block, lambda name: fresh_name(name, taken))
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
-                      kept.shared_updates, {})
+                      kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     body = (*filled(kept.private, plan.block), *(node for r in kept.registers for node in opening(r)),
-            *(_unrolled(node, plan, loops) for node in inside),
+            *(_unrolled(node, plan, owned) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
             *combined(kept.private, plan.block))
     check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
@@ -156,17 +160,14 @@ class _Staged:
     computed: tuple[ComputedArray, ...]
 
 
-def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel | None = None) -> _Staged:
-    """A kernel with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan.
-
-    `mapped`: the kernel in blocks and threads, where that is known.
-    """
+def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel) -> _Staged:
+    """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
     points = stage_points(program, part)
     arrays = local_arrays(program, part, plan, points, taken)
     for local in arrays:
         check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
     computed = computed_arrays(program, part, plan, points, taken)
-    return _Staged(program, part, points, mapped or map_kernel(part, plan, points), arrays, computed)
+    return _Staged(program, part, points, mapped, arrays, computed)
 
 
 def printed(program: Program, plan: KernelPlan, grid: tuple[int, ...], prefix: tuple[str, ...], shared: Sequence[SharedPart],
@@ -226,9 +227,15 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[str]:
 
 
 def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]]) -> Node:
-    """Innermost loops get the unroll factor; with registers, those over a thread's points are unrolled completely."""
+    """Innermost loops get the unroll factor; with registers, those over `points` are unrolled completely."""
     whole = {name: plan.tile[d] // plan.block[d] for loops in points.values() for d, name in loops.items()}
     return _with_factors(node, plan.unroll, whole if plan.registers else {})
+
+
+def _owned(loops: Mapping[str, Mapping[int, str]], registers: Sequence[Register]) -> Mapping[str, Mapping[int, str]]:
+    """The loops over points that tell registers apart."""
+    dims = {d for register in registers for d in register.kept.owned}
+    return {statement: {d: name for d, name in names.items() if d in dims} for statement, names in loops.items()}
 
 
 def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:

@@ -4,6 +4,7 @@
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
+    sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix multiplication
 
 Which one pays differs by device and program; a search starts from all of them.
@@ -11,18 +12,21 @@ Which one pays differs by device and program; a search starts from all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import TypeAlias
 
+from generator.expr import Binary, Int, Load, Name, loads_of, names_of
+from generator.linear import simplify, substitute
 from generator.lowering.default import default_plan, fitting
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, TimeTiles
 from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.reductions import sums
 from generator.polyhedral.tree import Sequence, launches_of
-from generator.program import Program
+from generator.program import Program, Statement
 from generator.target import Target
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -49,8 +53,10 @@ _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
-"""The largest tile sizes that a search offers on CPUs, and below the most points of a tile and the least size along x."""
+"""Tile sizes of slabs at most, and below the most points of a tile and the least size along x."""
 _SLAB_POINTS, _LEAST_X = 65536, 8
+_ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
+"""Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search offers on CPUs."""
 
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
@@ -63,6 +69,36 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
         makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS)]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
+
+
+def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
+    """One that sums up rows in vectors, where the schedule `choice` lets terms change places. Raises IllegalPlan if isl gives up."""
+    default = default_plan(program, target, choice=choice)
+    return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order)
+                              for shape in kernel_shapes(program, choice, target.dialect)))
+
+
+def row_sums(program: Program, reductions: Iterable[str]) -> tuple[str, ...]:
+    """Those of `reductions` whose terms lie next to each other in memory, wherever they come from, sorted."""
+    return tuple(sorted(name for name in sums(program, reductions) if _along_rows(program.statement(name))))
+
+
+def _along_rows(statement: Statement) -> bool:
+    """Whether some iterator is summed over and moves what is read by one element, if at all."""
+    target, value = statement.body.target, statement.body.value
+    owned = {name for index in target.index for name in names_of(index)}
+    read = [load for load in loads_of(value) if load.array != target.array]
+    for name in statement.iterators:
+        moving = [load for load in read if any(name in names_of(index) for index in load.index)]
+        if name not in owned and moving and all(_moves_by_one(load, name) for load in moving):
+            return True
+    return False
+
+
+def _moves_by_one(load: Load, name: str) -> bool:
+    *rows, last = load.index
+    step = simplify(Binary("-", substitute(last, {name: Binary("+", Name(name), Int(1))}), last))
+    return step == Int(1) and not any(name in names_of(index) for index in rows)
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
@@ -84,6 +120,21 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
             tile[d] //= 2
     fit = fitting(shape, tuple(tile), target)
     return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order)
+
+
+def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """A thread sums up some rows, as long as tiles may be; kernels without such sums keep results in registers, or are slabs."""
+    count, owned = len(shape.extents), {d for kept in shape.kept for d in kept}
+    summed = [d for d in range(count) if d not in owned]
+    if not owned or not summed:
+        return _kernel(_STRIPS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
+    x = summed[-1]
+    order = () if x == count - 1 else (*(d for d in range(count) if d != x), x)
+    several = sorted(owned)[-2:]
+    sizes = [_LONGEST_ROW if d == x else _ROWS_AT_ONCE if d in several else 1 for d in order or range(count)]
+    shape = shape.ordered(order)
+    tile = fitting(shape, tuple(min(size, _cover(e)) for size, e in zip(sizes, shape.extents, strict=True)), target)
+    return KernelPlan(shape.statements, tile, (1,) * count, order=order, registers=True)
 
 
 def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -46,6 +46,12 @@ def keepable(program: Program, part: KernelPart) -> tuple[Kept, ...]:
     return tuple(kept for array in written if (kept := _kept(program, part, array)) is not None)
 
 
+def summed(program: Program, part: KernelPart) -> tuple[int, ...]:
+    """The parallel dimensions over which a kernel only sums up: those that matter to no array that a thread can keep in registers."""
+    owned = {d for kept in keepable(program, part) for d in kept.owned}
+    return tuple(d for d in range(len(part.parallel)) if d not in owned) if owned else ()
+
+
 def _kept(program: Program, part: KernelPart, array: str) -> Kept | None:
     outer = (*part.prefix, *(d.member for d in part.parallel))
     statements = []

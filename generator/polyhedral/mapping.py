@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,15 +12,20 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.footprint import StagePoint, tiled_members
 from generator.polyhedral.kernels import Dimension, KernelPart, dimension
-from generator.polyhedral.tree import Band, Mapping, Sequence, Stage, Tree
+from generator.polyhedral.tree import Band, Mapping, Stage, Tree
+from generator.polyhedral.tree import Sequence as SequenceTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MappedKernel:
-    """The final tree and the number of blocks per parallel dimension (outermost first)."""
+    """The final tree and the number of blocks per parallel dimension (outermost first).
+
+    `several` are the dimensions in which a thread has several points, in the order of the loops over these.
+    """
 
     tree: Tree
     blocks: tuple[int, ...]
+    several: tuple[int, ...]
 
 
 def block_names(count: int) -> tuple[str, ...]:
@@ -32,21 +38,23 @@ def thread_names(count: int) -> tuple[str, ...]:
     return tuple(f"t{d}" for d in range(count))
 
 
-def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...]) -> MappedKernel:
+def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: Sequence[int] = ()) -> MappedKernel:
     """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the stages.
 
-    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`.
+    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a thread's points, the
+    loops over the dimensions `outer` come first, in their order.
 
     Raises:
         IllegalPlan: sizes that do not fit the kernel.
     """
     _check_sizes(part, plan)
     sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
-    mapper = _Mapper(part, plan, points, sizes)
+    several = tuple(sorted((d for d, (_, t, b) in enumerate(sizes) if t > b), key=lambda d: (outer.index(d) if d in outer else len(outer), d)))
+    mapper = _Mapper(part, plan, points, sizes, several)
     inside = mapper.below(part.tree, part.domain)
     members = tuple(tile_member(d, t) for d, t, _ in sizes)
     tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside
-    return MappedKernel(tree, tuple(-(-d.extent // t) for d, t, _ in sizes))
+    return MappedKernel(tree, tuple(-(-d.extent // t) for d, t, _ in sizes), several)
 
 
 def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
@@ -69,8 +77,8 @@ class _Mapper:
     """Builds the part of the tree inside a block."""
 
     def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...],
-                 sizes: list[tuple[Dimension, int, int]]) -> None:
-        self.part, self.plan, self.sizes = part, plan, sizes
+                 sizes: list[tuple[Dimension, int, int]], several: tuple[int, ...]) -> None:
+        self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
         self.stages = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
 
     def below(self, tree: Tree, domain: Any) -> Tree:
@@ -81,9 +89,9 @@ class _Mapper:
 
     def staged(self, tree: Tree, domain: Any) -> Tree:
         """Every path gets its stage point, in the order of `stage_points`."""
-        if isinstance(tree, Sequence):
+        if isinstance(tree, SequenceTree):
             parts = [domain.intersect(f) for f in tree.filters]
-            return Sequence(tuple(parts), tuple(self.staged(c, p)
+            return SequenceTree(tuple(parts), tuple(self.staged(c, p)
                                                 for c, p in zip(tree.children, parts, strict=True)))
         return self.tiled(tree, domain, lambda child: self.stage(self.threads(child, domain), domain))
 
@@ -106,9 +114,8 @@ class _Mapper:
         """Thread indices, then the loops over the points of one thread."""
         if not self.sizes:
             return tree
-        points = [(d, t, b) for d, t, b in self.sizes if t > b]
-        if points:
-            steps = tuple(point_member(*size).intersect_domain(domain) for size in points)
+        if self.several:
+            steps = tuple(point_member(*self.sizes[d]).intersect_domain(domain) for d in self.several)
             tree = self.around(tree, steps)
         members = tuple(thread_member(*size).intersect_domain(domain) for size in self.sizes)
         return Mapping("thread", thread_names(len(self.sizes)), members, tree)
@@ -120,8 +127,8 @@ class _Mapper:
         """
         if self.plan.points_inside and isinstance(tree, Band):
             return replace(tree, child=self.around(tree.child, steps))
-        if self.plan.points_inside and isinstance(tree, Sequence):
-            return Sequence(tree.filters, tuple(
+        if self.plan.points_inside and isinstance(tree, SequenceTree):
+            return SequenceTree(tree.filters, tuple(
                 self.around(child, tuple(s.intersect_domain(part) for s in steps))
                 for part, child in zip(tree.filters, tree.children, strict=True)))
         return Band(steps, (True,) * len(steps), True, tree, ("point",) * len(steps))

@@ -147,6 +147,34 @@ def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]
     return tuple(name for name in reducible(program) if offered(name))
 
 
+def sums(program: Program, reductions: Iterable[str]) -> frozenset[str]:
+    """Those of `reductions` that add up (or multiply) floating-point numbers and do not mind another order of all terms.
+
+    That leaves out those that add sums of what is not rounded anyway: `x += a - b` could become `(x + a) - b`, where elements that
+    cancel swallow the rest. Of products each has an error of its own, as large as that.
+    """
+    found = []
+    for name in reductions:
+        statement = program.statement(name)
+        update = update_of(program, statement)
+        if update and update.operator in ("+", "*") and program.array(statement.body.target.array).type in FLOATING:
+            found += [name] if _of_products(update.contribution) else []
+    return frozenset(found)
+
+
+def _of_products(expr: Expr, inside: bool = False) -> bool:
+    """Whether `expr` is no sum, or one (`inside`) of products and quotients only."""
+    match expr:
+        case Unary(_, operand) | Cast(_, operand):
+            return _of_products(operand, inside)
+        case Binary("+" | "-", left, right):
+            return _of_products(left, True) and _of_products(right, True)
+        case Binary("*" | "/", _, _):
+            return True
+        case _:
+            return not inside
+
+
 def _is_reduction(program: Program, statement: Statement) -> bool:
     update, target = update_of(program, statement), statement.body.target
     seen = (update.contribution, *target.index) if update else ()
