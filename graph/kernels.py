@@ -209,8 +209,8 @@ class KernelSpace:
     def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
         if not self.wide:
             return False
-        sums = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]
-        worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in sums)
+        updated = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]  # again and again
+        worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in updated)
         return worth and switch(chooser, Decision(_REGISTERS, shape.statements))
 
     def _fits_private(self, shape: Shape, tile: Sizes, memory: _Memory, registers: bool) -> bool:

@@ -31,7 +31,7 @@ from tests.support_suite import ODD_SIZES, TARGET, problem
 from tests.test_generated_code import LIMITS
 from tests.test_starts import CPU
 
-PRAGMA = "#pragma clang fp reassociate(on)"
+PRAGMA = "  antune_any_order\n"
 
 
 def sum_of(term: str, kind: str = "float", op: str = "+=") -> Program:
@@ -72,7 +72,7 @@ def begun(name: str, level: LevelName, target: Target, strict: bool = False) -> 
 
 
 @pytest.mark.parametrize("level", ["o1", "o2"])
-@pytest.mark.parametrize("name", ["mvt", "atax", "gesummv", "gemver", "syrk", "syr2k", "bicg"])
+@pytest.mark.parametrize("name", ["mvt", "gesummv", "syrk"])
 def test_searches_on_cpus_begin_with_a_plan_that_sums_up_whole_rows(name: str, level: LevelName) -> None:
     program = problem(name, ODD_SIZES[name]).program
     (plan,) = begun(name, level, CPU)

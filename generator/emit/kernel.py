@@ -23,6 +23,8 @@ from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 from generator.variant import Kernel, Placed, Texture
 
+ANY_ORDER = "antune_any_order"
+"""A macro: the sum that follows in the same braces may add its terms in any order."""
 _DIALECTS: dict[Dialect, Words] = {"opencl": OPENCL, "cuda": CUDA}
 
 
@@ -67,6 +69,7 @@ def preamble(program: Program, kernels: Iterable[Printed], dialect: Dialect, pla
     if any(isinstance(node, Shuffle) for node in nodes):
         parts.append(words.sub_group_preamble)
     if words.inlined:
+        parts += [words.any_order] if any(ANY_ORDER in one.kernel.source for one in kernels) else []
         parts.append(inlined_functions(line for one in kernels for line in one.kernel.source.splitlines()))
     return "".join([*parts, atomic_functions(atomics, words)])
 
@@ -192,7 +195,7 @@ class _Writer:
                 case Assign(target, op, value, any_order):
                     text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
                     in_vectors = any_order and self.sums_in_vectors
-                    yield from (f"{pad}{{", f"{pad}  {self.words.any_order}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
+                    yield from (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
                 case Barrier():
                     yield pad + self.words.barrier
                 case Copy():

@@ -31,6 +31,13 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
             "return as_double((uint2)(low, high));")
 
 
+_ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
+#define antune_any_order _Pragma("clang fp reassociate(on)")
+#else
+#define antune_any_order
+#endif
+"""
+
 OPENCL = Words(
     kernel="__kernel __attribute__((reqd_work_group_size({block})))",
     global_memory="__global ", restrict="restrict", shared_memory="__local", dynamic_memory="", dynamic_array="",
@@ -48,7 +55,7 @@ OPENCL = Words(
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
     # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop themselves
     unrolled_barriers=False, no_contraction="  #pragma OPENCL FP_CONTRACT OFF", generic_extrema=True, inlined=True,
-    any_order="#pragma clang fp reassociate(on)",
+    any_order=_ANY_ORDER,
     reals={},
     textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +11,7 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.footprint import StagePoint, tiled_members
 from generator.polyhedral.kernels import Dimension, KernelPart, dimension
-from generator.polyhedral.tree import Band, Mapping, Stage, Tree
-from generator.polyhedral.tree import Sequence as SequenceTree
+from generator.polyhedral.tree import Band, Mapping, Sequence, Stage, Tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +36,7 @@ def thread_names(count: int) -> tuple[str, ...]:
     return tuple(f"t{d}" for d in range(count))
 
 
-def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: Sequence[int] = ()) -> MappedKernel:
+def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: tuple[int, ...] = ()) -> MappedKernel:
     """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the stages.
 
     `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a thread's points, the
@@ -89,9 +87,9 @@ class _Mapper:
 
     def staged(self, tree: Tree, domain: Any) -> Tree:
         """Every path gets its stage point, in the order of `stage_points`."""
-        if isinstance(tree, SequenceTree):
+        if isinstance(tree, Sequence):
             parts = [domain.intersect(f) for f in tree.filters]
-            return SequenceTree(tuple(parts), tuple(self.staged(c, p)
+            return Sequence(tuple(parts), tuple(self.staged(c, p)
                                                 for c, p in zip(tree.children, parts, strict=True)))
         return self.tiled(tree, domain, lambda child: self.stage(self.threads(child, domain), domain))
 
@@ -127,8 +125,8 @@ class _Mapper:
         """
         if self.plan.points_inside and isinstance(tree, Band):
             return replace(tree, child=self.around(tree.child, steps))
-        if self.plan.points_inside and isinstance(tree, SequenceTree):
-            return SequenceTree(tree.filters, tuple(
+        if self.plan.points_inside and isinstance(tree, Sequence):
+            return Sequence(tree.filters, tuple(
                 self.around(child, tuple(s.intersect_domain(part) for s in steps))
                 for part, child in zip(tree.filters, tree.children, strict=True)))
         return Band(steps, (True,) * len(steps), True, tree, ("point",) * len(steps))

@@ -1,4 +1,9 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#if defined(__clang__) && __clang_major__ >= 12
+#define antune_any_order _Pragma("clang fp reassociate(on)")
+#else
+#define antune_any_order
+#endif
 // Compilers for CPUs do not vectorize loops around calls of the built-in functions.
 #ifdef __clang__
 static inline __attribute__((overloadable)) int antune_min(int a, int b) { return a < b ? a : b; }
@@ -52,7 +57,7 @@ void kernel1(__global const double *restrict A, __global double *restrict C, con
           #pragma unroll 4
           for (int j_point = 0; j_point <= 3; ++j_point) { // points of this thread along j
             {
-              #pragma clang fp reassociate(on)
+              antune_any_order
               C_here[i_point][j_point] += alpha * A[(4 * b0 + i_point) * 29 + k_point] * A[(4 * b1 + j_point) * 29 + k_point];
             }
           }
@@ -67,7 +72,7 @@ void kernel1(__global const double *restrict A, __global double *restrict C, con
           #pragma unroll 4
           for (int j_point = 0; j_point <= 3; ++j_point) { // points of this thread along j
             {
-              #pragma clang fp reassociate(on)
+              antune_any_order
               C_here[i_point][j_point] += alpha * A[antune_min(4 * b0 + i_point, 40) * 29 + k_point] * A[antune_min(4 * b1 + j_point, 40) * 29 + k_point];
             }
           }
