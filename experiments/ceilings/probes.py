@@ -3,7 +3,7 @@
 They are written by hand, as programs with a reference, so that they go through the same runner as everything else: a
 probe that computes nonsense has no rate. Every block works on a range of its own, neighbouring threads on neighbouring
 elements. CPUs want one thread per block, whose loop is vectorised; GPUs want many. Chains are kept in registers if their loop is
-unrolled, which PoCL does not do unless it is told (a third of the operations per second).
+unrolled, which PoCL does not do unless it is told (a third of the operations per second otherwise).
 """
 
 from __future__ import annotations
