@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.options import LevelName
-from generator.errors import InputError
+from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import Combine, Partition, Plan
@@ -69,12 +69,22 @@ def levels(name: str) -> tuple[LevelName, ...]:
 
 @lru_cache(maxsize=64)
 def chosen(name: str) -> Plan:
-    """A random plan with the feature whose turn it is, if there is one among a few; every other one of level o2."""
+    """A random plan with the feature whose turn it is, if there is one among a few legal ones; every other one of level o2."""
     number = ALL_NAMES.index(name)
     wanted = list(FEATURES.values())[number % len(FEATURES)]
     level = levels(name)[number % len(levels(name))]
-    plans = random_plans(small(name).program, TARGET, level, DRAWN, 1)
+    program = small(name).program
+    plans = [plan for plan in random_plans(program, TARGET, level, DRAWN, 1) if is_legal(program, plan)]
     return next(filter(wanted, plans), plans[0])
+
+
+def is_legal(program: Program, plan: Plan) -> bool:
+    """Spaces offer plans whose barriers turn out to stand under a condition."""
+    try:
+        lower(program, plan, TARGET)
+    except IllegalPlan:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name", ALL_NAMES)
