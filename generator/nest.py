@@ -18,7 +18,8 @@ class For:
     """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is.
 
     `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
-    themselves for most loops, and some of them vectorize less then; between barriers they do not find it.
+    themselves for most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
+    iterations, which are all, may run in any order and work on neighbours.
     """
 
     iterator: str
@@ -29,6 +30,7 @@ class For:
     note: str = ""
     unroll: int = 1
     once: bool = False
+    vector: bool = False
 
 
 @dataclass(frozen=True, slots=True)

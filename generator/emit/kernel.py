@@ -25,6 +25,8 @@ from generator.variant import Kernel, Placed, Texture
 
 ANY_ORDER = "antune_any_order"
 """A macro: the sum that follows in the same braces may add its terms in any order."""
+VECTOR = "antune_vector"
+"""A macro: all iterations of the loop that follows, as many as its argument says, are one vector for compilers that need to be told."""
 _DIALECTS: dict[Dialect, Words] = {"opencl": OPENCL, "cuda": CUDA}
 
 
@@ -69,7 +71,8 @@ def preamble(program: Program, kernels: Iterable[Printed], dialect: Dialect, pla
     if any(isinstance(node, Shuffle) for node in nodes):
         parts.append(words.sub_group_preamble)
     if words.inlined:
-        parts += [words.any_order] if any(ANY_ORDER in one.kernel.source for one in kernels) else []
+        parts += [text for macro, text in ((ANY_ORDER, words.any_order), (VECTOR, words.vector))
+                  if any(macro in one.kernel.source for one in kernels)]
         parts.append(inlined_functions(line for one in kernels for line in one.kernel.source.splitlines()))
     return "".join([*parts, atomic_functions(atomics, words)])
 
@@ -144,7 +147,7 @@ class _Writer:
     def __init__(self, kernel: Kernel, program: Program, words: Words, names: Mapping[str, str], long_strides: bool) -> None:
         self.words = words
         self.block = kernel.block
-        self.sums_in_vectors = bool(words.any_order) and prod(kernel.block) == 1
+        self.alone = prod(kernel.block) == 1
         self.dims = len(kernel.block)
         arrays = [program.array(name) for name in {*kernel.arrays, *(p.array for p in kernel.placements)}]
         shapes = {array.name: array.extents for array in arrays if array.extents}
@@ -194,7 +197,7 @@ class _Writer:
                     yield f"{pad}}}"
                 case Assign(target, op, value, any_order):
                     text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
-                    in_vectors = any_order and self.sums_in_vectors
+                    in_vectors = any_order and self.alone and self.words.any_order
                     yield from (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
                 case Barrier():
                     yield pad + self.words.barrier
@@ -214,7 +217,9 @@ class _Writer:
 
     def _loop(self, node: For, depth: int) -> Iterator[str]:
         pad = "  " * depth
-        if node.unroll > 1 and (self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))):
+        if node.vector and self.alone and self.words.vector:
+            yield f"{pad}{VECTOR}({node.unroll})"
+        elif node.unroll > 1 and (self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))):
             yield f"{pad}#pragma unroll {node.unroll}"
         single = {1: "++", -1: "--"}.get(node.step)
         step = f"{single}{node.iterator}" if single else f"{node.iterator} += {node.step}"

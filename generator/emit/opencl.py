@@ -38,6 +38,15 @@ _ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
 #endif
 """
 
+# PoCL's compiler unrolls short loops before it looks for vectors, and then finds few of them; Intel's runtime does neither
+_VECTOR = """#define antune_pragma(text) _Pragma(#text)
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define antune_vector(count) antune_pragma(clang loop vectorize_width(count) interleave_count(1))
+#else
+#define antune_vector(count) antune_pragma(unroll count)
+#endif
+"""
+
 OPENCL = Words(
     kernel="__kernel __attribute__((reqd_work_group_size({block})))",
     global_memory="__global ", restrict="restrict", shared_memory="__local", dynamic_memory="", dynamic_array="",
@@ -55,7 +64,7 @@ OPENCL = Words(
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
     # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop themselves
     unrolled_barriers=False, no_contraction="  #pragma OPENCL FP_CONTRACT OFF", generic_extrema=True, inlined=True,
-    any_order=_ANY_ORDER,
+    any_order=_ANY_ORDER, vector=_VECTOR,
     reals={},
     textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "

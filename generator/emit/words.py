@@ -19,7 +19,8 @@ class Words:
     of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others. `no_contraction`: what
     forbids a function's body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and
     fmax take any floating type; `inlined`: compilers may need `emit.inlined`. `any_order` defines
-    what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs then add in vectors. `reals` says what certain real numbers are called.
+    what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs then add in vectors;
+    `vector` what stands before its loops over neighbours. `reals` says what certain real numbers are called.
 
     `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
     returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
@@ -54,6 +55,7 @@ class Words:
     generic_extrema: bool
     inlined: bool
     any_order: str
+    vector: str
     reals: Mapping[str, str]
     textures: Mapping[int, str]
     fetch: Callable[[str, int, int], tuple[str, ...]]

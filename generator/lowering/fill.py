@@ -176,4 +176,3 @@ class Filler:
             index = tuple(plain_form(i) or i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
         return map_children(expr, lambda child: self._redirect(name, child, corners))
-

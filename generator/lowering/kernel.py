@@ -19,6 +19,7 @@ from generator.lowering.points import over_all_points
 from generator.lowering.private import combined, filled
 from generator.lowering.registers import Register, closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
+from generator.lowering.vectors import is_vector
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import summed
@@ -243,7 +244,8 @@ def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:
         case For():
             inner = any(isinstance(n, For) and n.iterator not in whole for n in walk(node.body))
             count = whole.get(node.iterator, 1 if inner else factor)
-            return replace(node, unroll=count, body=tuple(_with_factors(n, factor, whole) for n in node.body))
+            vector = node.iterator in whole and is_vector(node, count)
+            return replace(node, unroll=count, vector=vector, body=tuple(_with_factors(n, factor, whole) for n in node.body))
         case If(condition, then, otherwise):
             return If(condition, tuple(_with_factors(n, factor, whole) for n in then),
                       tuple(_with_factors(n, factor, whole) for n in otherwise))

@@ -4,6 +4,7 @@
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
+    vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL)
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix multiplication
 
@@ -18,10 +19,10 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
-from generator.expr import Binary, Int, Load, Name, loads_of, names_of
-from generator.linear import simplify, substitute
+from generator.expr import loads_of, names_of
 from generator.lowering.default import default_plan, fitting
 from generator.lowering.shapes import KernelShape, kernel_shapes
+from generator.lowering.vectors import moves_by_one
 from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, TimeTiles
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.reductions import sums
@@ -48,6 +49,7 @@ class _Style:
 
 _ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
 _STRIPS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4)
+_VECTORS = _Style(((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True)
 _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
 _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True)
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
@@ -66,7 +68,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, _POINTS), partial(_kernel, _BLOCKED)]
     if target.shares_host_cores:
-        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS)]
+        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS), _vectors]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -90,15 +92,9 @@ def _along_rows(statement: Statement) -> bool:
     read = [load for load in loads_of(value) if load.array != target.array]
     for name in statement.iterators:
         moving = [load for load in read if any(name in names_of(index) for index in load.index)]
-        if name not in owned and moving and all(_moves_by_one(load, name) for load in moving):
+        if name not in owned and moving and all(moves_by_one(load, name) for load in moving):
             return True
     return False
-
-
-def _moves_by_one(load: Load, name: str) -> bool:
-    *rows, last = load.index
-    step = simplify(Binary("-", substitute(last, {name: Binary("+", Name(name), Int(1))}), last))
-    return step == Int(1) and not any(name in names_of(index) for index in rows)
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
@@ -120,6 +116,11 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
             tile[d] //= 2
     fit = fitting(shape, tuple(tile), target)
     return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order)
+
+
+def _vectors(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """A thread keeps some vectors in registers; kernels that update nothing again and again are slabs."""
+    return _kernel(_VECTORS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
 
 
 def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

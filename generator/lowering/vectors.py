@@ -1,0 +1,36 @@
+"""Loops whose iterations work on neighbours in memory, so that a compiler for CPUs may run all of them as one vector."""
+
+from __future__ import annotations
+
+from generator.expr import Binary, Expr, Int, Load, Name, loads_of, names_of
+from generator.linear import simplify, substitute
+from generator.nest import Assign, For
+
+_LONGEST = 64
+"""What LLVM takes for the length of a vector at most."""
+
+
+def is_vector(loop: For, count: int) -> bool:
+    """Whether the `count` iterations of an innermost loop, in any order, read and write neighbours, or the same element.
+
+    Registers are elements of arrays, too: a loop over them that only reads along columns is better unrolled.
+    """
+    assigns = [node for node in loop.body if isinstance(node, Assign)]
+    loads = [load for node in assigns for load in (node.target, *loads_of(node.value))]
+    moving = [load for load in loads if any(loop.iterator in names_of(index) for index in load.index)]
+    return (4 <= count <= _LONGEST and count.bit_count() == 1 and len(assigns) == len(loop.body)
+            and bool(moving) and all(moves_by_one(load, loop.iterator) for load in moving))
+
+
+def moves_by_one(load: Load, name: str) -> bool:
+    """Whether the next value of `name` is the next element in memory, apart from borders at which it stays."""
+    *rows, last = load.index
+    return _step(last, name) and not any(name in names_of(index) for index in rows)
+
+
+def _step(index: Expr, name: str) -> bool:
+    match index:
+        case Binary("min" | "max", left, right):
+            return any(_step(side, name) for side in (left, right) if name in names_of(side))
+        case _:
+            return simplify(Binary("-", substitute(index, {name: Binary("+", Name(name), Int(1))}), index)) == Int(1)
