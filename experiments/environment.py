@@ -10,11 +10,16 @@ from importlib import metadata
 PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
             "pycuda", "cuda-bindings", "nvidia-cuda-nvrtc",
             "scipy", "scikit-learn", "deap")
+SETTINGS = ("POCL_", "DPCPP_CPU_", "CL_CONFIG_", "CUDA_LAUNCH_")
+"""How the variables begin that tell PoCL, Intel's CPU runtime and CUDA how to run kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where a process ran; `packages` are (name, version) of what is installed, `rooms` (name, hash) of antune's code."""
+    """Where a process ran; `packages` are (name, version) of what is installed, `rooms` (name, hash) of antune's code.
+
+    `settings` are the environment variables (name, value) with which the user tells drivers how to run kernels.
+    """
 
     python: str
     system: str
@@ -22,6 +27,7 @@ class Environment:
     cpus: int
     packages: tuple[tuple[str, str], ...]
     rooms: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 def package_version(name: str) -> str | None:
@@ -39,4 +45,10 @@ def current_environment() -> Environment:
     found = ((name, package_version(name)) for name in PACKAGES)
     packages = tuple((name, version) for name, version in found if version is not None)
     return Environment(platform.python_version(), f"{platform.system()} {platform.release()}",
-                       platform.machine(), os.cpu_count() or 1, packages, room_digests())
+                       platform.machine(), os.cpu_count() or 1, packages, room_digests(), _settings())
+
+
+def _settings() -> tuple[tuple[str, str], ...]:
+    """Where files of drivers lie makes no difference."""
+    return tuple(sorted((name, value) for name, value in os.environ.items()
+                        if name.startswith(SETTINGS) and not name.endswith(("_DIR", "_PATH"))))

@@ -20,7 +20,7 @@ from experiments.options import Timing
 from experiments.records import Result, RunInfo
 from experiments.store import Store, read_store
 from experiments.store.reused_table import Known
-from experiments.versions import MEASURE, changed_rooms
+from experiments.versions import MEASURE, changed_rooms, changed_settings
 from generator.errors import InputError
 from generator.program import Program
 from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
@@ -80,6 +80,8 @@ def _other_tools(info: RunInfo, before: Environment, now: Environment) -> str | 
         return f"another version of antune (its {' and '.join(rooms)} changed)"
     if not before.rooms:
         return "a version of antune that did not record what it consisted of"
+    if settings := changed_settings(before, now):
+        return f"a driver that was told otherwise ({', '.join(f'{name}={old}' if old else f'no {name}' for name, old, _ in settings)})"
     if info.device.target.dialect != "cuda":
         return None
     old, new = dict(before.packages), dict(now.packages)

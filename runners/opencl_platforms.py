@@ -8,6 +8,14 @@ from importlib import metadata
 from pathlib import Path
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+POCL = "Portable Computing Language"
+SHORT_NAMES = {POCL: "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
+"""What antune calls a platform, by the name that its driver gives."""
+
+
+def driver_name(platform: str) -> str:
+    """The name that the driver of a platform gives it."""
+    return next((name for name, short in SHORT_NAMES.items() if short == platform), platform)
 
 
 def driver_environment(folder: Path) -> Mapping[str, str]:
@@ -28,6 +36,19 @@ def driver_environment(folder: Path) -> Mapping[str, str]:
         cache.mkdir(exist_ok=True)
         environment["POCL_CACHE_DIR"] = str(cache)
     return environment
+
+
+def measuring_environment(folder: Path) -> Mapping[str, str]:
+    """`driver_environment` for processes that measure: each thread of PoCL stays on a core of its own.
+
+    Elsewhere Linux often wakes both threads of a launch on the same core, and has no time to move one of them before a launch
+    of less than a millisecond ends. Compilers do without it: PoCL's threads compile, too, and those of several processes
+    would get into each other's way. Where some cores are not for this process PoCL, which counts from core 0, is left alone.
+    """
+    environment = driver_environment(folder)
+    if "POCL_AFFINITY" in os.environ or os.sched_getaffinity(0) != set(range(os.cpu_count() or 1)):
+        return environment
+    return {**environment, "POCL_AFFINITY": "1"}
 
 
 def _intel_library() -> Path | None:

@@ -12,9 +12,8 @@ from generator.target import Target
 from runners.base import DeviceInfo
 from runners.messages import Answer, Handler, Report
 from runners.opencl_images import image_support
+from runners.opencl_platforms import POCL, SHORT_NAMES
 
-POCL = "Portable Computing Language"
-SHORT_NAMES = {POCL: "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
 SUB_GROUP = 32  # the size kernels ask for: that of a warp
 SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing

@@ -21,7 +21,7 @@ from runners.batch import Batch
 from runners.locks import timing_lock
 from runners.many import model_key
 from runners.messages import Startup
-from runners.opencl_platforms import driver_environment
+from runners.opencl_platforms import driver_environment, measuring_environment
 from runners.pools import Devices, LocalDevices, Pool
 from runners.processes import WorkerPool
 from runners.rating import static_ratings
@@ -138,7 +138,6 @@ class DeviceRunner(PoolRunner):
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=workdir)).resolve()
         reference = self._folder / "reference.npz"
         save_reference(problem.reference, reference)
-        environment = driver_environment(self._folder)
         all_devices = (device, *others)
         kernels = self._folder / "kernels"
         setups = {one.key: WorkerSetup(problem.program, reference, one.key, device.target, limits,
@@ -146,9 +145,10 @@ class DeviceRunner(PoolRunner):
                   for one in all_devices}
         count = workers or len(os.sched_getaffinity(0))
         memory = limits.memory_bytes or share_bytes(count + len(all_devices))
-        compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],)), environment,
-                               self._folder, memory)
-        devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), environment,
+        compilers = WorkerPool("compile", count, Startup(make_compile_worker, (setups[device.key],)),
+                               driver_environment(self._folder), self._folder, memory)
+        measuring = measuring_environment(self._folder)
+        devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), measuring,
                                    self._folder, memory) for number, (key, setup) in enumerate(setups.items())}
         model = replace(device, key=model_key(device.key)) if others else device
         super().__init__(model, limits, compilers, LocalDevices(devices))

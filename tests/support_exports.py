@@ -27,6 +27,7 @@ from tests.support_suite import SUITE, TARGET
 
 Change = Callable[[Plan], Plan]
 GPU = replace(TARGET, images=True, image_1d=1 << 27, image_2d=(16384, 16384), constant_bytes=1 << 16)
+POCL = ("pthread", "PoCL")
 SPENT = Durations(0.25, 0.5, 0.125, 1.0)
 
 
@@ -37,12 +38,15 @@ def timed(ms: float, plan: Plan) -> Timed:
 
 
 def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: Sequence[Change] = (),
-               target: Target = GPU, function: str | None = None) -> Path:
-    """A run in `folder`: the default plan takes 4 ms, each changed plan 1 ms less than the one before."""
+               target: Target = GPU, function: str | None = None, device: tuple[str, str] = POCL) -> Path:
+    """A run in `folder`: the default plan takes 4 ms, each changed plan 1 ms less than the one before.
+
+    `device` is a name and a platform as antune calls it.
+    """
     options = RunOptions(str(file), Compilation(defines=tuple(defines)), Budget(evaluations=9), function=function)
     problem = read_problem(file, options.compilation, function, None, {}, 0)
-    device = DeviceInfo("test", "pthread", "Portable Computing Language", "3.0", target)
-    info = RunInfo(utc_now(), options, "abc", file.read_text(), problem.program, device, problem.reference.compiler,
+    found = DeviceInfo("test", *device, "3.0", target)
+    info = RunInfo(utc_now(), options, "abc", file.read_text(), problem.program, found, problem.reference.compiler,
                    problem.reference.sequential_ms)
     first = default_plan(problem.program, target)
     plans = [first, *(change(first) for change in changes)]
@@ -54,9 +58,9 @@ def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: S
     return folder
 
 
-def suite_run(folder: Path, name: str, *changes: Change, target: Target = GPU) -> Path:
+def suite_run(folder: Path, name: str, *changes: Change, target: Target = GPU, device: tuple[str, str] = POCL) -> Path:
     """A run of a program of the suite at its smallest size."""
-    return stored_run(folder, SUITE / f"{name}.c", ("MINI_DATASET",), changes, target)
+    return stored_run(folder, SUITE / f"{name}.c", ("MINI_DATASET",), changes, target, device=device)
 
 
 def with_failures(folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +14,20 @@ from generator.errors import InputError
 from generator.target import Target
 from runners.base import DeviceInfo
 from runners.devices import choose, find_device, list_devices, survey
-from runners.opencl_platforms import driver_environment
+from runners.opencl_platforms import driver_environment, measuring_environment
 
 
 def device(key: str, platform: str, name: str) -> DeviceInfo:
     return DeviceInfo(key, name, platform, "1", Target(name, "opencl", 1, (1, 1, 1), 1, 1, True, True))
 
 
+ROOT = Path(__file__).parent.parent
+ALLOWED = """
+import json, os, sys
+from runners.opencl_device import Session
+session = Session(sys.argv[1])
+print(json.dumps([sorted(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")]))
+"""
 SOME = (device("a", "Intel OpenCL", "Xeon"), device("b", "PoCL", "pthread-Intel(R) Xeon"),
         device("c", "NVIDIA CUDA", "H200"))
 
@@ -93,3 +102,25 @@ def test_a_broken_driver_is_an_error_for_people(tmp_path: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Exception, match="SIGABRT"):
         list_devices()
+
+
+def test_threads_of_pocl_that_measures_stay_on_a_core_each(tmp_path: Path) -> None:
+    if os.sched_getaffinity(0) != set(range(os.cpu_count() or 1)):
+        pytest.skip("some cores are not for this process")
+    done = subprocess.run([sys.executable, "-c", ALLOWED, find_device("pocl").key], capture_output=True, text=True, check=False,
+                          env=os.environ | dict(measuring_environment(tmp_path)), cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    allowed = json.loads(done.stdout)
+    assert all(allowed.count([core]) == 1 for core in range(os.cpu_count() or 1)), allowed
+
+
+@pytest.mark.parametrize("given", ["0", "1"])
+def test_who_says_where_threads_stay_is_obeyed(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POCL_AFFINITY", given)
+    assert "POCL_AFFINITY" not in measuring_environment(tmp_path)
+
+
+def test_threads_are_not_sent_to_cores_that_are_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POCL_AFFINITY", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {(os.cpu_count() or 1) - 1, 1000})
+    assert "POCL_AFFINITY" not in measuring_environment(tmp_path)

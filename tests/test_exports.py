@@ -21,7 +21,7 @@ from generator.errors import InputError
 from generator.plan import KernelPlan, Plan, TimeTiles
 from tests import support_exports as support
 from tests.support_cuda_runtime import build_on_host
-from tests.support_exports import GPU, placed, stored_run, suite_run
+from tests.support_exports import GPU, intel_library, placed, stored_run, suite_run
 from tests.support_programs import write_c
 from tests.support_suite import SUITE
 
@@ -104,10 +104,24 @@ def test_a_wrong_export_is_found_out(gemm: Path, pocl: Mapping[str, str], tmp_pa
 def test_the_device_is_chosen_by_a_variable(gemm: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
     folder = exported(gemm, Kind.opencl, tmp_path)
     assert AGREES in checked(folder, {**pocl, "ANTUNE_OPENCL_DEVICE": "Portable"})
+    assert "POCL_AFFINITY=1" in (folder / "kernel_gemm.h").read_text()
     done = ran(folder, {**pocl, "ANTUNE_OPENCL_DEVICE": "no such"}, "./selfcheck")
     assert done.returncode == 1
     assert "kernel_gemm: no OpenCL device is called ANTUNE_OPENCL_DEVICE=no such; there are: " in done.stderr
     assert "Portable Computing Language: " in done.stderr
+
+
+def test_the_platform_is_that_of_the_tuned_device(pocl: Mapping[str, str], tmp_path: Path) -> None:
+    """Also where the device has another name."""
+    if not intel_library() or "OCL_ICD_VENDORS" in os.environ:
+        pytest.skip("needs Intel's runtime beside PoCL")
+    for platform, runs in (("PoCL", False), ("Intel OpenCL", True)):
+        run = suite_run(tmp_path / platform, "gemm", device=("some CPU", platform))
+        folder = exported(run, Kind.opencl, tmp_path / f"{platform} export")
+        kernels = folder / "kernels.cl"
+        kernels.write_text(f'#ifdef POCL_DEVICE_ADDRESS_BITS\n#error "compiled by PoCL"\n#endif\n{kernels.read_text()}')
+        done = ran(folder, pocl, "make", "check")
+        assert (AGREES in done.stdout) == runs and ("compiled by PoCL" in done.stderr) != runs, done.stderr
 
 
 def test_other_sizes_are_refused(gemm: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:

@@ -122,6 +122,20 @@ def test_another_version_of_the_generator_and_what_is_no_run_are_refused(source:
         tune(reusing(source, tmp_path / "gone"), tmp_path / "run", Log(), toy_parts(ToyRunner()))
 
 
+@pytest.mark.parametrize(("before", "now", "message"), [
+    ("0", None, "a driver that was told otherwise .POCL_AFFINITY=0"), (None, "0", "a driver that was told otherwise .no POCL_AFFINITY")])
+def test_what_drivers_were_told_is_a_difference(before: str | None, now: str | None, message: str, source: Path, tmp_path: Path,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell(value: str | None) -> None:
+        monkeypatch.delenv("POCL_AFFINITY", raising=False) if value is None else monkeypatch.setenv("POCL_AFFINITY", value)
+
+    tell(before)
+    tune(toy_options(source, 5), tmp_path / "first", Log(), toy_parts(ToyRunner()))
+    tell(now)
+    with pytest.raises(InputError, match=message):
+        tune(reusing(source, tmp_path / "first"), tmp_path / "second", Log(), toy_parts(ToyRunner()))
+
+
 def test_a_time_limit_counts_only_if_it_was_as_large() -> None:
     limits, bounds = Limits(compile_s=20.0, run_s=10.0), Bounds(5.0, 0.1, (1.0,) * 8)
     for outcome, known, now in ((TimedOut("compile", 20.0, SPENT), True, True), (TimedOut("compile", 6.0, SPENT), False, True),

@@ -30,7 +30,7 @@ from runners.base import DeviceInfo, Job, Limits
 from runners.devices import find_device
 from runners.locks import exclusive, shared
 from runners.messages import Answer, Handler, Report, Startup
-from runners.opencl_platforms import driver_environment
+from runners.opencl_platforms import measuring_environment
 from runners.pool_runner import DeviceRunner, PoolRunner, default_lower
 from runners.pools import LocalDevices
 from runners.processes import Task, WorkerPool, wait_for
@@ -142,7 +142,7 @@ def restart_s(problem: Problem, info: DeviceInfo, folder: Path) -> float:
     reference = folder / "reference.npz"
     save_reference(problem.reference, reference)
     setup = WorkerSetup(problem.program, reference, info.key, info.target, Limits(), folder / "lock", default_lower)
-    pool = WorkerPool("device", 1, Startup(make_device_worker, (setup,)), driver_environment(folder), folder)
+    pool = WorkerPool("device", 1, Startup(make_device_worker, (setup,)), measuring_environment(folder), folder)
     try:
         _serve(pool)
         return max(_serve(pool) for _ in range(RESTARTS))

@@ -33,7 +33,9 @@ from generator.variant import Kernel, Launch, Variant
 
 ProbeName: TypeAlias = Literal["sum", "triad", "fma"]
 LINKS = 4096
-"""Multiply-adds per chain of the probe fma: x -> 0.5 x + 1 tends to 2 and stays there."""
+"""Multiply-adds per chain of the probe fma at least: x -> 0.5 x + 1 tends to 2 and stays there."""
+OPERATIONS = 1 << 29
+"""Operations that a launch of fma does at least, milliseconds on a CPU: some of its cores may wake up late."""
 MOST_LANES = 16
 RESULTS = 4096
 """Numbers that `sum` and `fma` leave, so that nothing they do is superfluous."""
@@ -79,7 +81,7 @@ class Shape:
 
     def steps(self, probe: Probe) -> int:
         """Times that a thread goes through its chains in a round; 0: there is too little data for this shape."""
-        return probe.elements // (self.threads * self.blocks * self.chains * self.lanes)
+        return probe.elements // self._accumulators
 
     def rounds(self, probe: Probe) -> int:
         """Rounds of a launch."""
@@ -88,12 +90,21 @@ class Shape:
     def work(self, probe: Probe) -> float:
         """Bytes that a launch moves, or operations that it does: a multiply-add is two."""
         if probe.name == "fma":
-            return 2.0 * LINKS * self.chains * self.threads * self.blocks * self.lanes
+            return 2.0 * self.links * self._accumulators
         return float(self._round_bytes(probe)) * self.rounds(probe)
+
+    @property
+    def links(self) -> int:
+        """Multiply-adds per chain of a launch of fma."""
+        return max(LINKS, OPERATIONS // (2 * self._accumulators))
 
     def covered(self, probe: Probe) -> int:
         """Elements of an array that the rounds go through."""
-        return self.steps(probe) * self.chains * self.threads * self.blocks * self.lanes
+        return self.steps(probe) * self._accumulators
+
+    @property
+    def _accumulators(self) -> int:
+        return self.chains * self.threads * self.blocks * self.lanes
 
     def _round_bytes(self, probe: Probe) -> int:
         return max(1, self.covered(probe) * probe.arrays * ELEMENT_BYTES[probe.type])
@@ -177,7 +188,7 @@ def lower_probe(program: Program, plan: Plan, target: Target) -> Variant:
     text = _HEAD + _BODIES[name]
     divisor = shape.chains * (shape.rounds(probe) * shape.steps(probe) if name == "sum" else 1)
     words = {**_WORDS[target.dialect], "TYPE": f"{probe.type}{shape.lanes if shape.lanes > 1 else ''}", "CHAINS": shape.chains, "STEPS": shape.steps(probe),
-             "THREADS": shape.threads, "BLOCKS": shape.blocks, "ROUNDS": shape.rounds(probe), "LINKS": LINKS,
+             "THREADS": shape.threads, "BLOCKS": shape.blocks, "ROUNDS": shape.rounds(probe), "LINKS": shape.links,
              "RESULTS": RESULTS // shape.lanes, "DIVISOR": divisor, "COVERED": shape.covered(probe) // shape.lanes,
              "ELEMENTS": probe.elements // shape.lanes}
     text = re.sub("|".join(rf"\b{word}" + ("" if word.endswith(" ") else r"\b") for word in words),

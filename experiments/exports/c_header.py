@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.interface import header
-from experiments.exports.opencl import CHOICE, host_code, tuned_elsewhere
+from experiments.exports.opencl import CHOICE, host_code, how_timed
 from experiments.exports.signature import signature_of
 from experiments.exports.templates import c_string
 
@@ -17,5 +17,5 @@ def header_files(chosen: Chosen) -> dict[str, str | bytes]:
     signature, variant = signature_of(chosen), variant_of(chosen, "opencl")
     kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in variant.source.splitlines())
     body = host_code(chosen, signature, variant, kernels, "static inline ", "static inline ")
-    return {f"{chosen.name}.h": header(chosen, signature, (CHOICE, USE, *tuned_elsewhere(chosen, "opencl")),
+    return {f"{chosen.name}.h": header(chosen, signature, (CHOICE, USE, *how_timed(chosen, "opencl")),
                                        "static inline ", VERSION, body)}

@@ -9,7 +9,7 @@ from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.host_program import c_lines
 from experiments.exports.interface import body_values, data_of, header, incoming, label, reads
 from experiments.exports.memory import Slot, placement, slots_of
-from experiments.exports.opencl import tuned_elsewhere
+from experiments.exports.opencl import how_timed
 from experiments.exports.selfcheck import selfcheck_files
 from experiments.exports.signature import Signature, signature_of
 from experiments.exports.templates import c_string, chain, comment, fill
@@ -37,7 +37,7 @@ def cuda_files(chosen: Chosen) -> dict[str, str | bytes]:
     name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, "cuda")
     values = {"F": name, "ARCH": _architecture(chosen.info.device.target)}
     text, notes = _with_bounds(variant, chosen.info.device.target)
-    return {f"{name}.h": header(chosen, signature, (CHOICE, *tuned_elsewhere(chosen, "cuda"), *notes)),
+    return {f"{name}.h": header(chosen, signature, (CHOICE, *how_timed(chosen, "cuda"), *notes)),
             f"{name}.cu": f'#include "{name}.h"\n\n{_host_code(chosen, signature, variant)}',
             "kernels.cu": comment(chosen.origin()) + text,
             "Makefile": fill("cuda_makefile.in", values), "CMakeLists.txt": fill("cuda_cmake.in", values),

@@ -13,9 +13,11 @@ from experiments.exports.signature import Signature, signature_of
 from experiments.exports.templates import c_string, chain, comment, fill
 from generator.expr import Expr
 from generator.variant import Constant, Launch, Texture, Variant
+from runners.opencl_platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
           "DEVICE\"), else on one like the tuned one, else on the first that is found.")
+PINNED = "With PoCL, set POCL_AFFINITY=1: without it, short kernels often run on one core only."
 
 
 def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
@@ -23,7 +25,7 @@ def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
     name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, "opencl")
     body = host_code(chosen, signature, variant, '#include "kernels.inc"', "", "static inline ")
     values = {"F": name, "SOURCES": f"{name}.c"}
-    return {f"{name}.h": header(chosen, signature, (CHOICE, *tuned_elsewhere(chosen, "opencl"))),
+    return {f"{name}.h": header(chosen, signature, (CHOICE, *how_timed(chosen, "opencl"))),
             f"{name}.c": f'#define CL_TARGET_OPENCL_VERSION 120\n#include "{name}.h"\n\n{body}',
             "kernels.cl": comment(chosen.origin()) + variant.source,
             "embed.sed": 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/^/"/\ns/$/\\\\n",/\n',
@@ -31,23 +33,31 @@ def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
             **selfcheck_files(chosen, signature)}
 
 
-def tuned_elsewhere(chosen: Chosen, dialect: str) -> tuple[str, ...]:
-    """A note where the plan was tuned in another language."""
-    tuned = chosen.info.device.target.dialect
-    return () if tuned == dialect else (f"The plan was tuned in {tuned} and was never timed as {dialect}.",)
+def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
+    """Notes where the plan was tuned in another language, or in an environment that its user has to ask for."""
+    device = chosen.info.device
+    if device.target.dialect != dialect:
+        return (f"The plan was tuned in {device.target.dialect} and was never timed as {dialect}.",)
+    return (PINNED,) if driver_name(device.platform) == POCL else ()
+
+
+def usual_devices(chosen: Chosen) -> tuple[str, ...]:
+    """What "PLATFORM: DEVICE" may hold where the user names no device: the tuned one, its driver, its name elsewhere."""
+    device = chosen.info.device
+    platform = driver_name(device.platform)
+    return (f"{platform}: {device.name}", f"{platform}: ", device.name)
 
 
 def host_code(chosen: Chosen, signature: Signature, variant: Variant, kernels: str, storage: str,
               internal: str) -> str:
     """Everything below the prototypes. `kernels` are lines of strings, `storage` and `internal` qualify functions."""
-    slots, data, device = slots_of(chosen.info.program, variant), data_of(signature), chosen.info.device
-    usual = (f"{device.platform}: {device.name}", f"{device.platform}: ", device.name)
+    slots, data = slots_of(chosen.info.program, variant), data_of(signature)
     writes = [_write(chosen, number, slot, data[slot.array.name]) for number, slot in incoming(chosen, slots)]
     out = [*reads(chosen, signature, slots), f"{chosen.name}_finish(antune)"]
     return fill("opencl_host.c.in", body_values(chosen, signature) | {
         "STORAGE": storage, "INTERNAL": internal, "KERNELS": kernels,
         "KERNEL_COUNT": str(max(len(variant.kernels), 1)), "SLOT_COUNT": str(max(len(slots), 1)),
-        "USUAL": ", ".join(c_string(text) for text in usual),
+        "USUAL": ", ".join(map(c_string, usual_devices(chosen))),
         "PREPARE": chain([*_memory(chosen, slots), *_kernels(chosen, variant, slots)]),
         "IN": chain([*writes, *_scalars(chosen, variant, signature)]), "OUT": chain(out),
         "LAUNCHES": "\n".join(c_lines(variant.host, _launcher(chosen, variant), chosen.name))})

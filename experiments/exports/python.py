@@ -14,7 +14,7 @@ from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.host_program import python_lines
 from experiments.exports.interface import wrapped
 from experiments.exports.memory import copied_in, placement
-from experiments.exports.opencl import CHOICE, tuned_elsewhere
+from experiments.exports.opencl import CHOICE, how_timed, usual_devices
 from experiments.exports.signature import Parameter, Signature, signature_of
 from experiments.exports.templates import fill
 from generator.expr import Expr
@@ -50,14 +50,14 @@ def _module_name(chosen: Chosen) -> str:
 
 
 def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
-    program, device = chosen.info.program, chosen.info.device
+    program = chosen.info.program
     names = _names(signature)
     sizes, scalars = signature.of_role("size"), signature.of_role("scalar")
     given = [(p.name, names[p.name]) for p in signature.of_role("array")]
     temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
     own = [program.array(name) for name, _ in given]
     arrays = {array.name: (NUMPY_TYPES[array.type], array.extents) for array in (*own, *temporaries)}
-    lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *tuned_elsewhere(chosen, "opencl")))]
+    lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *how_timed(chosen, "opencl")))]
     docstring = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
     used = {name for kernel in variant.kernels for name in kernel.arrays}
     return fill("python_module.py.in", {
@@ -67,7 +67,7 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
         "COPIED_IN": repr([n for n, _ in given if n in used and copied_in(program, program.array(n))]),
         "RESULTS": repr([array.name for array in program.outputs]), "IMAGES": repr(_images(variant)),
         "KERNELS": "[\n" + "".join(f"    {_kernel(variant, n)!r},\n" for n in range(len(variant.kernels))) + "]",
-        "USUAL": repr((f"{device.platform}: {device.name}", f"{device.platform}: ", device.name)),
+        "USUAL": repr(usual_devices(chosen)),
         "SOURCE": variant.source,
         "PARAMETERS": ", ".join(names[p.name] for p in signature.parameters), "BRIEF": BRIEF,
         "GIVEN_SIZES": _pairs([(p.name, names[p.name]) for p in sizes]), "GIVEN_ARRAYS": _pairs(given),

@@ -31,7 +31,7 @@ from runners.base import Limits
 from runners.deterministic_worker import make_deterministic_worker
 from runners.locks import timing_lock
 from runners.messages import Startup
-from runners.opencl_platforms import driver_environment
+from runners.opencl_platforms import driver_environment, measuring_environment
 from runners.processes import Event, Task, WorkerPool
 from runners.registry import is_deterministic
 from runners.resident import share_bytes
@@ -167,7 +167,8 @@ class Shop(WorkerPlugin):
             self._made += 1
             name, folder = f"{'compile' if bench == COMPILING else 'device'}-{self._made}", self._prepared()
         memory = self._order.limits.memory_bytes or share_bytes(self._worker.state.nthreads)
-        return WorkerPool(name, 1, self._startup(bench, key, folder), driver_environment(folder), folder, memory)
+        environment = driver_environment(folder) if bench == COMPILING else measuring_environment(folder)
+        return WorkerPool(name, 1, self._startup(bench, key, folder), environment, folder, memory)
 
     def _give_back(self, bench: str, pool: WorkerPool) -> None:
         with self._lock:
