@@ -11,20 +11,21 @@ _LONGEST = 64
 
 
 def is_vector(loop: For, count: int) -> bool:
-    """Whether the `count` iterations of an innermost loop, in any order, read and write neighbours, or the same element.
+    """Whether the `count` iterations of an innermost loop write neighbours and read neighbours, or all the same element.
 
-    Registers are elements of arrays, too: a loop over them that only reads along columns is better unrolled.
+    Registers are elements of arrays, too: a loop over them that reads along columns is better unrolled. An element that all
+    iterations write would be a sum, whose terms a compiler that is told to make a vector may add in any order.
     """
     assigns = [node for node in loop.body if isinstance(node, Assign)]
-    loads = [load for node in assigns for load in (node.target, *loads_of(node.value))]
-    moving = [load for load in loads if any(loop.iterator in names_of(index) for index in load.index)]
-    return (4 <= count <= _LONGEST and count.bit_count() == 1 and len(assigns) == len(loop.body)
-            and bool(moving) and all(moves_by_one(load, loop.iterator) for load in moving))
+    read = [load for node in assigns for load in loads_of(node.value)]
+    moving = [load for load in read if any(loop.iterator in names_of(index) for index in load.index)]
+    return (4 <= count <= _LONGEST and count.bit_count() == 1 and 0 < len(assigns) == len(loop.body)
+            and all(moves_by_one(load, loop.iterator) for load in (*(node.target for node in assigns), *moving)))
 
 
 def moves_by_one(load: Load, name: str) -> bool:
     """Whether the next value of `name` is the next element in memory, apart from borders at which it stays."""
-    *rows, last = load.index
+    *rows, last = load.index or (Int(0),)
     return _step(last, name) and not any(name in names_of(index) for index in rows)
 
 
