@@ -19,7 +19,7 @@ class For:
 
     `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
     themselves for most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
-    iterations, which are all, may run in any order and work on neighbours.
+    iterations, which are all, work on neighbours (`lowering/vectors.py`).
     """
 
     iterator: str

@@ -10,8 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from generator.expr import Binary, Int, Load, Name
 from generator.lowering import lower
 from generator.lowering.starts import start_plans
+from generator.lowering.vectors import is_vector
+from generator.nest import Assign, For
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.target import Dialect
 from metrics.outcome import Timed
@@ -32,6 +35,10 @@ SIZES = ("NI=21", "NJ=37", "NK=9")
 def gemm_plan(tile: tuple[int, int], block: tuple[int, int] = (1, 1)) -> Plan:
     """Results in registers, loops over them inside of the sum."""
     return Plan(ScheduleChoice(), (KernelPlan(("S0", "S1"), tile, block, points_inside=True, registers=True),))
+
+
+def counted(count: int) -> For:
+    return For("j", Int(0), Binary("<", Name("j"), Int(count)), 1, ())
 
 
 def test_points_along_x_are_a_vector(golden: Callable[[str, str], None]) -> None:
@@ -56,6 +63,21 @@ def test_only_neighbours_make_a_vector(term: str, found: bool) -> None:
     plan = Plan(ScheduleChoice(), (KernelPlan(("S0",), (8,), (1,), points_inside=True, registers=True),))
     assert ("antune_vector(8)" in lower(program, plan, TARGET).source) == found
     assert not differences(program, run_plan(program, plan, np.random.default_rng(0)), run_original(program))
+
+
+J = Name("j")
+
+
+@pytest.mark.parametrize(("target", "loop", "found"), [
+    (Load("x", (J,)), counted(8), True), (Load("x", (Name("i"), J)), counted(8), True),
+    (Load("x"), counted(8), False), (Load("x", (Int(0),)), counted(8), False), (Load("x", (J, Int(0))), counted(8), False),
+    (Load("x", (Binary("min", J, Int(3)),)), counted(8), True), (Load("x", (Binary("min", J, Binary("*", Int(2), J)),)), counted(8), False),
+    (Load("x", (J,)), replace(counted(8), step=2), False), (Load("x", (J,)), replace(counted(8), start=Int(1)), False),
+    (Load("x", (J,)), counted(6), False), (Load("x", (J,)), replace(counted(8), condition=Binary("<=", J, Name("n"))), False)])
+def test_iterations_of_a_vector_write_neighbours(target: Load, loop: For, found: bool) -> None:
+    """What all of them write is a sum, which compilers that are told to make a vector add in another order."""
+    adds = replace(loop, body=(Assign(target, "+", Load("A", (Name("k"), J))),))
+    assert is_vector(adds, 8) == found
 
 
 def test_searches_on_cpus_begin_with_such_a_plan() -> None:

@@ -70,9 +70,9 @@ def preamble(program: Program, kernels: Iterable[Printed], dialect: Dialect, pla
         parts.append(words.swap_preamble)
     if any(isinstance(node, Shuffle) for node in nodes):
         parts.append(words.sub_group_preamble)
+    parts += [text for macro, text in ((ANY_ORDER, words.any_order), (VECTOR, words.vector))
+              if any(macro in one.kernel.source for one in kernels)]
     if words.inlined:
-        parts += [text for macro, text in ((ANY_ORDER, words.any_order), (VECTOR, words.vector))
-                  if any(macro in one.kernel.source for one in kernels)]
         parts.append(inlined_functions(line for one in kernels for line in one.kernel.source.splitlines()))
     return "".join([*parts, atomic_functions(atomics, words)])
 

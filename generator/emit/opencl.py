@@ -41,6 +41,7 @@ _ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
 # PoCL's compiler unrolls short loops before it looks for vectors, and then finds few of them; Intel's runtime does neither
 _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 #ifdef POCL_DEVICE_ADDRESS_BITS
+#pragma clang diagnostic ignored "-Wpass-failed" // with exp and pow there is no vector, and no need to be told
 #define antune_vector(count) antune_pragma(clang loop vectorize_width(count) interleave_count(1))
 #else
 #define antune_vector(count) antune_pragma(unroll count)

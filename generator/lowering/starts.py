@@ -68,7 +68,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, _POINTS), partial(_kernel, _BLOCKED)]
     if target.shares_host_cores:
-        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS), _vectors]
+        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS), partial(_vectors, program)]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -87,14 +87,26 @@ def row_sums(program: Program, reductions: Iterable[str]) -> tuple[str, ...]:
 
 def _along_rows(statement: Statement) -> bool:
     """Whether some iterator is summed over and moves what is read by one element, if at all."""
-    target, value = statement.body.target, statement.body.value
-    owned = {name for index in target.index for name in names_of(index)}
-    read = [load for load in loads_of(value) if load.array != target.array]
-    for name in statement.iterators:
-        moving = [load for load in read if any(name in names_of(index) for index in load.index)]
-        if name not in owned and moving and all(moves_by_one(load, name) for load in moving):
-            return True
-    return False
+    return any(name not in _owned(statement) and _reads_neighbours(statement, name) for name in statement.iterators)
+
+
+def _across_rows(statement: Statement) -> bool:
+    """Whether neighbours are updated again and again, from neighbours or from what is the same for all of them."""
+    target, owned = statement.body.target, _owned(statement)
+    return not owned.issuperset(statement.iterators) and any(
+        moves_by_one(target, name) and _reads_neighbours(statement, name) for name in owned.intersection(statement.iterators))
+
+
+def _owned(statement: Statement) -> set[str]:
+    """The iterators that tell the elements apart that are written."""
+    return {name for index in statement.body.target.index for name in names_of(index)}
+
+
+def _reads_neighbours(statement: Statement, name: str) -> bool:
+    """Whether the next value of `name` reads the next elements, apart from those that are the same for all, and some are not."""
+    read = [load for load in loads_of(statement.body.value) if load.array != statement.body.target.array]
+    moving = [load for load in read if any(name in names_of(index) for index in load.index)]
+    return bool(moving) and all(moves_by_one(load, name) for load in moving)
 
 
 def time_plan(program: Program, target: Target, steps: int) -> Plan:
@@ -118,9 +130,10 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order)
 
 
-def _vectors(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """A thread keeps some vectors in registers; kernels that update nothing again and again are slabs."""
-    return _kernel(_VECTORS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
+def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """A thread keeps some vectors in registers; kernels that update no neighbours again and again are slabs."""
+    updates = shape.sequential and shape.kept and any(_across_rows(program.statement(name)) for name in shape.statements)
+    return _kernel(_VECTORS, shape, target, order) if updates else _slab(shape, target, order)
 
 
 def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -11,7 +11,7 @@ _LONGEST = 64
 
 
 def is_vector(loop: For, count: int) -> bool:
-    """Whether the `count` iterations of an innermost loop write neighbours and read neighbours, or all the same element.
+    """Whether an innermost loop has `count` iterations, which write neighbours and read neighbours, or all the same element.
 
     Registers are elements of arrays, too: a loop over them that reads along columns is better unrolled. An element that all
     iterations write would be a sum, whose terms a compiler that is told to make a vector may add in any order.
@@ -19,8 +19,15 @@ def is_vector(loop: For, count: int) -> bool:
     assigns = [node for node in loop.body if isinstance(node, Assign)]
     read = [load for node in assigns for load in loads_of(node.value)]
     moving = [load for load in read if any(loop.iterator in names_of(index) for index in load.index)]
-    return (4 <= count <= _LONGEST and count.bit_count() == 1 and 0 < len(assigns) == len(loop.body)
+    return (4 <= count <= _LONGEST and count.bit_count() == 1 and _runs(loop, count) and 0 < len(assigns) == len(loop.body)
             and all(moves_by_one(load, loop.iterator) for load in (*(node.target for node in assigns), *moving)))
+
+
+def _runs(loop: For, count: int) -> bool:
+    """Whether it counts from 0 to `count`."""
+    name = Name(loop.iterator)
+    ends = (Binary("<", name, Int(count)), Binary("<=", name, Int(count - 1)))
+    return loop.start == Int(0) and loop.step == 1 and loop.condition in ends
 
 
 def moves_by_one(load: Load, name: str) -> bool:
@@ -32,6 +39,7 @@ def moves_by_one(load: Load, name: str) -> bool:
 def _step(index: Expr, name: str) -> bool:
     match index:
         case Binary("min" | "max", left, right):
-            return any(_step(side, name) for side in (left, right) if name in names_of(side))
+            moving = [side for side in (left, right) if name in names_of(side)]
+            return bool(moving) and all(_step(side, name) for side in moving)
         case _:
             return simplify(Binary("-", substitute(index, {name: Binary("+", Name(name), Int(1))}), index)) == Int(1)

@@ -1,6 +1,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define antune_pragma(text) _Pragma(#text)
 #ifdef POCL_DEVICE_ADDRESS_BITS
+#pragma clang diagnostic ignored "-Wpass-failed" // with exp and pow there is no vector, and no need to be told
 #define antune_vector(count) antune_pragma(clang loop vectorize_width(count) interleave_count(1))
 #else
 #define antune_vector(count) antune_pragma(unroll count)
