@@ -7,18 +7,23 @@ import platform
 from dataclasses import dataclass
 from importlib import metadata
 
+from runners.opencl_platforms import measuring_settings
+
 PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
             "pycuda", "cuda-bindings", "nvidia-cuda-nvrtc",
             "scipy", "scikit-learn", "deap")
-SETTINGS = ("POCL_", "DPCPP_CPU_", "CL_CONFIG_", "CUDA_LAUNCH_")
-"""How the variables begin that tell PoCL, Intel's CPU runtime and CUDA how to run kernels."""
+SETTINGS = ("POCL_", "DPCPP_CPU_", "CL_CONFIG_", "CUDA_LAUNCH_", "CUDA_MODULE_")
+"""How the variables begin that tell PoCL, Intel's CPU runtime and CUDA how to run kernels..."""
+NO_MATTER = ("DEBUG", "CACHE", "TRACING", "TEMP_FILES", "_DIR", "_PATH")
+"""... and what is in the names of those that change no times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """Where a process ran; `packages` are (name, version) of what is installed, `rooms` (name, hash) of antune's code.
 
-    `settings` are the environment variables (name, value) with which the user tells drivers how to run kernels.
+    `settings` are the environment variables (name, value) that tell drivers how to run kernels, by the user's wish or antune's;
+    on a cluster those of the machine that searches. None: they were not recorded.
     """
 
     python: str
@@ -27,7 +32,7 @@ class Environment:
     cpus: int
     packages: tuple[tuple[str, str], ...]
     rooms: tuple[tuple[str, str], ...] = ()
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] | None = None
 
 
 def package_version(name: str) -> str | None:
@@ -49,6 +54,6 @@ def current_environment() -> Environment:
 
 
 def _settings() -> tuple[tuple[str, str], ...]:
-    """Where files of drivers lie makes no difference."""
-    return tuple(sorted((name, value) for name, value in os.environ.items()
-                        if name.startswith(SETTINGS) and not name.endswith(("_DIR", "_PATH"))))
+    told = {**os.environ, **measuring_settings()}
+    return tuple(sorted((name, value) for name, value in told.items()
+                        if name.startswith(SETTINGS) and not any(word in name for word in NO_MATTER)))

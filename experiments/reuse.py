@@ -61,10 +61,11 @@ def _lent(results: Iterable[Result], directory: str) -> list[Known]:
 
 def difference(store: Store, program: Program, device: DeviceInfo, timing: Timing) -> str | None:
     """Why results of `store` mean nothing for `program` on `device`, in words; None when they do."""
-    info, before, now = store.info(), store.environment(), current_environment()
+    info, now = store.info(), current_environment()
     if info.program.digest != program.digest:
         return f"another program ({info.program.name} of {info.options.file}, or other sizes)"
-    return _other_device(info.device, device) or _other_tools(info, before, now) or _other_timing(info.options.timing, timing)
+    tools = (_other_tools(info, before, now) for before in store.environments())
+    return _other_device(info.device, device) or next(filter(None, tools), None) or _other_timing(info.options.timing, timing)
 
 
 def _other_device(before: DeviceInfo, now: DeviceInfo) -> str | None:
@@ -81,7 +82,7 @@ def _other_tools(info: RunInfo, before: Environment, now: Environment) -> str | 
     if not before.rooms:
         return "a version of antune that did not record what it consisted of"
     if settings := changed_settings(before, now):
-        return f"a driver that was told otherwise ({', '.join(f'{name}={old}' if old else f'no {name}' for name, old, _ in settings)})"
+        return f"a driver that was told otherwise ({', '.join(f'{name} {old} instead of {new}' for name, old, new in settings)})"
     if info.device.target.dialect != "cuda":
         return None
     old, new = dict(before.packages), dict(now.packages)

@@ -30,20 +30,23 @@ def _digest(room: str) -> str:
 
 def differences(before: Environment, now: Environment) -> tuple[str, ...]:
     """What changed from one environment to another, one phrase each; nothing is said of what was not recorded."""
-    named = [("Python", before.python, now.python), ("system", before.system, now.system)]
+    named: list[tuple[str, str, str]] = [("Python", before.python, now.python), ("system", before.system, now.system)]
     known, present = dict(before.packages), dict(now.packages)
     named += [(name, known[name], present.get(name, "none")) for name in known]
-    named += [(name, old or "none", new or "none") for name, old, new in changed_settings(before, now)]
+    named += changed_settings(before, now)
     changed = [f"{name} {old} -> {new}" for name, old, new in named if old != new]
     if rooms := changed_rooms(before, now, (*SEARCH, *MEASURE)):
         changed.append(f"antune's own code ({', '.join(rooms)})")
     return tuple(changed)
 
 
-def changed_settings(before: Environment, now: Environment) -> tuple[tuple[str, str | None, str | None], ...]:
-    """(name, old value, new value) of what drivers are told otherwise; None: nothing."""
-    known, present = dict(before.settings), dict(now.settings)
-    return tuple((name, known.get(name), present.get(name)) for name in sorted({*known, *present}) if known.get(name) != present.get(name))
+def changed_settings(before: Environment, now: Environment) -> tuple[tuple[str, str, str], ...]:
+    """(name, old value, new value) of what drivers are told otherwise; none where the old ones were not recorded."""
+    if before.settings is None:
+        return ()
+    known, present = dict(before.settings), dict(now.settings or ())
+    both = ((name, known.get(name, "unset"), present.get(name, "unset")) for name in sorted({*known, *present}))
+    return tuple((name, old, new) for name, old, new in both if old != new)
 
 
 def changed_rooms(before: Environment, now: Environment, rooms: tuple[str, ...]) -> tuple[str, ...]:

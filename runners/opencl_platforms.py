@@ -26,8 +26,6 @@ def driver_environment(folder: Path) -> Mapping[str, str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     environment = {"PYOPENCL_NO_CACHE": "1", "PYTHONWARNINGS": "ignore", "TMPDIR": str(folder)}
-    if "CUDA_MODULE_LOADING" not in os.environ:
-        environment["CUDA_MODULE_LOADING"] = "EAGER"  # a kernel that loads at its first launch would be timed with that
     library = _intel_library()
     if library is not None and "OCL_ICD_VENDORS" not in os.environ:
         environment["OCL_ICD_VENDORS"] = str(_register(folder / "vendors", library))
@@ -39,16 +37,23 @@ def driver_environment(folder: Path) -> Mapping[str, str]:
 
 
 def measuring_environment(folder: Path) -> Mapping[str, str]:
-    """`driver_environment` for processes that measure: each thread of PoCL stays on a core of its own.
+    """`driver_environment` for processes that measure, with `measuring_settings`."""
+    return {**driver_environment(folder), **measuring_settings()}
 
-    Elsewhere Linux often wakes both threads of a launch on the same core, and has no time to move one of them before a launch
-    of less than a millisecond ends. Compilers do without it: PoCL's threads compile, too, and those of several processes
-    would get into each other's way. Where some cores are not for this process PoCL, which counts from core 0, is left alone.
+
+def measuring_settings() -> Mapping[str, str]:
+    """How drivers run kernels where antune measures, as far as the user does not say.
+
+    CUDA loads kernels before their first launch, which would be timed with that. Each thread of PoCL stays on a core of its
+    own: elsewhere Linux often wakes both threads of a launch on the same core, and has no time to move one of them before
+    a launch of less than a millisecond ends. Compilers do without it: PoCL's threads compile, too, and those of several
+    processes would get into each other's way. Where some cores are not for this process PoCL, which counts from core 0, is
+    left alone.
     """
-    environment = driver_environment(folder)
-    if "POCL_AFFINITY" in os.environ or os.sched_getaffinity(0) != set(range(os.cpu_count() or 1)):
-        return environment
-    return {**environment, "POCL_AFFINITY": "1"}
+    settings = {"CUDA_MODULE_LOADING": "EAGER"}
+    if os.sched_getaffinity(0) == set(range(os.cpu_count() or 1)):
+        settings["POCL_AFFINITY"] = "1"
+    return {name: value for name, value in settings.items() if name not in os.environ}
 
 
 def _intel_library() -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -123,6 +123,12 @@ def worker_pids(parent: int) -> list[int]:
         if int(ppid) == parent and state != "Z" and b"worker_main" in command:
             found.append(int(stat.parent.name))
     return sorted(found)
+
+
+def variables_of(pids: Iterable[int], name: str) -> list[str | None]:
+    """An environment variable as each of these processes was given it."""
+    variables = (Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in pids)
+    return [dict(entry.decode().partition("=")[::2] for entry in found).get(name) for found in variables]
 
 
 def alive(pid: int) -> bool:

@@ -27,6 +27,7 @@ from runners.cluster.local import local_workers, spread
 from runners.cluster.runner import open_cluster
 from runners.cluster.versions import differences, versions
 from runners.many import Place
+from runners.opencl_platforms import measuring_settings
 from tests.support_cluster import TestCluster, cluster_of, marked, wait_until
 from tests.support_runners import (
     ALSO_GOOD,
@@ -41,6 +42,7 @@ from tests.support_runners import (
     lower_by_hand,
     plan,
     scale_problem,
+    variables_of,
     worker_pids,
 )
 from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
@@ -158,9 +160,12 @@ def test_every_kind_of_outcome_comes_back_and_the_data_travel_once(cluster: Test
         jobs = [Job(number, plan(kind)) for number, kind in enumerate(kinds)]
         outcomes = dict(runner.evaluate(jobs))
         again = dict(runner.evaluate(jobs[:1]))
+        workers = [pid for parent in marked(cluster.mark) for pid in worker_pids(parent)]
+        told = set(variables_of(workers, "POCL_AFFINITY"))
     finally:
         runner.close()
     assert [type(outcomes[job.number]) for job in jobs] == list(kinds.values())
+    assert told == {dict(found).get("POCL_AFFINITY") for found in (os.environ, os.environ | measuring_settings())}
     assert outcomes[0].device.endswith(runner.device.key) and outcomes[1].device == ""
     assert replace(again[0], durations=Durations()) == replace(outcomes[0], durations=Durations())
     assert len(sizes) > len(kinds) and max(sizes) < 200_000  # the arrays have 3 MB

@@ -6,22 +6,29 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from experiments.environment import current_environment
 from generator.errors import InputError
+from generator.lowering.default import default_plan
 from generator.target import Target
-from runners.base import DeviceInfo
+from runners.base import DeviceInfo, Job, Limits
 from runners.devices import choose, find_device, list_devices, survey
 from runners.opencl_platforms import driver_environment, measuring_environment
+from runners.pool_runner import DeviceRunner
+from tests.support_runners import scale_problem, variables_of, worker_pids
+from tests.test_starts import CPU
+
+ROOT = Path(__file__).parent.parent
 
 
 def device(key: str, platform: str, name: str) -> DeviceInfo:
     return DeviceInfo(key, name, platform, "1", Target(name, "opencl", 1, (1, 1, 1), 1, 1, True, True))
 
 
-ROOT = Path(__file__).parent.parent
 ALLOWED = """
 import json, os, sys
 from runners.opencl_device import Session
@@ -104,23 +111,42 @@ def test_a_broken_driver_is_an_error_for_people(tmp_path: Path, monkeypatch: pyt
         list_devices()
 
 
-def test_threads_of_pocl_that_measures_stay_on_a_core_each(tmp_path: Path) -> None:
-    if os.sched_getaffinity(0) != set(range(os.cpu_count() or 1)):
-        pytest.skip("some cores are not for this process")
+@pytest.fixture
+def all_cores(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many there are, all of them for this process, and nobody says where threads stay."""
+    cores = os.cpu_count() or 1
+    if cores < 2 or os.sched_getaffinity(0) != set(range(cores)):
+        pytest.skip("some cores are not for this process, or there is one only")
+    monkeypatch.delenv("POCL_AFFINITY", raising=False)
+    return cores
+
+
+def test_threads_of_pocl_that_measures_stay_on_a_core_each(all_cores: int, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", ALLOWED, find_device("pocl").key], capture_output=True, text=True, check=False,
                           env=os.environ | dict(measuring_environment(tmp_path)), cwd=ROOT)
     assert done.returncode == 0, done.stderr
     allowed = json.loads(done.stdout)
-    assert all(allowed.count([core]) == 1 for core in range(os.cpu_count() or 1)), allowed
+    assert all(allowed.count([core]) == 1 for core in range(all_cores)), allowed
+
+
+def test_processes_that_measure_are_told_and_compilers_are_not(all_cores: int, tmp_path: Path) -> None:
+    del all_cores
+    before = set(worker_pids(os.getpid()))
+    with closing(DeviceRunner(scale_problem(), find_device("pocl"), Limits(), tmp_path, workers=1)) as runner:
+        assert dict(runner.evaluate([Job(0, default_plan(scale_problem().program, CPU))]))
+        told = variables_of(set(worker_pids(os.getpid())) - before, "POCL_AFFINITY")
+    assert sorted(told, key=str) == ["1", None]
 
 
 @pytest.mark.parametrize("given", ["0", "1"])
 def test_who_says_where_threads_stay_is_obeyed(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POCL_AFFINITY", given)
     assert "POCL_AFFINITY" not in measuring_environment(tmp_path)
+    assert ("POCL_AFFINITY", given) in (current_environment().settings or ()), "as antune's own choice would be recorded"
 
 
 def test_threads_are_not_sent_to_cores_that_are_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POCL_AFFINITY", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {(os.cpu_count() or 1) - 1, 1000})
     assert "POCL_AFFINITY" not in measuring_environment(tmp_path)
+    assert "POCL_AFFINITY" not in dict(current_environment().settings or ())

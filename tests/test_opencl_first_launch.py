@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.opencl_platforms import driver_environment
+from runners.opencl_platforms import driver_environment, measuring_environment
 from tests.support_runners import needed_device
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +50,8 @@ def seconds(role: str, key: str, travels: bool, folder: Path) -> dict[str, float
     """Seconds by step in a process of its own, whose driver finds nothing that another process has cached if code
     `travels`."""
     cache = folder / (role if travels else "both")
-    environment = os.environ | dict(driver_environment(folder)) | {
+    drivers = measuring_environment(folder) if role == "run" else driver_environment(folder)
+    environment = os.environ | dict(drivers) | {
         "PYTHONPATH": str(ROOT), "POCL_CACHE_DIR": str(cache), "NEO_CACHE_PERSISTENT": "0"}
     cache.mkdir(exist_ok=True)
     words = [role, key, str(folder / "codes"), "travels" if travels else "stays"]

@@ -125,11 +125,13 @@ def test_the_tuned_file_is_not_needed_and_a_change_is_told(source: Path, tmp_pat
 
 
 def test_what_drivers_are_told_otherwise_is_said(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POCL_AFFINITY", "1")
     stopped_at(8, source, tmp_path / "run", "signal")
     log = Log()
     monkeypatch.setenv("POCL_AFFINITY", "0")
+    monkeypatch.setenv("POCL_DEBUG", "err")
     resume(tmp_path / "run", Budget(evaluations=12), log, toy_parts(ToyRunner()))
-    assert any("changed since this run was last worked on: POCL_AFFINITY none -> 0" in note for note in log.notes)
+    assert "changed since this run was last worked on: POCL_AFFINITY 1 -> 0" in log.notes
 
 
 def test_another_device_is_refused_and_another_driver_needs_a_word(source: Path, tmp_path: Path) -> None:

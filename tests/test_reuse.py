@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from experiments import run as run_module
+from experiments.environment import Environment, current_environment
 from experiments.options import Budget, RunOptions, Timing
 from experiments.parts import Parts
+from experiments.program_json import from_json, to_json
 from experiments.reuse import usable
 from experiments.run import More, resume, tune
 from experiments.store import open_store, read_store
+from experiments.versions import changed_settings
 from generator.errors import InputError
 from generator.problem import Problem
 from metrics.outcome import CompileFailed, Crashed, Durations, Illegal, LaunchFailed, Outcome, TimedOut, WrongResult
@@ -122,18 +126,35 @@ def test_another_version_of_the_generator_and_what_is_no_run_are_refused(source:
         tune(reusing(source, tmp_path / "gone"), tmp_path / "run", Log(), toy_parts(ToyRunner()))
 
 
-@pytest.mark.parametrize(("before", "now", "message"), [
-    ("0", None, "a driver that was told otherwise .POCL_AFFINITY=0"), (None, "0", "a driver that was told otherwise .no POCL_AFFINITY")])
-def test_what_drivers_were_told_is_a_difference(before: str | None, now: str | None, message: str, source: Path, tmp_path: Path,
-                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    def tell(value: str | None) -> None:
-        monkeypatch.delenv("POCL_AFFINITY", raising=False) if value is None else monkeypatch.setenv("POCL_AFFINITY", value)
+@pytest.mark.parametrize(("before", "now"), [("", "2"), ("2", ""), ("2", "3")])
+def test_what_drivers_were_told_is_a_difference(before: str, now: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell(value: str) -> None:
+        monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", value) if value else monkeypatch.delenv("POCL_MAX_PTHREAD_COUNT", raising=False)
 
     tell(before)
     tune(toy_options(source, 5), tmp_path / "first", Log(), toy_parts(ToyRunner()))
     tell(now)
-    with pytest.raises(InputError, match=message):
+    differ = rf"a driver that was told otherwise \(POCL_MAX_PTHREAD_COUNT {before or 'unset'} instead of {now or 'unset'}\)"
+    with pytest.raises(InputError, match=differ):
         tune(reusing(source, tmp_path / "first"), tmp_path / "second", Log(), toy_parts(ToyRunner()))
+    tell(before)
+    tune(reusing(source, tmp_path / "first"), tmp_path / "third", Log(), toy_parts(ToyRunner()))
+
+
+def test_every_session_counts(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results of a run that went on under another setting are a mixture."""
+    tune(toy_options(source, 5), tmp_path / "first", Log(), toy_parts(ToyRunner()))
+    monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "2")
+    resume(tmp_path / "first", Budget(evaluations=9), Log(), toy_parts(ToyRunner()))
+    with pytest.raises(InputError, match="unset instead of 2"):
+        tune(reusing(source, tmp_path / "first"), tmp_path / "second", Log(), toy_parts(ToyRunner()))
+
+
+def test_settings_that_were_not_recorded_are_no_difference() -> None:
+    now = current_environment()
+    assert not changed_settings(replace(now, settings=None), replace(now, settings=(("POCL_AFFINITY", "0"),)))
+    older = {name: value for name, value in json.loads(to_json(now)).items() if name != "settings"}
+    assert from_json(json.dumps(older), Environment) == replace(now, settings=None)
 
 
 def test_a_time_limit_counts_only_if_it_was_as_large() -> None:

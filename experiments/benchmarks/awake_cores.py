@@ -1,8 +1,8 @@
 """Whether short launches have all cores on PoCL: `python -m experiments.benchmarks.awake_cores [--launches N]`.
 
 A launch of one block per core, each a chain of multiply-adds that touches no memory, of 0.01 to 1 ms; once with threads where
-the system puts them, once with `POCL_AFFINITY=1`, in fresh processes that take turns. A launch that took as long as one with a core
-less to help it did not wake that core in time.
+the system puts them, once with `POCL_AFFINITY=1`, in fresh processes that take turns. With two cores, a launch that took twice as
+long as a block alone ran both of its blocks on one core.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(launches: Annotated[int, typer.Option(min=3, help="Launches of each len
     for _ in range(TURNS):
         for pinned in ("0", "1"):
             done = subprocess.run([sys.executable, "-c", CHILD, device.key, str(launches)],
-                                  env=os.environ | {"POCL_AFFINITY": pinned}, capture_output=True, text=True, check=True)
+                                  env=os.environ | {"POCL_AFFINITY": pinned}, stdout=subprocess.PIPE, text=True, check=True)
             for blocks, links, found in json.loads(done.stdout):
                 times.setdefault((pinned, blocks, links), []).extend(found)
     cores = device.target.compute_units

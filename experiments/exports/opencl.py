@@ -17,7 +17,8 @@ from runners.opencl_platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
           "DEVICE\"), else on one like the tuned one, else on the first that is found.")
-PINNED = "With PoCL, set POCL_AFFINITY=1: without it, short kernels often run on one core only."
+PINNED = ("With PoCL, set POCL_AFFINITY=1 where all cores are for the program: without it, short kernels often run on one core "
+          "only.")
 
 
 def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
@@ -34,7 +35,7 @@ def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
 
 
 def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
-    """Notes where the plan was tuned in another language, or in an environment that its user has to ask for."""
+    """Notes for users of a plan that was tuned in another language, or whose driver needs to be told something."""
     device = chosen.info.device
     if device.target.dialect != dialect:
         return (f"The plan was tuned in {device.target.dialect} and was never timed as {dialect}.",)

@@ -18,7 +18,7 @@ def section(facts: Facts) -> Section:
             ("machine", f"{environment.machine}, {environment.cpus} cores, {environment.system}"),
             ("python", environment.python),
             ("packages", ", ".join(f"{name} {version}" for name, version in environment.packages)),
-            ("settings of drivers", ", ".join(f"{name}={value}" for name, value in environment.settings) or "none"),
+            ("settings of drivers", ", ".join(f"{name}={value}" for name, value in environment.settings or ()) or "none"),
             ("file", f"{info.options.file} (SHA-256 {info.source_hash[:16]})"),
             ("program", info.program.digest), ("started", info.created_at)]
     return Section("environment", "Environment", "Environment", table(rows))

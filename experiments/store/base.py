@@ -125,6 +125,11 @@ class Store:
         row = self._row("SELECT environment FROM session ORDER BY number DESC")
         return from_json(row["environment"], Environment)
 
+    def environments(self) -> tuple[Environment, ...]:
+        """The environments of all sessions, in their order."""
+        return tuple(from_json(row["environment"], Environment)
+                     for row in self._rows("SELECT environment FROM session ORDER BY number"))
+
     def driver(self) -> str:
         """The device's driver in the latest session."""
         return str(self._row("SELECT driver FROM session ORDER BY number DESC")["driver"])
