@@ -103,6 +103,8 @@ def describe_kernel(kernel: KernelPlan) -> str:
     if kernel.combine != "atomic":
         parts.append({"shared": "blocks combine in shared memory", "shuffle": "warps combine by shuffles",
                       "private": "blocks update copies of their own in shared memory"}[kernel.combine])
+    if kernel.columns:
+        parts.append("blocks along columns")
     if kernel.exchange:
         parts.append("atomic stores")
     if kernel.cache != "none":

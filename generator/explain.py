@@ -219,8 +219,14 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         arrays = ", ".join(program.statement(name).body.target.array for name in shape.updates.reductions)
         kept = "kept in shared memory" if plan.combine == "private" else "not kept"
         yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
+    yield from _loops_and_stores(plan)
+
+
+def _loops_and_stores(plan: KernelPlan) -> Iterator[str]:
     order = "inside" if plan.points_inside else "around"
     yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
+    if plan.columns:
+        yield "    blocks that follow each other lie along y"
     if plan.exchange:
         yield "    stores by atomic exchange"
     if plan.cache != "none":

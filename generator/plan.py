@@ -135,7 +135,8 @@ class KernelPlan:
     through shared memory, or by shuffles within a sub-group (warp). `private` is as `shared`, and what no thread can keep
     in registers (a histogram) a block updates in a copy of its own, which is in shared memory, too.
     `exchange` stores by atomic exchange. `cache` says what the memory that a multiprocessor shares between both is
-    rather to be, shared memory or L1 cache (CUDA only).
+    rather to be, shared memory or L1 cache (CUDA only). `columns`: blocks that follow each other, in the order in which
+    devices begin them, lie along y instead of x (raster order), so that what all blocks of a column read stays in the caches.
     """
 
     statements: tuple[str, ...]
@@ -151,6 +152,7 @@ class KernelPlan:
     combine: Combine = "atomic"
     exchange: bool = False
     cache: Cache = "none"
+    columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +279,7 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     _require(data, where, ("statements",), _names, "a list of statement names")
     _require(data, where, ("tile", "block"), _sizes, "a list of positive integers, one per parallel dimension")
     _require(data, where, ("inner_tile", "unroll"), _positive, "a positive integer")
-    _require(data, where, ("shared", "points_inside", "registers", "exchange"), _flag, "true or false")
+    _require(data, where, ("shared", "points_inside", "registers", "exchange", "columns"), _flag, "true or false")
     _require(data, where, ("padding",), lambda value: value == 0 or _positive(value), "0 or a positive integer")
     _require(data, where, ("combine",), get_args(Combine).__contains__, f"one of {', '.join(get_args(Combine))}")
     _require(data, where, ("cache",), get_args(Cache).__contains__, f"one of {', '.join(get_args(Cache))}")

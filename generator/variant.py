@@ -96,6 +96,8 @@ class Kernel:
 
     `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise.
 
+    `columns`: the device's x counts the blocks along the kernel's y, and the other way round; threads stay as they are.
+
     `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory (CU_FUNC_CACHE_PREFER_SHARED,
     carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that the block needs).
     """
@@ -111,6 +113,7 @@ class Kernel:
     placements: tuple[Placed, ...] = ()
     cache: Cache = "none"
     preamble: str | None = None
+    columns: bool = False
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
         """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""

@@ -3,7 +3,7 @@
 Papenhausen & Mueller's Coding Ants, table 1, with what is ours and not theirs marked (*). In this order: the dimension
 that becomes x (*), then x first a tile and a block size per parallel dimension, unroll factor, points inside sequential
 loops (*), registers (*), shared memory, inner tile size, padding (*), cache configuration (CUDA), how a block combines
-what it reduces (*), atomic stores.
+what it reduces (*), atomic stores, the order of the blocks (*).
 
 The decisions of a kernel are about its statements, whatever schedule it came from, so what was learned about a
 kernel under one schedule serves under another. Only options that depend on more name it: sizes on the kernel's extents
@@ -32,7 +32,7 @@ _X = "x dimension"
 _TILE, _BLOCK, _UNROLL, _SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
 _POINTS, _INNER, _PADDING = "points inside sequential loops", "inner tile size", "padding"
 _REGISTERS, _COMBINE, _EXCHANGE = "registers", "combining threads", "atomic store"
-_CACHE = "cache configuration"
+_CACHE, _COLUMNS = "cache configuration", "blocks along columns"
 _AXES = "xyz"
 
 
@@ -97,7 +97,7 @@ def preferences_of_kernel(kernel: KernelPlan) -> Preferences:
         (_UNROLL, subject): kernel.unroll, (_SHARED, subject): kernel.shared, (_POINTS, subject): kernel.points_inside,
         (_INNER, subject): kernel.inner_tile, (_PADDING, subject): kernel.padding,
         (_REGISTERS, subject): kernel.registers, (_COMBINE, subject): kernel.combine,
-        (_EXCHANGE, subject): kernel.exchange, (_CACHE, subject): kernel.cache,
+        (_EXCHANGE, subject): kernel.exchange, (_CACHE, subject): kernel.cache, (_COLUMNS, subject): kernel.columns,
         (_X, subject): kernel.order[-1] if kernel.order else max(0, len(kernel.tile) - 1)}
     for axis, tile, block in zip(_AXES, reversed(kernel.tile), reversed(kernel.block), strict=False):
         wanted[f"{_TILE} {axis}", subject] = tile
@@ -131,7 +131,7 @@ class KernelSpace:
         combine = self._combine(chooser, turned, block, self._fits_private(turned, tile, memory, registers))
         exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(_EXCHANGE, subject))
         return KernelPlan(subject, tile, block, memory.shared, memory.inner_tile, unroll, inside, order,
-                          memory.padding, registers, combine, exchange, cache)
+                          memory.padding, registers, combine, exchange, cache, self._columns(chooser, turned, tile))
 
     def _order(self, chooser: Chooser, shape: Shape) -> tuple[int, ...]:
         """A permutation that puts the chosen dimension last (x); () for the order of the schedule."""
@@ -205,6 +205,11 @@ class KernelSpace:
         offered: tuple[Cache, ...] = ("shared", "none", "l1") if shared else ("none", "l1")
         answer = chooser.choose(Decision(_CACHE, subject, ((_SHARED, shared),)), offered)
         return next(way for way in offered if way == answer)
+
+    def _columns(self, chooser: Chooser, shape: Shape, tile: Sizes) -> bool:
+        """Whether blocks that follow each other lie along y; where there is a single row or column of them it makes no difference."""
+        several = all(extent > size for extent, size in zip(shape.extents[-2:], tile[-2:], strict=True))
+        return self.wide and len(tile) > 1 and several and switch(chooser, Decision(_COLUMNS, shape.statements))
 
     def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
         if not self.wide:

@@ -101,7 +101,8 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
     combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(long, 3))]
     flags = [bool(rng.integers(2)) for _ in range(2)]
     return KernelPlan(statements, tile, tuple(block), flags[0], int(rng.integers(1, 5)), int(rng.integers(1, 4)),
-                      flags[1], order, int(rng.integers(3)), bool(rng.integers(4)), combine, bool(rng.integers(6) == 0))
+                      flags[1], order, int(rng.integers(3)), bool(rng.integers(4)), combine, bool(rng.integers(6) == 0),
+                      columns=sum(block) % 2 == 1)
 
 
 def random_plan(program: Program, rng: np.random.Generator) -> Plan:

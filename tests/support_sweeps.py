@@ -96,5 +96,5 @@ def time_plan(program: Program, rng: np.random.Generator) -> Plan:
     order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
     statements = tuple(sorted(statement.name for statement in program.statements))
     kernel = KernelPlan(statements, tile, tuple(block), unroll=int(rng.integers(1, 4)), order=order, padding=int(rng.integers(3)),
-                        exchange=bool(rng.integers(6) == 0))
+                        exchange=bool(rng.integers(6) == 0), columns=sum(block) % 2 == 1)
     return Plan(TimeTiles(int(rng.choice([1, 2, 3, 4, 9]))), (kernel,))

@@ -116,6 +116,17 @@ def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, ladders: L
         assert block <= limit
 
 
+@pytest.mark.parametrize("wide", [True, False])
+def test_the_order_of_blocks_is_decided_where_it_makes_a_difference(wide: bool) -> None:
+    shapes = [FakeShape((f"S{n}",), extents) for n, extents in enumerate([(100, 100), (7, 40, 50), (100, 1), (3, 1, 9), (500,), ()])]
+    walks = random_walks(make_o1_space(lambda choice: shapes, GPU, wide), 60)
+    chosen = set()
+    for shape, kernel in (pair for walk in walks for pair in zip(shapes, walk.plan.kernels, strict=True)):
+        ends = zip(shape.ordered(kernel.order).extents[-2:], kernel.tile[-2:], strict=True)
+        chosen.add((len(kernel.tile) > 1 and all(extent > size for extent, size in ends), kernel.columns))
+    assert chosen == {(False, False), (True, False), *([(True, True)] if wide else [])}
+
+
 @given(st.lists(st.integers(64, 5000), min_size=1, max_size=3).map(tuple))
 def test_the_papers_sizes(extents: tuple[int, ...]) -> None:
     shape = FakeShape(("S",), extents)
@@ -167,7 +178,7 @@ def test_order_of_decisions() -> None:
     of_s = [choice.decision.name for choice in walk.choices if choice.decision.subject == ("S",)]
     assert of_s == ["x dimension", "outer tile size x", "thread block size x", "outer tile size y",
                     "thread block size y", "unroll factor", "points inside sequential loops", "shared memory",
-                    "inner tile size", "atomic store"]
+                    "inner tile size", "atomic store", "blocks along columns"]
     assert [kernel.statements for kernel in walk.plan.kernels] == [("S",), ("T",)]
 
 

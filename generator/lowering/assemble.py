@@ -68,7 +68,7 @@ def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Targ
     for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)):
         check_block(kernel_plan, target)
         lowered.append(lower_kernel(one, number, kernel_plan, dialect))
-    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.grid for k in lowered]))
+    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.launched for k in lowered]))
 
 
 def _time_tiles(program: Program, plan: Plan, schedule: TimeTiles, dialect: Dialect, target: Target | None) -> LoweredProgram:

@@ -55,6 +55,11 @@ class LoweredKernel:
     body: tuple[Node, ...]
     shared: tuple[SharedPart, ...] = ()
 
+    @property
+    def launched(self) -> tuple[int, ...]:
+        """The grid as the device counts it."""
+        return (*reversed(self.grid[:2]), *self.grid[2:]) if self.kernel.columns else self.grid
+
 
 _UNNAMED = "kernel"
 
@@ -178,7 +183,7 @@ def printed(program: Program, plan: KernelPlan, grid: tuple[int, ...], prefix: t
     kernel = Kernel(
         _UNNAMED, plan.statements, tuple(n for n in names if not program.array(n).by_value),
         tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
-        sum(a.bytes for a in shared), "")
+        sum(a.bytes for a in shared), "", columns=plan.columns)
     text = kernel_text(kernel, program, shared, body, dialect)
     return LoweredKernel(replace(kernel, source=text), grid, body, tuple(shared))
 

@@ -4,7 +4,7 @@
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
-    vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL)
+    vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL), one block below the other
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix multiplication
 
@@ -45,11 +45,12 @@ class _Style:
     shared: bool = False
     registers: bool = False
     unroll: int = 1
+    columns: bool = False
 
 
 _ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
 _STRIPS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4)
-_VECTORS = _Style(((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True)
+_VECTORS = _Style(((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True, columns=True)
 _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
 _BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True)
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
@@ -161,7 +162,7 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
     registers = style.registers and shape.sequential and bool(shape.kept)
     unroll = style.unroll if shape.sequential or tile != block else 1
     return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, unroll, inside, order,
-                      registers=registers)
+                      registers=registers, columns=style.columns and count > 1)
 
 
 def _cover(extent: int) -> int:

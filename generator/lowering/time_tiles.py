@@ -92,7 +92,7 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     grid = tuple(blocks[d] for d in reversed(plan.order or range(len(tile))))
     more = tuple(scratch.values())
     lowered = numbered(printed(program.with_arrays(more), plan, grid, (names.chunk.name,), tuple(boxes.values()), body, dialect), 0)
-    launch = Launch(lowered.kernel.name, tuple(Int(n) for n in grid), (names.chunk,))
+    launch = Launch(lowered.kernel.name, tuple(Int(n) for n in lowered.launched), (names.chunk,))
     host = HostLoop(names.chunk.name, Int(0), Binary("<", names.chunk, Int(tiling.chunks)), 1, (launch,))
     return TimeKernel(lowered, (host,), more)
 
@@ -104,7 +104,7 @@ def _check_plan(plan: KernelPlan, loop: TimeLoop) -> None:
     check_sizes(plan)
     ours = replace(plan, shared=False, inner_tile=1, points_inside=False, registers=False, combine="atomic")
     if plan != ours:
-        raise IllegalPlan("a kernel that runs several time steps decides nothing but tile, block, order, unroll, padding and exchange: its "
+        raise IllegalPlan("a kernel that runs several time steps decides nothing but tile, block, order, unroll, padding, exchange and columns: its "
                           "arrays are in shared memory")
 
 
