@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from generator.expr import Expr
 from generator.plan import Cache, Plan
 from generator.program import Array, ElementType
 from generator.target import Dialect
 
+T = TypeVar("T")
 STATIC_SHARED_BYTES = 48 * 1024
 """The most shared memory of a block that CUDA takes in declared arrays; what needs more is laid out in dynamic memory."""
 
@@ -114,6 +115,10 @@ class Kernel:
     cache: Cache = "none"
     preamble: str | None = None
     columns: bool = False
+
+    def launched(self, axes: tuple[T, ...]) -> tuple[T, ...]:
+        """What belongs to the kernel's x, y and z, in the order of the device's, which counts blocks in its own."""
+        return (*reversed(axes[:2]), *axes[2:]) if self.columns else axes
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
         """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""

@@ -149,7 +149,8 @@ class _Writer:
         self.block = kernel.block
         self.alone = prod(kernel.block) == 1
         self.dims = len(kernel.block)
-        self.columns = kernel.columns
+        self.thread_axes = words.axes[:self.dims]
+        self.block_axes = kernel.launched(self.thread_axes)
         arrays = [program.array(name) for name in {*kernel.arrays, *(p.array for p in kernel.placements)}]
         shapes = {array.name: array.extents for array in arrays if array.extents}
         scalars = {array.name: f"{names.get(array.name, array.name)}[0]" for array in arrays if not array.extents}
@@ -161,9 +162,7 @@ class _Writer:
     def indices(self, code: list[str]) -> Iterator[str]:
         """Block and thread indices that `code` mentions, by name; dimension 0 is the outermost."""
         used = set(re.findall(r"\b[bt]\d\b", "\n".join(map(without_comment, code))))
-        threads = self.words.axes[:self.dims]
-        blocks = (*reversed(threads[:2]), *threads[2:]) if self.columns else threads
-        for letter, index, axes in (("b", self.words.group_index, blocks), ("t", self.words.thread_index, threads)):
+        for letter, index, axes in (("b", self.words.group_index, self.block_axes), ("t", self.words.thread_index, self.thread_axes)):
             for dim, axis in enumerate(reversed(axes)):
                 if f"{letter}{dim}" in used:
                     yield f"  const int {letter}{dim} = {index.format(axis=axis)};"

@@ -58,7 +58,7 @@ class LoweredKernel:
     @property
     def launched(self) -> tuple[int, ...]:
         """The grid as the device counts it."""
-        return (*reversed(self.grid[:2]), *self.grid[2:]) if self.kernel.columns else self.grid
+        return self.kernel.launched(self.grid)
 
 
 _UNNAMED = "kernel"

@@ -20,7 +20,7 @@ def is_vector(loop: For, count: int) -> bool:
     read = [load for node in assigns for load in loads_of(node.value)]
     moving = [load for load in read if any(loop.iterator in names_of(index) for index in load.index)]
     return (4 <= count <= _LONGEST and count.bit_count() == 1 and _runs(loop, count) and 0 < len(assigns) == len(loop.body)
-            and all(moves_by_one(load, loop.iterator) for load in (*(node.target for node in assigns), *moving)))
+            and all(_apart(node.target, loop.iterator) for node in assigns) and all(moves_by_one(load, loop.iterator) for load in moving))
 
 
 def _runs(loop: For, count: int) -> bool:
@@ -28,6 +28,11 @@ def _runs(loop: For, count: int) -> bool:
     name = Name(loop.iterator)
     ends = (Binary("<", name, Int(count)), Binary("<=", name, Int(count - 1)))
     return loop.start == Int(0) and loop.step == 1 and loop.condition in ends
+
+
+def _apart(target: Load, name: str) -> bool:
+    """Whether each value of `name` has an element of its own: at a border that clamps subscripts several have the same."""
+    return moves_by_one(target, name) and _by_one(target.index[-1], name)
 
 
 def moves_by_one(load: Load, name: str) -> bool:
@@ -42,4 +47,8 @@ def _step(index: Expr, name: str) -> bool:
             moving = [side for side in (left, right) if name in names_of(side)]
             return bool(moving) and all(_step(side, name) for side in moving)
         case _:
-            return simplify(Binary("-", substitute(index, {name: Binary("+", Name(name), Int(1))}), index)) == Int(1)
+            return _by_one(index, name)
+
+
+def _by_one(index: Expr, name: str) -> bool:
+    return simplify(Binary("-", substitute(index, {name: Binary("+", Name(name), Int(1))}), index)) == Int(1)
