@@ -7,8 +7,10 @@ from pathlib import Path
 from experiments.parts import PARTS, Parts
 from experiments.report import (
     convergence,
+    coordinates,
     effects,
     failures,
+    importance,
     kernels,
     metrics,
     pheromone,
@@ -39,7 +41,7 @@ def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Pat
     timed = facts.summary.best_ms is not None
     found: list[Still | None] = [
         *(convergence.still(facts.results, facts.summary, along) for along in convergence.ALONG if timed), failures.still(facts),
-        *effects.stills(facts), tree_picture.still(facts), pheromone.still(store, parts, GRAPH_S),
+        importance.still(facts), *effects.stills(facts), coordinates.still(facts), tree_picture.still(facts), pheromone.still(store, parts, GRAPH_S),
         *pipeline.stills(facts), kernels.still(facts), metrics.still(facts), roofline.still(facts)]
     try:
         directory.mkdir(parents=True, exist_ok=True)

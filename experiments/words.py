@@ -18,6 +18,23 @@ from generator.plan import (
     Stages,
     TimeTiles,
 )
+from graph.kernels import (
+    BLOCK,
+    CACHE,
+    COLUMNS,
+    COMBINE,
+    EXCHANGE,
+    INNER,
+    PADDING,
+    POINTS,
+    REGISTERS,
+    SHARED,
+    TILE,
+    UNROLL,
+    X,
+)
+from graph.o1 import ALGORITHM, COINCIDENCE, DEPTH, SERIALIZE
+from graph.placement import PLACEMENT
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
@@ -27,11 +44,10 @@ def describe_plan(plan: Plan) -> tuple[str, ...]:
 
 
 def describe_placement(plan: Plan) -> str:
-    """`memory: A B as textures, x in constant memory; all else in global memory`."""
-    words = {"texture": "as textures", "constant": "in constant memory"}
-    parts = [" ".join(name for name, memory in plan.placement if memory == kind) + f" {where}"
-             for kind, where in words.items() if kind in dict(plan.placement).values()]
-    return f"memory: {', '.join(parts)}; all else in global memory"
+    """`memory placement: A B texture, x constant; all else global`."""
+    parts = [" ".join(name for name, memory in plan.placement if memory == kind) + f" {kind}"
+             for kind in ("texture", "constant") if kind in dict(plan.placement).values()]
+    return f"{PLACEMENT}: {', '.join(parts)}; all else global"
 
 
 def describe_schedule(schedule: Schedule) -> str:
@@ -53,10 +69,9 @@ def describe_schedule(schedule: Schedule) -> str:
 
 
 def _describe_stages(stages: Stages) -> str:
-    """`schedule: stage by stage; inline: gray; in blocks: blur_x`."""
-    words = {"inline": "inline", "block": "in blocks"}
-    lists = [f"{word}: {' '.join(array for array, where in stages.computed if where == how)}"
-             for how, word in words.items() if how in dict(stages.computed).values()]
+    """`schedule: stage by stage; inline: gray; block: blur_x`."""
+    lists = [f"{how}: {' '.join(array for array, where in stages.computed if where == how)}"
+             for how in ("inline", "block") if how in dict(stages.computed).values()]
     return "; ".join(["schedule: stage by stage", *lists])
 
 
@@ -76,39 +91,25 @@ def _describe_group(group: Group) -> str:
 
 
 def _describe_choice(choice: ScheduleChoice) -> str:
-    sccs = "each strongly connected component on its own" if choice.serialize_sccs else "components fused"
-    depth = "" if choice.serialize_sccs else (
-        ", deepest bands" if choice.maximize_band_depth else ", bands as they come")
-    outer = "outer parallelism forced" if choice.outer_coincidence else "outer parallelism not forced"
-    return f"schedule: {choice.algorithm}, {sccs}{depth}, {outer}"
+    answers = ((SERIALIZE, choice.serialize_sccs), (DEPTH, choice.maximize_band_depth), (COINCIDENCE, choice.outer_coincidence))
+    asked = [f"{name} {'yes' if answer else 'no'}" for name, answer in answers
+             if name != DEPTH or not choice.serialize_sccs]  # with one component per band it makes no difference
+    return ", ".join([f"schedule: {ALGORITHM} {choice.algorithm}", *asked])
 
 
 def describe_kernel(kernel: KernelPlan) -> str:
-    """`kernel S0 S1: tiles 32x64, blocks of 8x32 threads (4x2 points each), shared memory, unrolled by 4`."""
+    """`kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), shared memory, unroll factor 4`.
+
+    The words are those of the decisions in the optimization graph.
+    """
     parts = [_mapping(kernel)]
-    if kernel.shared:
-        parts.append(f"shared memory in steps of {kernel.inner_tile}" if kernel.inner_tile > 1 else "shared memory")
-    elif kernel.inner_tile > 1:
-        parts.append(f"inner tiles of {kernel.inner_tile}")
-    if kernel.unroll > 1:
-        parts.append(f"unrolled by {kernel.unroll}")
-    if kernel.points_inside:
-        parts.append("points inside sequential loops")
-    if kernel.order:
-        parts.append(f"dimension {kernel.order[-1]} along x")
-    if kernel.padding:
-        parts.append(f"rows padded by {kernel.padding}")
-    if kernel.registers:
-        parts.append("results in registers")
-    if kernel.combine != "atomic":
-        parts.append({"shared": "blocks combine in shared memory", "shuffle": "warps combine by shuffles",
-                      "private": "blocks update copies of their own in shared memory"}[kernel.combine])
-    if kernel.columns:
-        parts.append("blocks along columns")
-    if kernel.exchange:
-        parts.append("atomic stores")
-    if kernel.cache != "none":
-        parts.append("prefers shared memory" if kernel.cache == "shared" else "prefers L1 cache")
+    named: tuple[tuple[str, bool, object], ...] = (
+        (SHARED, kernel.shared, ""), (INNER, kernel.inner_tile > 1, kernel.inner_tile),
+        (UNROLL, kernel.unroll > 1, kernel.unroll), (POINTS, kernel.points_inside, ""),
+        (X, bool(kernel.order), kernel.order[-1] if kernel.order else ""), (PADDING, bool(kernel.padding), kernel.padding),
+        (REGISTERS, kernel.registers, ""), (COMBINE, kernel.combine != "atomic", kernel.combine),
+        (COLUMNS, kernel.columns, ""), (EXCHANGE, kernel.exchange, ""), (CACHE, kernel.cache != "none", kernel.cache))
+    parts += [f"{name} {value}".rstrip() for name, taken, value in named if taken]
     return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
 
 
@@ -117,7 +118,7 @@ def _mapping(kernel: KernelPlan) -> str:
         return "a single thread"
     points = [tile // block for tile, block in zip(kernel.tile, kernel.block, strict=True)]
     each = "" if all(n == 1 for n in points) else f" ({_by(points)} points each)"
-    return f"tiles {_by(kernel.tile)}, blocks of {_by(kernel.block)} threads{each}"
+    return f"{TILE} {_by(kernel.tile)}, {BLOCK} {_by(kernel.block)}{each}"
 
 
 def _by(numbers: list[int] | tuple[int, ...]) -> str:
@@ -151,6 +152,16 @@ def describe_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def describe_bytes(count: int) -> str:
+    """`812 B`, `64.0 KiB`, `1.91 MiB`, with three significant digits."""
+    size, unit = float(count), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1000 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.3g} {unit}"
 
 
 def describe_count(count: int, what: str) -> str:

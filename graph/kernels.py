@@ -28,11 +28,12 @@ INNER_TILES = (1, 4, 8, 16, 32, 64)
 PADDINGS = (0, 1)
 LANES = 32
 MAX_REGISTERS = 64
-_X = "x dimension"
-_TILE, _BLOCK, _UNROLL, _SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
-_POINTS, _INNER, _PADDING = "points inside sequential loops", "inner tile size", "padding"
-_REGISTERS, _COMBINE, _EXCHANGE = "registers", "combining threads", "atomic store"
-_CACHE, _COLUMNS = "cache configuration", "blocks along columns"
+X = "x dimension"
+TILE, BLOCK, UNROLL, SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
+POINTS, INNER, PADDING = "points inside sequential loops", "inner tile size", "padding"
+REGISTERS, COMBINE, EXCHANGE = "registers", "combining threads", "atomic store"
+CACHE, COLUMNS = "cache configuration", "blocks along columns"
+"""Names of the decisions: pictures, reports and the terminal use the same."""
 _AXES = "xyz"
 
 
@@ -94,14 +95,14 @@ def preferences_of_kernel(kernel: KernelPlan) -> Preferences:
     """The choices that lead to `kernel`, as far as they are on offer."""
     subject = kernel.statements
     wanted: dict[tuple[str, tuple[str, ...]], Option] = {
-        (_UNROLL, subject): kernel.unroll, (_SHARED, subject): kernel.shared, (_POINTS, subject): kernel.points_inside,
-        (_INNER, subject): kernel.inner_tile, (_PADDING, subject): kernel.padding,
-        (_REGISTERS, subject): kernel.registers, (_COMBINE, subject): kernel.combine,
-        (_EXCHANGE, subject): kernel.exchange, (_CACHE, subject): kernel.cache, (_COLUMNS, subject): kernel.columns,
-        (_X, subject): kernel.order[-1] if kernel.order else max(0, len(kernel.tile) - 1)}
+        (UNROLL, subject): kernel.unroll, (SHARED, subject): kernel.shared, (POINTS, subject): kernel.points_inside,
+        (INNER, subject): kernel.inner_tile, (PADDING, subject): kernel.padding,
+        (REGISTERS, subject): kernel.registers, (COMBINE, subject): kernel.combine,
+        (EXCHANGE, subject): kernel.exchange, (CACHE, subject): kernel.cache, (COLUMNS, subject): kernel.columns,
+        (X, subject): kernel.order[-1] if kernel.order else max(0, len(kernel.tile) - 1)}
     for axis, tile, block in zip(_AXES, reversed(kernel.tile), reversed(kernel.block), strict=False):
-        wanted[f"{_TILE} {axis}", subject] = tile
-        wanted[f"{_BLOCK} {axis}", subject] = block
+        wanted[f"{TILE} {axis}", subject] = tile
+        wanted[f"{BLOCK} {axis}", subject] = block
     return wanted
 
 
@@ -122,14 +123,14 @@ class KernelSpace:
         tile, block = self._sizes(chooser, turned)
         unroll = 1
         if shape.sequential or tile != block:  # points of one thread are a loop, too
-            unroll = number(chooser, Decision(_UNROLL, subject), UNROLL_FACTORS)
+            unroll = number(chooser, Decision(UNROLL, subject), UNROLL_FACTORS)
         several = self.wide and shape.sequential and tile != block
-        inside = several and switch(chooser, Decision(_POINTS, subject))
+        inside = several and switch(chooser, Decision(POINTS, subject))
         registers = self._registers(chooser, turned, tile, block)
         memory = self._memory(chooser, turned, tile, unroll, registers)
         cache = self._cache(chooser, subject, memory.shared)
         combine = self._combine(chooser, turned, block, self._fits_private(turned, tile, memory, registers))
-        exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(_EXCHANGE, subject))
+        exchange = not (self.wide and self.target.shares_host_cores) and switch(chooser, Decision(EXCHANGE, subject))
         return KernelPlan(subject, tile, block, memory.shared, memory.inner_tile, unroll, inside, order,
                           memory.padding, registers, combine, exchange, cache, self._columns(chooser, turned, tile))
 
@@ -138,7 +139,7 @@ class KernelSpace:
         count = len(shape.extents)
         if not self.wide or count < 2:
             return ()
-        x = number(chooser, Decision(_X, shape.statements, (("dimensions", count),)), tuple(reversed(range(count))))
+        x = number(chooser, Decision(X, shape.statements, (("dimensions", count),)), tuple(reversed(range(count))))
         return () if x == count - 1 else (*(d for d in range(count) if d != x), x)
 
     def _sizes(self, chooser: Chooser, shape: Shape) -> tuple[Sizes, Sizes]:
@@ -155,14 +156,14 @@ class KernelSpace:
         for dim in range(len(largest)):
             depends: tuple[tuple[str, Option], ...] = (("largest tiles", largest), ("points", points),
                                                        ("threads", threads), *special)
-            name = f"{_TILE} {_AXES[dim]}"
+            name = f"{TILE} {_AXES[dim]}"
             whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
             options = offer.tile_options(dim, points, threads, whole)
             if shape.computes:
                 options = self._roomy(shape, tiles, options, [sizes[0] for sizes in offer.tiles[dim + 1:]])
                 depends = (*depends, ("offered", options))
             tile = number(chooser, Decision(name, shape.statements, depends), options)
-            name, depends_on_tile = f"{_BLOCK} {_AXES[dim]}", (*depends, ("tile", tile))
+            name, depends_on_tile = f"{BLOCK} {_AXES[dim]}", (*depends, ("tile", tile))
             options = (tile,) if whole else offer.block_options(dim, tile, points, threads)
             block = number(chooser, Decision(name, shape.statements, depends_on_tile), options)
             points, threads = points * tile, threads * block
@@ -191,32 +192,32 @@ class KernelSpace:
 
         plain = tuple(t for t in inner if fits(t, 0, False)) or inner[:1]
         fitting = tuple(t for t in inner if shape.shareable and fits(t, 0, True))
-        shared = bool(fitting) and switch(chooser, Decision(_SHARED, shape.statements))
+        shared = bool(fitting) and switch(chooser, Decision(SHARED, shape.statements))
         options = fitting if shared else plain
-        inner_tile = number(chooser, Decision(_INNER, shape.statements, (("offered", options),)), options)
+        inner_tile = number(chooser, Decision(INNER, shape.statements, (("offered", options),)), options)
         padded = (shared or shape.computes) and self.wide
         paddings = tuple(p for p in PADDINGS if padded and fits(inner_tile, p, shared)) or (0,)
-        return _Memory(shared, inner_tile, number(chooser, Decision(_PADDING, shape.statements), paddings))
+        return _Memory(shared, inner_tile, number(chooser, Decision(PADDING, shape.statements), paddings))
 
     def _cache(self, chooser: Chooser, subject: tuple[str, ...], shared: bool) -> Cache:
         """What a kernel prefers where a multiprocessor divides one memory between shared memory and cache."""
         if self.target.dialect != "cuda":
             return "none"
         offered: tuple[Cache, ...] = ("shared", "none", "l1") if shared else ("none", "l1")
-        answer = chooser.choose(Decision(_CACHE, subject, ((_SHARED, shared),)), offered)
+        answer = chooser.choose(Decision(CACHE, subject, ((SHARED, shared),)), offered)
         return next(way for way in offered if way == answer)
 
     def _columns(self, chooser: Chooser, shape: Shape, tile: Sizes) -> bool:
         """Whether blocks that follow each other lie along y; where there is a single row or column of them it makes no difference."""
         several = all(extent > size for extent, size in zip(shape.extents[-2:], tile[-2:], strict=True))
-        return self.wide and len(tile) > 1 and several and switch(chooser, Decision(_COLUMNS, shape.statements))
+        return self.wide and len(tile) > 1 and several and switch(chooser, Decision(COLUMNS, shape.statements))
 
     def _registers(self, chooser: Chooser, shape: Shape, tile: Sizes, block: Sizes) -> bool:
         if not self.wide:
             return False
         updated = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]  # again and again
         worth = any(prod(tile[d] // block[d] for d in owned) <= MAX_REGISTERS for owned in updated)
-        return worth and switch(chooser, Decision(_REGISTERS, shape.statements))
+        return worth and switch(chooser, Decision(REGISTERS, shape.statements))
 
     def _fits_private(self, shape: Shape, tile: Sizes, memory: _Memory, registers: bool) -> bool:
         """Whether a block has room for a copy of what it updates."""
@@ -237,7 +238,7 @@ class KernelSpace:
         depends: tuple[tuple[str, Option], ...] = (("shuffles", shuffles),)
         if private:
             offered, depends = (*offered, "private"), (*depends, ("private", True), ("alone", alone))
-        answer = chooser.choose(Decision(_COMBINE, shape.statements, depends), offered)
+        answer = chooser.choose(Decision(COMBINE, shape.statements, depends), offered)
         return next(way for way in offered if way == answer)
 
 

@@ -22,9 +22,9 @@ from graph.policies import Preferences
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 
 ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
-_ALGORITHM, _SERIALIZE, _DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
-_COINCIDENCE = "outer coincidence"
-_REDUCTION = "parallel reduction"
+ALGORITHM, SERIALIZE, DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
+COINCIDENCE = "outer coincidence"
+REDUCTION = "parallel reduction"
 TIME_TILES, TIME_STEPS = "several time steps per launch", "time steps per launch"
 
 Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
@@ -59,17 +59,17 @@ def preferences_of(plan: Plan) -> Preferences:
     wanted |= {(TIME_STEPS, ()): plan.schedule.steps} if isinstance(plan.schedule, TimeTiles) else {}
     schedule = plan.schedule
     if isinstance(schedule, ScheduleChoice):
-        wanted |= {(_ALGORITHM, ()): schedule.algorithm, (_SERIALIZE, ()): schedule.serialize_sccs,
-                   (_DEPTH, ()): schedule.maximize_band_depth, (_COINCIDENCE, ()): schedule.outer_coincidence}
+        wanted |= {(ALGORITHM, ()): schedule.algorithm, (SERIALIZE, ()): schedule.serialize_sccs,
+                   (DEPTH, ()): schedule.maximize_band_depth, (COINCIDENCE, ()): schedule.outer_coincidence}
     for kernel in plan.kernels:
         wanted |= preferences_of_kernel(kernel)
-        wanted |= {(_REDUCTION, (name,)): name in schedule.reductions for name in kernel.statements}
+        wanted |= {(REDUCTION, (name,)): name in schedule.reductions for name in kernel.statements}
     return wanted
 
 
 def preferences_of_reductions(names: Sequence[str]) -> Preferences:
     """The choices that let the updates of these statements run in any order."""
-    return {(_REDUCTION, (name,)): True for name in names}
+    return {(REDUCTION, (name,)): True for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +98,15 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
 
 def choose_reductions(chooser: Chooser, offered: Sequence[str]) -> tuple[str, ...]:
     """Which of the `offered` statements are reduced in parallel."""
-    return tuple(name for name in offered if switch(chooser, Decision(_REDUCTION, (name,))))
+    return tuple(name for name in offered if switch(chooser, Decision(REDUCTION, (name,))))
 
 
 def _schedule(chooser: Chooser, reductions: tuple[str, ...]) -> ScheduleChoice:
     """The scheduler's options. The last one depends on all others, as does whether isl finds a schedule."""
-    algorithm = chooser.choose(Decision(_ALGORITHM), ALGORITHMS)
-    serialize = switch(chooser, Decision(_SERIALIZE))
-    depth = True if serialize else switch(chooser, Decision(_DEPTH))
-    reduced = tuple((_REDUCTION, name) for name in reductions)
-    depends = (*reduced, (_ALGORITHM, algorithm), (_SERIALIZE, serialize), (_DEPTH, depth))
-    coincidence = switch(chooser, Decision(_COINCIDENCE, (), depends))
+    algorithm = chooser.choose(Decision(ALGORITHM), ALGORITHMS)
+    serialize = switch(chooser, Decision(SERIALIZE))
+    depth = True if serialize else switch(chooser, Decision(DEPTH))
+    reduced = tuple((REDUCTION, name) for name in reductions)
+    depends = (*reduced, (ALGORITHM, algorithm), (SERIALIZE, serialize), (DEPTH, depth))
+    coincidence = switch(chooser, Decision(COINCIDENCE, (), depends))
     return ScheduleChoice("pluto" if algorithm == "pluto" else "feautrier", serialize, depth, coincidence, reductions)

@@ -119,9 +119,9 @@ def test_plans_and_numbers_in_words() -> None:
     kernel = KernelPlan(("S0", "S1"), (32, 64), (8, 32), True, 32, 4)
     lines = describe_plan(Plan(ScheduleChoice(serialize_sccs=True, outer_coincidence=False), (kernel,)))
     assert lines == (
-        "schedule: pluto, each strongly connected component on its own, outer parallelism not forced",
-        ("kernel S0 S1: tiles 32x64, blocks of 8x32 threads (4x2 points each), shared memory in steps of 32, "
-        "unrolled by 4"))
+        "schedule: algorithm pluto, serialize SCCs yes, outer coincidence no",
+        ("kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), shared memory, inner tile size 32, "
+         "unroll factor 4"))
     assert describe_plan(Plan(ScheduleChoice(), (KernelPlan(("S0",), (), ()),)))[1] == "kernel S0: a single thread"
     assert [describe_ms(ms) for ms in (None, 0.01234, 12.34, 4321.0)] == ["-", "0.0123 ms", "12.3 ms", "4321 ms"]
     assert [describe_ratio(x) for x in (None, 0.5, 12.34, 4321.0)] == ["-", "0.5x", "12.3x", "4321x"]

@@ -160,7 +160,7 @@ def test_other_plans_before_change_no_text() -> None:
 def test_words_for_people() -> None:
     program = mixed().program
     plan = replace(default_plan(program, GPU), placement=(("A", "texture"), ("B", "texture"), ("c", "constant")))
-    assert "memory: A B as textures, c in constant memory; all else in global memory" in describe_plan(plan)
+    assert "memory placement: A B texture, c constant; all else global" in describe_plan(plan)
     text = explain(program, plan, GPU)
     assert "A (29304 bytes, only read): texture memory; possible otherwise: global, constant" in text
     assert "f (88 bytes, only read): global memory; possible otherwise: constant" in text

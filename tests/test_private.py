@@ -231,7 +231,7 @@ def test_what_is_said_and_stored() -> None:
     assert plan_from_json(plan.to_json()) == plan
     kept = "a copy per block of what it updates of h: 144 bytes, kept in shared memory"
     assert kept in explain(program, plan, TARGET)
-    assert describe_kernel(plan.kernels[0]).endswith("blocks update copies of their own in shared memory")
+    assert describe_kernel(plan.kernels[0]).endswith("combining threads private")
     other = replace(plan, kernels=tuple(replace(k, combine="atomic") for k in plan.kernels))
     assert "144 bytes, not kept" in explain(program, other, TARGET)
 

@@ -26,8 +26,8 @@ from tests.support_pages import made_run
 from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
 
 ROOT = Path(__file__).parents[1]
-SECTIONS = ("overview", "finalists", "convergence", "failures", "effects", "tree", "graph", "kernels", "metrics", "roofline",
-            "code", "environment", "again")
+SECTIONS = ("overview", "finalists", "convergence", "failures", "importance", "effects", "coordinates", "tree", "graph",
+            "kernels", "metrics", "roofline", "source", "code", "evaluations", "environment", "again")
 DRAWN = "document.documentElement?.hasAttribute('data-drawn')"
 EMPTY = """[...document.querySelectorAll('figure.plot')].filter((figure) => {
   const layer = figure.querySelector('.main-svg')?.getBoundingClientRect();
@@ -114,7 +114,7 @@ def test_a_finished_run_is_drawn_whole(page: Browser, finished: Path, width: int
     report = finished / "run" / "report.html"
     opened(page, report, width, scheme)
     sound(page, report)
-    assert {"convergence", "failures", "effect-1", "kernels", "metrics"} <= figures(page)
+    assert {"convergence", "failures", "importance", "effect-1", "coordinates", "kernels", "metrics"} <= figures(page)
     assert page.run("document.querySelectorAll('.drawn > svg').length") == 2, "the tree and the pheromone"
     assert page.run(INVALID) == []
     assert page.run("document.querySelectorAll('#code pre .kt').length") > 3, "words of the code are coloured"
@@ -276,7 +276,7 @@ def test_the_live_page_follows_a_run_and_shows_its_end(page: Browser, tmp_path: 
     page.look(1280)
     page.open(address)
     try:
-        page.until("document.querySelectorAll('main > section').length == 13")
+        page.until("document.querySelectorAll('main > section').length == 17")
         assert page.run("document.querySelector('.live').dataset.state") == "running"
         page.until("document.querySelectorAll('figure.plot .main-svg').length > 3")
         page.run(MISS_ONE)

@@ -19,6 +19,7 @@ from experiments.records import Result
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
+from experiments.report.timed import title_of
 from experiments.stills import Still, log_scale, plain
 from graph.space import Option
 from graph.walk import Choice
@@ -68,7 +69,7 @@ class Effect:
     @property
     def title(self) -> str:
         """`outer tile size of S0 S1`."""
-        return f"{self.decision} of {' '.join(self.subject)}" if self.subject else self.decision
+        return title_of((self.decision, self.subject))
 
 
 def decision_effects(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) -> tuple[Effect, ...]:

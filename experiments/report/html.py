@@ -37,6 +37,36 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), numbers: Co
             "</table></div>")
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table that can be sorted: by `key` where it has one (None: behind all others), else by its text."""
+
+    text: str
+    key: float | str | None = ""
+
+
+def sortable(rows: Iterable[Sequence[Cell]], header: Sequence[str], numbers: Collection[int], filtered: str) -> str:
+    """A table whose heads sort it when they are clicked, below a field that leaves the rows with some text.
+
+    `filtered` is what the field is called.
+    """
+    head = "".join(f'<th{_align(n, numbers)} scope="col"><button type="button" class="sort">{escape(name)}</button></th>'
+                   for n, name in enumerate(header))
+    body = "".join(f"<tr>{''.join(_cell(cell, n, numbers) for n, cell in enumerate(row))}</tr>" for row in rows)
+    return (f'<div class="sortable"><input type="search" class="filter" placeholder="filter" aria-label="{escape(filtered)}">'
+            f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>')
+
+
+def _cell(cell: Cell, column: int, numbers: Collection[int]) -> str:
+    key = "" if cell.key == "" else f' data-key="{escape(str("" if cell.key is None else cell.key))}"'
+    return f"<td{_align(column, numbers)}{key}>{escape(cell.text)}</td>"
+
+
+def shortened(text: str, most: int) -> str:
+    """`text` with at most `most` letters; an ellipsis stands for the rest."""
+    return text if len(text) <= most else text[:most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
 def _cells(row: Sequence[str], numbers: Collection[int]) -> str:
     return "".join(f"<td{_align(n, numbers)}>{escape(cell)}</td>" for n, cell in enumerate(row))
 

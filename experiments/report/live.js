@@ -21,6 +21,10 @@
         }
         changed.push(figure);
       }
+      const field = adopted.querySelector(".filter");
+      if (field && old) field.value = old.querySelector(".filter")?.value ?? "";
+      antune.sort(adopted);
+      if (field) antune.filter(field);
       if (old) old.replaceWith(adopted);
       else document.querySelector("main").append(adopted);
       antune.observer.observe(adopted);

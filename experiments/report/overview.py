@@ -9,7 +9,17 @@ from experiments.records import speedup
 from experiments.report.facts import Facts
 from experiments.report.html import Section, paragraph, table
 from experiments.summary import Summary
-from experiments.words import describe_count, describe_ms, describe_ratio, describe_seconds
+from experiments.words import (
+    describe_bytes,
+    describe_count,
+    describe_ms,
+    describe_plan,
+    describe_ratio,
+    describe_seconds,
+)
+
+MOST_ARRAYS, MOST_LINES = 8, 12
+"""Arrays and lines of a plan that the overview shows."""
 
 
 def section(facts: Facts) -> Section:
@@ -21,7 +31,28 @@ def section(facts: Facts) -> Section:
         over = [describe_ratio(speedup(base, ms)) for base in (summary.sequential_ms, summary.default_ms)]
         rows.append((name, describe_ms(ms), *over))
     body = _tiles(summary) + table(rows, ("", "time", "vs sequential", "vs default"), (1, 2, 3), strong=(2,))
-    return Section("overview", "Overview", "Overview", body + paragraph(spent(summary) + reused(facts)))
+    body += paragraph(size(facts)) + _decisions(facts) + paragraph(spent(summary) + reused(facts))
+    return Section("overview", "Overview", "Overview", body)
+
+
+def size(facts: Facts) -> str:
+    """How large the problem is: its sizes by name where it has any, what its arrays take, what is computed with."""
+    program = facts.info.program
+    sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
+    arrays = [array for array in program.arrays if array.extents and array.role != "temp"]
+    types = " and ".join(sorted({array.type for array in arrays}))
+    listed = ", ".join(f"{array.name}[{']['.join(map(str, array.extents))}]" for array in arrays[:MOST_ARRAYS])
+    more = f" and {len(arrays) - MOST_ARRAYS} more" if len(arrays) > MOST_ARRAYS else ""
+    return (f"Problem size: {f'{sizes}; ' if sizes else ''}{listed}{more} ({types}), "
+            f"{describe_bytes(sum(array.bytes for array in arrays))} in all.")
+
+
+def _decisions(facts: Facts) -> str:
+    """The winning decisions, one line per kernel."""
+    if facts.best is None:
+        return ""
+    lines = "".join(f"<li>{escape(line)}</li>" for line in describe_plan(facts.best.evaluation.plan)[:MOST_LINES])
+    return f"<h3>The winning decisions (evaluation {facts.best.evaluation.number})</h3><ul class=\"plan\">{lines}</ul>"
 
 
 def reused(facts: Facts) -> str:

@@ -88,8 +88,50 @@ const antune = (() => {
     setTimeout(() => { button.textContent = "copy"; }, 2000);
   }
 
+  const sorted = new Map(); // section id -> [column, descending] that the reader chose
+
+  function keyOf(cell) {
+    if (cell.dataset.key === undefined) return cell.textContent;
+    return cell.dataset.key === "" ? null : Number(cell.dataset.key);
+  }
+
+  function sort(section) {
+    const choice = sorted.get(section.id);
+    if (!choice) return;
+    const [column, descending] = choice;
+    const rows = [...section.querySelectorAll(".sortable tbody tr")].map((row) => [keyOf(row.cells[column]), row]);
+    rows.sort(([a], [b]) => {
+      if (a === null || b === null) return (a === null) - (b === null); // what has no value stays behind
+      const order = typeof a === "number" ? a - b : a.localeCompare(b);
+      return descending ? -order : order;
+    });
+    section.querySelector(".sortable tbody").append(...rows.map(([, row]) => row));
+    section.querySelectorAll(".sortable th").forEach((head, place) => {
+      if (place === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+  }
+
+  function sortBy(button) {
+    const section = button.closest("section"), column = button.closest("th").cellIndex;
+    const [before, descending] = sorted.get(section.id) ?? [];
+    sorted.set(section.id, [column, before === column && !descending]);
+    sort(section);
+  }
+
+  function filter(field) {
+    const wanted = field.value.toLowerCase();
+    field.closest(".sortable").querySelectorAll("tbody tr").forEach((row) => {
+      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    });
+  }
+
   function listen() {
+    document.addEventListener("input", (event) => {
+      if (event.target.matches(".filter")) filter(event.target);
+    });
     document.addEventListener("click", (event) => {
+      if (event.target.matches(".sort")) sortBy(event.target);
       if (event.target.matches(".copy")) copy(event.target);
       if (event.target.matches(".views button")) {
         const figure = event.target.closest("figure");
@@ -132,5 +174,5 @@ const antune = (() => {
   listen();
   const observer = contents();
   redraw();
-  return { redraw, observer, links };
+  return { redraw, sort, filter, observer, links };
 })();

@@ -15,16 +15,20 @@ from experiments.parts import PARTS, Parts
 from experiments.report import (
     code_columns,
     convergence,
+    coordinates,
     effects,
     environment,
+    evaluations,
     failures,
     finals,
+    importance,
     kernels,
     metrics,
     overview,
     pheromone,
     pipeline,
     roofline,
+    source,
     tree_picture,
 )
 from experiments.report.facts import Facts, gather
@@ -48,9 +52,9 @@ def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
 def sections(store: Store, facts: Facts, parts: Parts, graph_s: float) -> list[Section]:
     """All sections in their order; each says so where the run has nothing for it."""
     return [overview.section(facts), finals.section(facts), convergence.section(facts), failures.section(facts),
-            effects.section(facts), tree_picture.section(facts), pheromone.section(store, parts, graph_s),
-            *pipeline.section(facts), kernels.section(facts), metrics.section(facts), roofline.section(facts),
-            code_columns.section(facts), environment.section(facts), environment.command_section(facts)]
+            importance.section(facts), effects.section(facts), coordinates.section(facts), tree_picture.section(facts),
+            pheromone.section(store, parts, graph_s), *pipeline.section(facts), kernels.section(facts), metrics.section(facts),
+            roofline.section(facts), source.section(facts), code_columns.section(facts), evaluations.section(facts), environment.section(facts), environment.command_section(facts)]
 
 
 def whole_page(heading: str, about: str, shown: Sequence[Section], library: str, status: str = "", script: str = "") -> str:

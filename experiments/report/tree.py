@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from experiments.graph_words import option_words
 from experiments.records import Result
+from experiments.report.timed import timed_walks, title_of
 from explorer.attributes import Array, Attributes
 from explorer.tree_filter import Feature, feature_table, features_of
-from graph.walk import Choice, Walk
-from metrics.outcome import cost_ms
+from graph.walk import Choice
 
 MOST_LEAVES, DEEPEST = 12, 5
 FEWEST = 8
@@ -51,23 +51,21 @@ def fitted(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: R
     """The tree, or why there is none. `walks` are the choices of each result; `best`: the best walk, if it is not the one
     with the lowest time.
     """
-    timed = [(result, walk, ms) for result, walk in zip(results, walks, strict=True)
-             if walk and (ms := cost_ms(result.outcome)) is not None and ms > 0]
-    if len(timed) < FEWEST:
-        return f"A tree needs {FEWEST} timed walks; there {'is' if len(timed) == 1 else 'are'} {len(timed)}."
-    attributes = Attributes()
-    rows = [attributes.row(Walk(tuple(walk), result.evaluation.plan)) for result, walk, _ in timed]
-    features = features_of(attributes)
-    table, times = feature_table(attributes.table(rows), features), np.array([ms for _, _, ms in timed])
+    timed = timed_walks(results, walks)
+    count, times = len(timed.results), timed.times_ms
+    if count < FEWEST:
+        return f"A tree needs {FEWEST} timed walks; there {'is' if count == 1 else 'are'} {count}."
+    features = features_of(timed.attributes)
+    table = feature_table(timed.table, features)
     from sklearn.tree import DecisionTreeRegressor  # takes a second to import
 
-    fewest = max(2, len(timed) // 100)
+    fewest = max(2, count // 100)
     tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, max_depth=DEEPEST, min_samples_leaf=fewest, random_state=0)
     found = tree.fit(table, np.log(times)).tree_
     if found.node_count == 1:
         return "No decision splits the fast walks from the slow ones."
-    fastest = next((row for row, (result, _, _) in enumerate(timed) if result is best), int(np.argmin(times)))
-    return _Reader(attributes, features, table, times, found, fastest).node(0, np.arange(len(times)))
+    fastest = next((row for row, result in enumerate(timed.results) if result is best), int(np.argmin(times)))
+    return _Reader(timed.attributes, features, table, times, found, fastest).node(0, np.arange(len(times)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,7 @@ class _Reader:
         return TreeNode(len(members), low, middle, high, best, question, yes, no)
 
     def _question(self, feature: Feature, below: Array, or_not_asked: bool) -> str:
-        name, subject = self.attributes.columns[feature.column].key
-        about = f"{name} of {' '.join(subject)}" if subject else name
+        about = title_of(self.attributes.columns[feature.column].key)
         answer = f"= {option_words(feature.category[0])}" if feature.category is not None else f"\u2264 {below.max():g}"
         return f"{about} {answer}{' or not asked' if or_not_asked else ''}"
 

@@ -1,0 +1,198 @@
+"""All walks at once, in parallel coordinates (A. Inselberg, The plane with parallel coordinates, The Visual Computer 1, 1985).
+
+An axis per decision, in the order of how much it explains, the time on the last one; a line per walk. Lines are SVG and not
+WebGL, so that they are there in print and on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+from experiments.graph_canvas import Scale
+from experiments.graph_collapse import option_order
+from experiments.graph_words import option_words, wrap
+from experiments.palette import LIGHT
+from experiments.records import Result
+from experiments.report.effects import Effect, decision_effects, jittered
+from experiments.report.facts import Facts
+from experiments.report.html import Section, note, nothing
+from experiments.report.plotly import LEGEND, Figure, Json, View
+from experiments.report.timed import title_of
+from experiments.stills import Still
+from experiments.words import describe_ms
+from graph.space import Option
+from graph.walk import Choice
+from metrics.outcome import cost_ms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_AXES, MOST_LINES, MOST_LABELS = 6, 600, 12
+"""Decisions, walks, and names of options at an axis."""
+CLASSES = (("fastest tenth", 0.1), ("to a quarter", 0.25), ("to the half", 0.5), ("slower half", 1.0))
+"""Names with the share of the walks, fastest first, at which each ends."""
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A walk: its evaluation, its time, and where it crosses each axis, 0 to 1; the last axis is the time."""
+
+    number: int
+    ms: float
+    places: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """`axes` are titles, `labels` of each axis (place, word); `classes` are (name, lines), the fastest first; `best`: a line."""
+
+    axes: tuple[str, ...]
+    labels: tuple[tuple[tuple[float, str], ...], ...]
+    classes: tuple[tuple[str, tuple[Line, ...]], ...]
+    best: Line | None
+    left_out: int
+
+
+def coordinates(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None) -> Coordinates | None:
+    """The lines of all timed walks, or of so many that can be told apart; None where there is nothing to compare.
+
+    `walks` are the choices of each result.
+    """
+    timed = sorted(((ms, result.evaluation.number, walk) for result, walk in zip(results, walks, strict=True)
+                    if walk and (ms := cost_ms(result.outcome)) is not None and ms > 0), key=lambda one: one[:2])
+    effects = [effect for effect in decision_effects(results, walks) if sum(bool(o.times_ms) for o in effect.options) > 1]
+    if len(timed) < 2 or not effects:
+        return None
+    axes = [_Axis.of(effect, len(timed)) for effect in effects[:MOST_AXES]]
+    low, high = timed[0][0], timed[-1][0]
+    shown = _spread(range(len(timed)), MOST_LINES)
+    lines = {rank: Line(timed[rank][1], timed[rank][0], (*(axis.place(timed[rank][2], rank) for axis in axes),
+                                                         _height(timed[rank][0], low, high))) for rank in shown}
+    times = tuple((_height(ms, low, high), describe_ms(ms)) for ms in (low, (low * high) ** 0.5, high))
+    chosen = best.evaluation.number if best is not None else -1
+    return Coordinates((*(axis.title for axis in axes), "time"), (*(axis.labels() for axis in axes), times),
+                       tuple(_classes(lines, len(timed))), next((one for one in lines.values() if one.number == chosen), None),
+                       len(timed) - len(lines))
+
+
+def _height(ms: float, low: float, high: float) -> float:
+    return log(ms / low) / log(high / low) if high > low else 0.5
+
+
+def _spread(ranks: range, most: int) -> list[int]:
+    """At most `most` of them, equally far apart; the first and the last are among them."""
+    return list(ranks) if len(ranks) <= most else sorted({round(n * (len(ranks) - 1) / (most - 1)) for n in range(most)})
+
+
+def _classes(lines: dict[int, Line], count: int) -> Iterator[tuple[str, tuple[Line, ...]]]:
+    begin = 0.0
+    for name, end in CLASSES:
+        yield name, tuple(line for rank, line in lines.items() if begin * count <= rank < end * count)
+        begin = end
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A decision; `options` from the bottom, None for walks that never met it."""
+
+    effect: Effect
+    options: tuple[Option | None, ...]
+
+    @classmethod
+    def of(cls, effect: Effect, walks: int) -> _Axis:
+        options = sorted((one.option for one in effect.options if one.times_ms), key=option_order)
+        return cls(effect, (*((None,) if effect.met < walks else ()), *options))
+
+    @property
+    def title(self) -> str:
+        return title_of((self.effect.decision, self.effect.subject))
+
+    def place(self, walk: Sequence[Choice], rank: int) -> float:
+        """Where the walk crosses, a little beside its option: lines that lie upon each other count as one."""
+        key = (self.effect.decision, self.effect.subject)
+        taken = next((c.option for c in reversed(walk) if (c.decision.name, c.decision.subject) == key), None)
+        shift = jittered(0, rank % 97 + 1)[-1] / max(3, len(self.options))
+        return self._at(self.options.index(taken)) + shift
+
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        kept = _spread(range(len(self.options)), MOST_LABELS)
+        return tuple((self._at(n), NOT_ASKED if (option := self.options[n]) is None else option_words(option)) for n in kept)
+
+    def _at(self, number: int) -> float:
+        return number / (len(self.options) - 1) if len(self.options) > 1 else 0.5
+
+
+def section(facts: Facts) -> Section:
+    """The figure, or why there is none."""
+    title, found = "All walks, decision by decision", coordinates(facts.results, facts.walks, facts.best)
+    if found is None:
+        return Section("coordinates", "Walks", title, nothing(
+            "There is nothing to compare yet: no decision has timed evaluations for two of its options."))
+    figure = Figure("coordinates", "all walks in parallel coordinates", (View("", tuple(_traces(found)), _layout(found)),), 460)
+    more = f" {found.left_out:,} of the walks are left out, equally many of each class." if found.left_out else ""
+    return Section("coordinates", "Walks", title, f'<div class="scroll" tabindex="0"><div class="broad">{figure.html()}</div></div>'
+                   + note("A line is a timed walk: it crosses each axis at the option that it took, and ends at its time. The axes "
+                          "are the decisions that explain most. A click on a class above hides it; a double click leaves it "
+                          f"alone. The thick line is the best plan.{more}"))
+
+
+def _colors() -> list[str]:
+    scale = Scale(1.0, 10.0)
+    return [scale.color(ms) for ms in (1.0, 10**0.4, 10**0.6, 10.0)]
+
+
+def _traces(found: Coordinates) -> Iterator[Json]:
+    for place in range(len(found.axes)):
+        yield {"mode": "lines", "x": [place, place], "y": [0, 1], "line": {"color": "@base", "width": 1}, "hoverinfo": "skip",
+               "showlegend": False}
+    for (name, lines), color in reversed(list(zip(found.classes, _colors(), strict=True))):
+        if lines:
+            yield _lines(name, lines, {"color": color, "width": 1}) | {"opacity": 0.7}
+    if found.best is not None:
+        yield _lines("best plan", (found.best,), {"color": "@best", "width": 3.5})
+    for place, labels in enumerate(found.labels):
+        yield {"mode": "text", "x": [place] * len(labels), "y": [at for at, _ in labels], "text": [f" {word}" for _, word in labels],
+               "textposition": "middle right", "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+
+
+def _lines(name: str, lines: Sequence[Line], line: Json) -> Json:
+    axes = list(range(len(lines[0].places)))
+    return {"mode": "lines", "name": name, "line": line,
+            "x": [x for _ in lines for x in (*axes, None)], "y": [y for one in lines for y in (*one.places, None)],
+            "text": [words for one in lines for words in [f"evaluation {one.number}: {describe_ms(one.ms)}"] * (len(axes) + 1)],
+            "hovertemplate": "%{text}<extra></extra>"}
+
+
+def _layout(found: Coordinates) -> Json:
+    titles = ["<br>".join(wrap(title, 110, 4)) for title in found.axes]
+    return {"xaxis": {"tickvals": list(range(len(titles))), "ticktext": titles, "side": "bottom", "tickangle": 0, "showgrid": False,
+                      "zeroline": False, "fixedrange": True, "range": [-0.2, len(titles) - 0.4], "automargin": True},
+            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.08, 1.08]}, **LEGEND}
+
+
+def still(facts: Facts) -> Still | None:
+    """The figure as a picture; None where there is nothing to compare."""
+    found = coordinates(facts.results, facts.walks, facts.best)
+    return None if found is None else Still("coordinates", lambda axes: _draw(axes, found), (11, 5.5), legend=True)
+
+
+def _draw(axes: Axes, found: Coordinates) -> None:
+    across = range(len(found.axes))
+    axes.vlines(across, 0, 1, colors=LIGHT.base, linewidth=1)
+    for (name, lines), color in reversed(list(zip(found.classes, _colors(), strict=True))):
+        for number, line in enumerate(lines):
+            axes.plot(across, line.places, color=color, linewidth=0.8, alpha=0.7, label=None if number else name)
+    if found.best is not None:
+        axes.plot(across, found.best.places, color=LIGHT.best, linewidth=3, label="best plan")
+    for place, labels in enumerate(found.labels):
+        for at, word in labels:
+            axes.text(place, at, f" {word}", va="center", fontsize=8)
+    axes.set_xticks(across, ["\n".join(wrap(title, 110, 4)) for title in found.axes], fontsize=8)
+    axes.set_yticks([])
+    axes.set_xlim(-0.2, len(found.axes) - 0.4)
+    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+    axes.set_title("All walks, decision by decision")

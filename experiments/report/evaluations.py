@@ -1,0 +1,50 @@
+"""All evaluations as a table that the reader can sort and filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.outcome_rows import kind_of
+from experiments.records import Result, speedup
+from experiments.report.facts import Facts
+from experiments.report.html import Cell, Section, note, nothing, shortened, sortable
+from experiments.words import describe_count, describe_ms, describe_plan, describe_ratio
+from metrics.outcome import Timed, cost_ms
+
+MOST_ROWS, LONGEST = 1000, 240
+"""Evaluations in the table, and letters of a plan or message in it."""
+HEADER = ("evaluation", "iteration", "outcome", "time", "vs default", "decisions, or why it failed")
+
+
+def section(facts: Facts) -> Section:
+    """The table, in the order of time, failures last."""
+    title = "All evaluations"
+    if not facts.results:
+        return Section("evaluations", "Evaluations", title, nothing("No evaluation is finished yet."))
+    ordered = sorted(facts.results, key=_order)
+    body = sortable([_row(facts, result) for result in ordered[:MOST_ROWS]], HEADER, (0, 1, 3, 4), f"filter {title.lower()}")
+    more = (f" These are the first {MOST_ROWS:,} of {describe_count(len(ordered), 'evaluation')} by time; " if len(ordered) > MOST_ROWS
+            else " ")
+    return Section("evaluations", "Evaluations", title, body + note(
+        f"A click on a head sorts. Times are those of the search.{more}`results.csv` has all of them, "
+        "`antune export DIR --to csv` every decision besides."))
+
+
+def _order(result: Result) -> tuple[bool, float, int]:
+    ms = cost_ms(result.outcome)
+    return ms is None, ms or 0.0, result.evaluation.number
+
+
+def _row(facts: Facts, result: Result) -> Sequence[Cell]:
+    evaluation, ms = result.evaluation, cost_ms(result.outcome)
+    ratio = speedup(facts.summary.default_ms, ms)
+    name = " (best plan)" if result is facts.best else " (default plan)" if result is facts.default else ""
+    return (Cell(str(evaluation.number), evaluation.number), Cell(str(evaluation.iteration), evaluation.iteration),
+            Cell(kind_of(result.outcome).replace("_", " ") + name), Cell(describe_ms(ms), ms), Cell(describe_ratio(ratio), ratio),
+            Cell(_words(result)))
+
+
+def _words(result: Result) -> str:
+    outcome = result.outcome
+    text = "; ".join(describe_plan(result.evaluation.plan)) if isinstance(outcome, Timed) else outcome.message
+    return shortened(" ".join(text.split()), LONGEST)

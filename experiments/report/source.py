@@ -1,0 +1,54 @@
+"""The program that was tuned: its lines beside the names of its statements, and which kernel runs each."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from experiments.report.facts import Facts, kernels_of
+from experiments.report.html import Section, note, shortened, table
+
+BEFORE, AFTER = 2, 1
+"""Lines shown before the first and after the last statement, where no pragma stands there."""
+MOST_LETTERS = 60
+"""Of the name of a kernel: that of a pipeline can have a hundred statements."""
+
+
+def section(facts: Facts) -> Section:
+    """The lines of the SCoP with the statements' names in front; for a pipeline the definitions of its stages."""
+    program, options = facts.info.program, facts.info.options
+    rows = [(statement.name, str(statement.line), " ".join(statement.text.split()), _kernel(facts, statement.name))
+            for statement in program.statements]
+    body = ""
+    if Path(options.file).suffix != ".py":
+        names = {line: " ".join(name for name, *_ in group) for line, group in groupby(rows, key=lambda row: int(row[1]))}
+        body = f'<pre class="code" tabindex="0">{_numbered(facts.info.source_text.splitlines(), names)}</pre>'
+    body += table(rows, ("statement", "line", "text", "kernel of the best plan"), (1,))
+    return Section("source", "Source", "The program, and the names of its statements", body + note(
+        f"`{Path(options.file).name}`. Plans, kernels and decisions name statements (S0, S1, ...) in the order of the text."))
+
+
+def _kernel(facts: Facts, statement: str) -> str:
+    names = [" ".join(kernel.statements) for kernel in kernels_of(facts.best) if statement in kernel.statements]
+    return shortened(", ".join(names) or "-", MOST_LETTERS)
+
+
+def _span(lines: list[str], first: int, last: int) -> tuple[int, int]:
+    """The first and the last line to show (from 1): with the pragmas, where they are near."""
+    begin = next((n for n in range(first, 0, -1) if _word(lines, n) == "scop"), max(1, first - BEFORE))
+    end = next((n for n in range(last, len(lines) + 1) if _word(lines, n) == "endscop"), min(len(lines), last + AFTER))
+    return begin, end
+
+
+def _word(lines: list[str], number: int) -> str:
+    words = lines[number - 1].split() if number <= len(lines) else []
+    return words[1] if len(words) > 1 and words[0] == "#pragma" else ""
+
+
+def _numbered(lines: list[str], names: dict[int, str]) -> str:
+    """HTML: the names of the statements that begin in a line, the line's number, its text."""
+    first, last = _span(lines, min(names), max(names))
+    width = max(map(len, names.values()))
+    return "\n".join(f'<span class="kt">{escape(names.get(number, "").rjust(width))}</span> <span class="c1">{number:>4}</span>  '
+                     f"{escape(lines[number - 1])}" for number in range(first, last + 1) if number <= len(lines))

@@ -1,0 +1,42 @@
+"""Timed walks as lines of a table, for the models that a report fits: the tree and the forest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.records import Result
+from explorer.attributes import Array, Attributes
+from graph.walk import Choice, Walk
+from metrics.outcome import cost_ms
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWalks:
+    """The results with a time whose walks made choices; `table` has a line each, `times_ms` their times.
+
+    A column is an attribute (`explorer.attributes`): NaN where a walk never met the decision.
+    """
+
+    results: tuple[Result, ...]
+    attributes: Attributes
+    table: Array
+    times_ms: Array
+
+
+def timed_walks(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) -> TimedWalks:
+    """All of them; `walks` are the choices of each result."""
+    timed = [(result, walk, ms) for result, walk in zip(results, walks, strict=True)
+             if walk and (ms := cost_ms(result.outcome)) is not None and ms > 0]
+    attributes = Attributes()
+    rows = [attributes.row(Walk(tuple(walk), result.evaluation.plan)) for result, walk, _ in timed]
+    return TimedWalks(tuple(result for result, _, _ in timed), attributes, attributes.table(rows),
+                      np.array([ms for _, _, ms in timed]))
+
+
+def title_of(key: tuple[str, tuple[str, ...]]) -> str:
+    """`outer tile size x of S0 S1`: a decision with its subject."""
+    name, subject = key
+    return f"{name} of {' '.join(subject)}" if subject else name
