@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING
 
-from experiments.graph_canvas import Scale
 from experiments.graph_collapse import option_order
 from experiments.graph_words import option_words, wrap
 from experiments.palette import LIGHT
@@ -115,7 +114,7 @@ class _Axis:
         """Where the walk crosses, a little beside its option: lines that lie upon each other count as one."""
         key = (self.effect.decision, self.effect.subject)
         taken = next((c.option for c in reversed(walk) if (c.decision.name, c.decision.subject) == key), None)
-        shift = jittered(0, rank % 97 + 1)[-1] / max(3, len(self.options))
+        shift = 0.6 * jittered(0, rank % 97 + 1)[-1] / max(3, len(self.options))
         return self._at(self.options.index(taken)) + shift
 
     def labels(self) -> tuple[tuple[float, str], ...]:
@@ -140,23 +139,19 @@ def section(facts: Facts) -> Section:
                           f"alone. The thick line is the best plan.{more}"))
 
 
-def _colors() -> list[str]:
-    scale = Scale(1.0, 10.0)
-    return [scale.color(ms) for ms in (1.0, 10**0.4, 10**0.6, 10.0)]
+LOOKS = (("timed", 1.0), ("timed", 0.45), ("flow", 0.7), ("line", 0.9))
+"""Of the classes: a colour of the palette, and how opaque its lines are."""
 
 
 def _traces(found: Coordinates) -> Iterator[Json]:
     for place in range(len(found.axes)):
         yield {"mode": "lines", "x": [place, place], "y": [0, 1], "line": {"color": "@base", "width": 1}, "hoverinfo": "skip",
                "showlegend": False}
-    for (name, lines), color in reversed(list(zip(found.classes, _colors(), strict=True))):
+    for rank, ((name, lines), (color, opacity)) in reversed(list(enumerate(zip(found.classes, LOOKS, strict=True), 2))):
         if lines:
-            yield _lines(name, lines, {"color": color, "width": 1}) | {"opacity": 0.7}
+            yield _lines(name, lines, {"color": f"@{color}", "width": 1.2}) | {"opacity": opacity, "legendrank": rank}
     if found.best is not None:
-        yield _lines("best plan", (found.best,), {"color": "@best", "width": 3.5})
-    for place, labels in enumerate(found.labels):
-        yield {"mode": "text", "x": [place] * len(labels), "y": [at for at, _ in labels], "text": [f" {word}" for _, word in labels],
-               "textposition": "middle right", "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+        yield _lines("best plan", (found.best,), {"color": "@best", "width": 3.5}) | {"legendrank": 1}
 
 
 def _lines(name: str, lines: Sequence[Line], line: Json) -> Json:
@@ -169,9 +164,12 @@ def _lines(name: str, lines: Sequence[Line], line: Json) -> Json:
 
 def _layout(found: Coordinates) -> Json:
     titles = ["<br>".join(wrap(title, 110, 4)) for title in found.axes]
-    return {"xaxis": {"tickvals": list(range(len(titles))), "ticktext": titles, "side": "bottom", "tickangle": 0, "showgrid": False,
-                      "zeroline": False, "fixedrange": True, "range": [-0.2, len(titles) - 0.4], "automargin": True},
-            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.08, 1.08]}, **LEGEND}
+    names = [{"x": place, "y": at, "text": word, "xanchor": "left", "xshift": 4, "showarrow": False, "bgcolor": "@paper",
+              "borderpad": 1, "opacity": 0.9} for place, labels in enumerate(found.labels) for at, word in labels]
+    return {"xaxis": {"tickvals": list(range(len(titles))), "ticktext": titles, "tickangle": 0, "showgrid": False,
+                      "showline": False, "zeroline": False, "fixedrange": True, "range": [-0.5, len(titles) - 0.35],
+                      "automargin": True},
+            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.1, 1.1]}, "annotations": names, **LEGEND}
 
 
 def still(facts: Facts) -> Still | None:
@@ -183,16 +181,18 @@ def still(facts: Facts) -> Still | None:
 def _draw(axes: Axes, found: Coordinates) -> None:
     across = range(len(found.axes))
     axes.vlines(across, 0, 1, colors=LIGHT.base, linewidth=1)
-    for (name, lines), color in reversed(list(zip(found.classes, _colors(), strict=True))):
+    for (name, lines), (color, opacity) in reversed(list(zip(found.classes, LOOKS, strict=True))):
         for number, line in enumerate(lines):
-            axes.plot(across, line.places, color=color, linewidth=0.8, alpha=0.7, label=None if number else name)
+            axes.plot(across, line.places, color=getattr(LIGHT, color), linewidth=0.9, alpha=opacity,
+                      label=None if number else name)
     if found.best is not None:
         axes.plot(across, found.best.places, color=LIGHT.best, linewidth=3, label="best plan")
     for place, labels in enumerate(found.labels):
         for at, word in labels:
-            axes.text(place, at, f" {word}", va="center", fontsize=8)
+            axes.text(place + 0.03, at, word, va="center", fontsize=8,
+                      bbox={"facecolor": LIGHT.paper, "alpha": 0.9, "linewidth": 0, "pad": 1})
     axes.set_xticks(across, ["\n".join(wrap(title, 110, 4)) for title in found.axes], fontsize=8)
     axes.set_yticks([])
-    axes.set_xlim(-0.2, len(found.axes) - 0.4)
+    axes.set_xlim(-0.4, len(found.axes) - 0.4)
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
     axes.set_title("All walks, decision by decision")

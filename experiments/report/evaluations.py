@@ -11,7 +11,7 @@ from experiments.report.html import Cell, Section, note, nothing, shortened, sor
 from experiments.words import describe_count, describe_ms, describe_plan, describe_ratio
 from metrics.outcome import Timed, cost_ms
 
-MOST_ROWS, LONGEST = 1000, 240
+MOST_ROWS, LONGEST = 1000, 400
 """Evaluations in the table, and letters of a plan or message in it."""
 HEADER = ("evaluation", "iteration", "outcome", "time", "vs default", "decisions, or why it failed")
 
@@ -46,5 +46,5 @@ def _row(facts: Facts, result: Result) -> Sequence[Cell]:
 
 def _words(result: Result) -> str:
     outcome = result.outcome
-    text = "; ".join(describe_plan(result.evaluation.plan)) if isinstance(outcome, Timed) else outcome.message
+    text = "; ".join(reversed(describe_plan(result.evaluation.plan))) if isinstance(outcome, Timed) else outcome.message
     return shortened(" ".join(text.split()), LONGEST)

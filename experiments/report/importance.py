@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 FEWEST, MOST_WALKS = 24, 2000
 """Timed walks: fewer teach a forest nothing, more only cost time."""
-PARTS, TREES, SHUFFLES = 3, 60, 3
+PARTS, TREES, SHUFFLES, WORTH = 3, 60, 3, 0.001
+LEAST = 0.1
+"""The share of the variance that the forest has to predict, so that it is worth asking what it goes by."""
 MOST_TRIED, MOST_SHOWN = 20, 12
 """Decisions: shuffled are those that the forest's questions are about most, shown the most important of them."""
 
@@ -69,12 +71,12 @@ def importances(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) ->
     columns = _asked_about(table, logs)
     growth, error = _shuffled(table[:, columns], logs)
     explained = 1 - error / variance
-    if explained <= 0:
+    if explained < LEAST:
         return ("A forest that learned from two thirds of the walks cannot predict the times of the others: there are too few "
                 "walks to tell what matters.")
     found = [Importance(title_of(timed.attributes.columns[column].key), float(grown.mean()) / variance,
                         float(grown.std()) / variance) for column, grown in zip(columns, growth, strict=True)]
-    worth = sorted((one for one in found if one.mean > 0), key=lambda one: (-one.mean, one.title))
+    worth = sorted((one for one in found if one.mean >= WORTH), key=lambda one: (-one.mean, one.title))
     return Importances(tuple(worth[:MOST_SHOWN]), explained, len(kept))
 
 
