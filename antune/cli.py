@@ -26,6 +26,7 @@ from antune.command_run import resume, tune
 from antune.command_suite import suite
 from antune.command_worker import worker
 from antune.errors import AntuneError
+from antune.help import GroupedCommand
 
 BAD_INPUT = 2
 NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
@@ -37,8 +38,8 @@ for _name, _command in (("tune", tune), ("resume", resume), ("report", report), 
                         ("profile", profile), ("list", list_runs),
                         ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor),
                         ("worker", worker)):
-    app.command(_name)(_command)
-suite.command()(roofline)
+    app.command(_name, cls=GroupedCommand)(_command)
+suite.command(cls=GroupedCommand)(roofline)
 app.add_typer(suite)
 
 

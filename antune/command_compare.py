@@ -37,7 +37,7 @@ def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None
     from experiments.comparison.figures import compare_all
     from experiments.comparison.groups import sections_of
     from experiments.comparison.plot import check_plot, write_comparison
-    from experiments.comparison.trials import read_trial
+    from experiments.comparison.trials import read_trials
     from experiments.run_dirs import find_runs
     from generator.errors import InputError
 
@@ -45,11 +45,13 @@ def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None
         check_place(path)
     if plot is not None:
         check_plot(plot)
-    found = find_runs(runs)
-    if len(found) < 2:
-        raise InputError(f"there {'is one run' if found else 'are no runs'} in {' '.join(map(str, runs))}; a comparison needs "
-                         "two (`antune tune FILE.c --explorer NAME --seed N` makes more)")
-    comparisons, missing = compare_all(sections_of([read_trial(path) for path in found]), at)
+    trials, unreadable = read_trials(find_runs(runs))
+    if len(trials) < 2:
+        raise InputError(f"there {'is one run' if trials else 'are no runs'} in {' '.join(map(str, runs))}; a comparison needs "
+                         "two (`antune tune FILE.c --explorer NAME --seed N` makes more)"
+                         + "".join(f"; {reason}" for reason in unreadable))
+    comparisons, missing = compare_all(sections_of(trials), at)
+    missing = (*missing, *unreadable)
     _print_all(comparisons, missing)
     if json_file is not None:
         write_json(json_file, {"sections": [comparison.to_data() for comparison in comparisons], "left_out": missing})

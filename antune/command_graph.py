@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, assert_never
 
 import typer
 
@@ -16,13 +16,15 @@ class FormatChoice(StrEnum):
 
     svg = "svg"
     html = "html"
+    png = "png"
+    pdf = "pdf"
 
 
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", show_default=False,
-                                          help="Where to write it. Default: graph.svg or graph.html in DIR.")]
-Format = Annotated[FormatChoice | None, typer.Option("--format", show_default=False, help="`svg`: a picture. `html`: a "
-                                                     "page that says more on what is pointed at. Default: as FILE "
-                                                     "ends, else svg.")]
+                                          help="Where to write it: FILE.svg, .html, .png or .pdf. Default: graph.svg in DIR.")]
+Format = Annotated[FormatChoice | None, typer.Option("--format", show_default=False, help="`svg`, `png`, `pdf`: a picture. "
+                                                     "`html`: a page that says more on what is pointed at. Default: as "
+                                                     "FILE ends, else svg.")]
 
 
 def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None:
@@ -34,17 +36,36 @@ def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None
     Examples:
       antune graph antune-runs/gemm-1
       antune graph antune-runs/gemm-1 --out gemm.html
+      antune graph antune-runs/gemm-1 --out gemm.png
     """
+    from antune.files import check_place
     from experiments.files import write_atomically
-    from experiments.graph_figure import graph_page, graph_svg
+    from experiments.graph_canvas import save_picture
+    from experiments.graph_figure import graph_page, graph_picture, graph_svg
     from experiments.store import read_store
+
+    chosen = kind or _format(out)
+    path = out or directory / f"graph.{chosen}"
+    check_place(path)
+    with read_store(directory) as store:
+        match chosen:
+            case FormatChoice.html:
+                write_atomically(path, graph_page(store))
+            case FormatChoice.svg:
+                write_atomically(path, graph_svg(store))
+            case FormatChoice.png | FormatChoice.pdf:
+                save_picture(graph_picture(store), path, chosen)
+            case _:
+                assert_never(chosen)
+    print(f"{path} is written; open it in a browser" if chosen in (FormatChoice.html, FormatChoice.svg) else f"{path} is written")
+
+
+def _format(out: Path | None) -> FormatChoice:
+    """What the name of the file says. Raises InputError for a kind of file that cannot be written."""
     from generator.errors import InputError
 
-    chosen = kind or (FormatChoice.html if out and out.suffix in (".html", ".htm") else FormatChoice.svg)
-    path = out or directory / f"graph.{chosen}"
-    if out and not out.parent.is_dir():
-        raise InputError(f"--out {path} cannot be written: {path.parent} is not a directory; make it first")
-    with read_store(directory) as store:
-        text = graph_page(store) if chosen == FormatChoice.html else graph_svg(store)
-    write_atomically(path, text)
-    print(f"{path} is written; open it in a browser")
+    ending = "svg" if out is None else out.suffix.lower().lstrip(".")
+    ending = "html" if ending == "htm" else ending
+    if ending not in FormatChoice.__members__:
+        raise InputError(f"--out {out} is no .svg, .html, .png or .pdf file; give it one of these endings, or say --format")
+    return FormatChoice(ending)

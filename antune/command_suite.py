@@ -12,6 +12,7 @@ import typer
 from antune.command_pipelines import pipelines
 from antune.command_polybench import polybench
 from antune.command_timing import timing
+from antune.help import GroupedCommand
 from antune.options import Json
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ INTERRUPTED = 130
 suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
                     help="Compare: programs tuned in several ways, explorers on recorded measurements, a machine's "
                     "timing with itself, runs with what their device can do.")
-suite.command()(polybench)
-suite.command()(pipelines)
-suite.command()(timing)
+suite.command(cls=GroupedCommand)(polybench)
+suite.command(cls=GroupedCommand)(pipelines)
+suite.command(cls=GroupedCommand)(timing)
 
 Files = Annotated[list[Path] | None, typer.Argument(
     metavar="[FILE]...", show_default=False, help="Kernel Tuner cache files, T4 files or recordings of antune, plain or "
@@ -45,7 +46,7 @@ Workers = Annotated[int | None, typer.Option("--workers", metavar="N", show_defa
                                              help="Processes. Default: one per core.")]
 
 
-@suite.command()
+@suite.command(cls=GroupedCommand)
 def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = "50,100,200,400", seeds: Seeds = 30,
              ants: Ants = 10, t1: T1s = None, json_file: Json = None, plot: Plot = None, peers: Peers = "",
              workers: Workers = None) -> None:

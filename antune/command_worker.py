@@ -42,6 +42,9 @@ def worker(address: Scheduler, device: Devices = None, compilers: Compilers = No
         from runners.cuda.compiler import open_translator
 
         open_translator()
+    from runners.cluster.hub import check_scheduler
+
+    check_scheduler(address)
     found = () if compile_only else find_devices(tuple(device or ()))
     threads = (compilers or len(os.sched_getaffinity(0))) + len(found)
     words = ["-m", "distributed.cli.dask_worker", _scheduler(address), "--nthreads", str(threads),

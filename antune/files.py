@@ -28,7 +28,13 @@ def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
 
 def check_place(path: Path | None) -> None:
     """Raise InputError now rather than after the work when a file cannot be written there."""
-    if path is not None and not path.absolute().parent.is_dir():
+    if path is None:
+        return
+    if not path.name:
+        raise InputError("an empty name is no file; name the file to write")
+    if path.is_dir():
+        raise InputError(f"{path} cannot be written: it is a directory; name a file in it")
+    if not path.absolute().parent.is_dir():
         raise InputError(f"{path} cannot be written: there is no directory {path.parent}; make it first")
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from math import log
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from experiments.palette import DARK, FAST, LIGHT, MIDDLE, SLOW, Palette
+from experiments.stills import Still, blank, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+POINTS_PER_PIXEL = 0.75
+"""Of a drawing that becomes a picture file."""
 
 Point: TypeAlias = tuple[float, float]
 
@@ -214,3 +220,17 @@ def _on_white(style: str) -> tuple[str, str]:
     """The fill and the line of a class for pictures that have no style sheet."""
     fill, line = _LOOKS.get(style, ("", ""))
     return getattr(LIGHT, fill, "none"), getattr(LIGHT, line, "none")
+
+
+def picture_still(name: str, picture: Picture) -> Still:
+    """A drawing as a picture file, with letters that fit its boxes."""
+    size = picture.width * POINTS_PER_PIXEL / 72, picture.height * POINTS_PER_PIXEL / 72
+    return Still(name, partial(draw, picture=picture, points_per_pixel=POINTS_PER_PIXEL), size)
+
+
+def save_picture(picture: Picture, path: Path, kind: str) -> None:
+    """Write a drawing as `png` or `pdf`. Raises OSError when it cannot be written."""
+    still = picture_still(path.stem, picture)
+    figure = blank(still.size)
+    still.draw(figure.add_subplot())
+    save(figure, path, kind)

@@ -165,7 +165,7 @@ def test_the_command_writes_what_the_name_says(tmp_path: Path, monkeypatch: pyte
         assert str(file) in result.output.replace("\n", "")
         assert file.read_text().startswith(start)
     for arguments, what in (([str(tmp_path)], "is not a run directory"),
-                            ([str(directory), "--out", str(tmp_path / "no" / "x.svg")], "is not a directory; make it")):
+                            ([str(directory), "--out", str(tmp_path / "no" / "x.svg")], "there is no directory")):
         error = command.invoke(app, ["graph", *arguments]).exception
         assert isinstance(error, InputError)
         assert what in str(error)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from experiments.records import Ending, Result, RunInfo
 from experiments.store import is_busy, read_store
 from experiments.summary import summarize
+from generator.errors import InputError
 from metrics.outcome import cost_ms
 
 Status: TypeAlias = Ending | Literal["running", "killed"]
@@ -68,6 +69,17 @@ def read_trial(directory: Path) -> Trial:
     default_ms = cost_ms(results[0].outcome) if len(best_ms) else None
     return Trial(directory, info, status, sequential_ms, default_ms,
                  summary.best_ms if summary.final else None, best_ms, elapsed_s)
+
+
+def read_trials(directories: Sequence[Path]) -> tuple[list[Trial], list[str]]:
+    """The runs that can be read, and of each other one why it cannot."""
+    trials, reasons = [], []
+    for directory in directories:
+        try:
+            trials.append(read_trial(directory))
+        except InputError as error:
+            reasons.append(f"{directory}: {error}")
+    return trials, reasons
 
 
 def _course(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

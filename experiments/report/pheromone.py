@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from experiments.graph_canvas import picture_still
 from experiments.graph_figure import graph_picture, graph_svg
 from experiments.parts import Parts
 from experiments.report.html import Section, nothing
-from experiments.report.tree_picture import picture_still
 from experiments.stills import Still
 from experiments.store import Store
 from generator.errors import InputError

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.graph_canvas import Picture, svg
+from experiments.graph_canvas import Picture, picture_still, svg
 from experiments.pipeline_picture import KernelNote, pipeline_picture
 from experiments.records import Result
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing
-from experiments.report.tree_picture import picture_still
 from experiments.stills import Still
 from experiments.words import describe_count, describe_kernel
 from generator.errors import IllegalPlan

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
-from experiments.graph_canvas import Canvas, Picture, Scale, draw, svg
+from experiments.graph_canvas import Canvas, Picture, Scale, picture_still, svg
 from experiments.graph_words import BEST, wrap
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
@@ -16,7 +15,6 @@ from experiments.words import describe_ms
 
 BOX, HIGH, LEAF = 188.0, 54.0, 40.0
 ACROSS, DOWN, MARGIN = 40.0, 12.0, 10.0
-POINTS_PER_PIXEL = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,3 @@ def still(facts: Facts) -> Still | None:
     if isinstance(found, str):
         return None
     return picture_still("tree", tree_picture(found, tips=False))
-
-
-def picture_still(name: str, picture: Picture) -> Still:
-    """A drawing as a picture file, with letters that fit its boxes."""
-    size = picture.width * POINTS_PER_PIXEL / 72, picture.height * POINTS_PER_PIXEL / 72
-    return Still(name, partial(draw, picture=picture, points_per_pixel=POINTS_PER_PIXEL), size)

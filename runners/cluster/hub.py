@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -165,6 +166,11 @@ def _judged(address: str, answer: object) -> Offer | Misfit | None:
     return answer
 
 
+def check_scheduler(address: str) -> None:
+    """Raise InputError when no scheduler answers at `address`, an address or a scheduler file."""
+    Hub(address).close()
+
+
 def _client(address: str) -> Client:
     where = {"scheduler_file": address} if Path(address).suffix == ".json" else {"address": address}
     return Client(**where, timeout=CONNECT_S, set_as_default=False, name="antune")
@@ -174,6 +180,9 @@ def _connect(address: str, attempts: int = 3) -> Client:
     file = Path(address)
     if file.suffix == ".json" and not file.is_file():
         raise InputError(f"there is no scheduler file {address}; `dask scheduler --scheduler-file {address}` writes it")
+    if file.suffix != ".json" and not re.fullmatch(r"\w+://.+:\d+/?", address):  # Dask would leave a half-made client behind
+        raise InputError(f"{address!r} is no address of a Dask scheduler: write tcp://HOST:PORT, tls://HOST:PORT (see "
+                         "docs/cluster.md) or its scheduler file; `antune tune --cluster` also takes local:N")
     try:
         return _client(address)
     except AssertionError:  # Dask gives its own thread ten seconds to start, which a busy machine may not keep
@@ -184,5 +193,5 @@ def _connect(address: str, attempts: int = 3) -> Client:
         raise InputError(f"no Dask scheduler answers at {address} ({error or 'timeout'}): start one with `dask "
                          "scheduler` and give the address it prints; for tls:// see docs/cluster.md") from None
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"--cluster {address} cannot be used: {error}; write tcp://HOST:PORT, tls://HOST:PORT (see "
+        raise InputError(f"the Dask scheduler {address} cannot be used: {error}; write tcp://HOST:PORT, tls://HOST:PORT (see "
                          "docs/cluster.md), a scheduler file, or local:N") from None

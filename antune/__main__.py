@@ -1,0 +1,25 @@
+"""Where the command `antune` (or `python -m antune`) begins: Ctrl-C while everything is still being imported ends it quietly."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+INTERRUPTED = 130
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is somebody to tell: a shell shows 130 for that, too
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C that no command handles is exit code 130."""
+    from antune.cli import main as run
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()
