@@ -48,7 +48,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
       antune check gemm.c -D MINI_DATASET --races
     """
     from antune.files import read_plan
-    from generator.lowering.default import default_plan
+    from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
@@ -57,7 +57,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
-    plan = plan or default_plan(problem.program, info.target, choice=usual_schedule(scoped.file))
+    plan = plan or usual_plan(problem.program, info.target, usual_schedule(scoped.file))
     right = _compare(problem, plan, info)
     if races:
         right = _look_for_races(problem, plan, info) and right

@@ -88,7 +88,7 @@ def _row(one: Standing) -> tuple[str, ...]:
     from experiments.words import describe_ms, describe_ratio
 
     spread = "-" if one.runs < 2 or one.low_ms is None else (
-        f"{describe_ms(one.low_ms).removesuffix(' ms')} to {describe_ms(one.high_ms) if one.high_ms else 'nothing valid'}")
+        f"{describe_ms(one.low_ms)} to {describe_ms(one.high_ms) if one.high_ms else 'nothing valid'}")
     near = (f"{one.near:g}" if one.near is not None else "not reached") + f" ({one.arrived} of {one.runs})"
     return (one.label, str(one.runs), describe_ms(one.best_ms), spread, describe_ratio(one.over_default), near,
             describe_ms(one.final_ms))
@@ -107,8 +107,8 @@ def _print_contests(contests: Sequence[Contest]) -> None:
 
 def _contest(one: Contest) -> tuple[str, ...]:
     """`wins`: the share of pairs of runs in which the first has the faster plan."""
-    from experiments.words import describe_ratio
+    from experiments.words import describe_percent, describe_ratio
 
     words = {"faster": f"{one.one} is faster", "slower": f"{one.two} is faster"}
-    return (f"{one.one} : {one.two}", describe_ratio(one.ratio), f"{one.superiority:.0%}", f"{one.p:.2g}",
+    return (f"{one.one} : {one.two}", describe_ratio(one.ratio), describe_percent(one.superiority), f"{one.p:.2g}",
             f"{one.corrected:.2g}", words.get(one.verdict, one.verdict))

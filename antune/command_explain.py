@@ -53,7 +53,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     from experiments.parts import find_device
     from generator.explain import explain as explain_plan
     from generator.explain import why
-    from generator.lowering.default import default_plan
+    from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
@@ -66,7 +66,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     if doubted is not None:
         print(why(program, doubted, target))
         return
-    plan = plan or default_plan(program, target, choice=usual_schedule(scoped.file))
+    plan = plan or usual_plan(program, target, usual_schedule(scoped.file))
     print(explain_plan(program, plan, target))
     print("\n".join([*memory_lines(program, plan, target), *_static_model(program, plan, target),
                      *_roofline(program, found)]))
@@ -91,6 +91,7 @@ def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]
 def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
     """What any plan has to do, and the least time of that where the device's ceilings are known."""
     from experiments.ceilings.files import kept_ceilings
+    from experiments.words import describe_ms
     from generator.polyhedral.demand import program_demand
     from metrics.roofline import roof
 
@@ -106,7 +107,7 @@ def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
     if bound is None:
         yield f"least time: unknown; `antune suite roofline --device {device.key}` measures the device's ceilings"
     else:
-        yield f"least time on {device.name}: {bound.ms:.3g} ms, limited by {bound.limit}"
+        yield f"least time on {device.name}: {describe_ms(bound.ms)}, limited by {bound.limit}"
 
 
 def _listed(values: tuple[tuple[str, float], ...]) -> str:

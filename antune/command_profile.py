@@ -43,11 +43,12 @@ def profile(directory: RunDirectory, plans: Count = 3, json_file: Json = None) -
 
 def _print(result: Result, counted: Counted) -> None:
     from antune.tables import print_table
+    from experiments.words import describe_ms
     from metrics.outcome import Profile, cost_ms
 
     number = result.evaluation.number
     name = f"evaluation {number}" if number else "default plan"
-    print(f"\n{name}: {cost_ms(result.outcome):.4g} ms")
+    print(f"\n{name}: {describe_ms(cost_ms(result.outcome))}")
     rows = [(" ".join(kernel.statements), metric, f"{value:.3f}", source)
             for kernel in _kernels(result)
             for metric, value, source in _values(kernel, counted)]

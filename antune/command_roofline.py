@@ -82,14 +82,8 @@ def _print_ceilings(ceilings: Ceilings) -> None:
 
 def _print_placed(placed: Sequence[Placed]) -> None:
     from antune.tables import print_table
-    from experiments.words import describe_ms
-
-    def ms(value: float | None) -> str:
-        return "-" if value is None else describe_ms(value)
-
-    def share(value: float | None) -> str:
-        return "-" if value is None else f"{value:.0%}"
+    from experiments.words import describe_ms, describe_percent
 
     print_table(("run", "limited by", "least time", "default plan", "of the possible", "best plan", "of the possible"),
-                [(one.run, one.limit, ms(one.roof_ms), ms(one.default_ms), share(one.default_share), ms(one.best_ms),
-                  share(one.best_share)) for one in placed])
+                [(one.run, one.limit, describe_ms(one.roof_ms), describe_ms(one.default_ms), describe_percent(one.default_share),
+                  describe_ms(one.best_ms), describe_percent(one.best_share)) for one in placed])

@@ -116,10 +116,12 @@ def _print_results(results: Results) -> None:
 
 
 def _headline(space: SpaceFacts) -> str:
+    from experiments.words import describe_ms, describe_percent
+
     window = "nothing to score by P" if space.window_s is None or space.window_covered is None else (
-        f"P over {space.window_s:,.0f} s of tuning ({space.window_covered:.0%} of its window)")
+        f"P over {space.window_s:,.0f} s of tuning ({describe_percent(space.window_covered)} of its window)")
     return (f"{space.name} ({space.device}): {space.configurations:,} configurations, {space.invalid:,} of them invalid; "
-            f"optimum {space.optimum_ms:.4g} ms; {window}")
+            f"optimum {describe_ms(space.optimum_ms)}; {window}")
 
 
 def _write(results: Results, json_file: Path | None, plot: Path | None) -> None:

@@ -112,6 +112,7 @@ def _material(source: Path | None, scoped: Scoped | None, plans: int, device: st
 
 def _print(found: Figures) -> None:
     from antune.tables import print_table
+    from experiments.words import describe_percent
 
     print(f"\n{found.plans} plans on {found.device}, {found.timed} of them timed in both passes; load average "
           f"{found.load:.1f}")
@@ -121,24 +122,17 @@ def _print(found: Figures) -> None:
     agreement = "-" if found.agreement is None else f"{found.agreement:.3f}"
     print_table(("the passes beside each other", ""), [
         ("rank correlation", agreement), ("median time, pass 2 / pass 1", f"{found.ratio:.3f}"),
-        ("95 % intervals that contain the long-run median", f"{_share(hit_one)}, {_share(hit_two)}"),
+        ("95 % intervals that contain the long-run median", f"{describe_percent(hit_one)}, {describe_percent(hit_two)}"),
         ("seconds for all plans", f"{one:.0f}, {two:.0f}"), ("seconds for the finals", f"{final_one:.0f}, {final_two:.0f}"),
         ("seconds for the long run", f"{found.long_s:.0f}")])
-    print(f"{'Passed' if found.passed else 'Not passed'}: the winners of the finals differ by {_percent(found.final.apart)} "
+    print(f"{'Passed' if found.passed else 'Not passed'}: the winners of the finals differ by {describe_percent(found.final.apart)} "
           "for long (3 % are allowed).")
 
 
 def _row(winner: Winner) -> tuple[str, ...]:
-    from experiments.words import describe_ms
+    from experiments.words import describe_ms, describe_percent
 
     cells = [f"plan {plan}: {describe_ms(ms)}" for plan, ms in zip(winner.plans, winner.times_ms, strict=True)]
     long_ms = ", ".join(describe_ms(ms) for ms in winner.long_ms)
-    return winner.way, *cells, long_ms, _percent(winner.apart), ", ".join(_percent(lost) for lost in winner.lost)
+    return winner.way, *cells, long_ms, describe_percent(winner.apart), ", ".join(describe_percent(lost) for lost in winner.lost)
 
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from experiments.options import Budget
 from experiments.outcome_rows import kind_of
 from experiments.records import Result, RunInfo, speedup
-from experiments.words import describe_ms, describe_rate, describe_ratio, describe_seconds
+from experiments.words import describe_ms, describe_percent, describe_rate, describe_ratio, describe_seconds
 from metrics.outcome import Durations, cost_ms
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Rates:
         """
         total = sum(self.seconds.values())
         return ", ".join(f"{phase} {describe_rate(self.reached[phase] / self.seconds[phase])} "
-                         f"{self.seconds[phase] / total:.0%}" for phase in PHASES if self.reached[phase])
+                         f"{describe_percent(self.seconds[phase] / total)}" for phase in PHASES if self.reached[phase])
 
 
 def _by_phase(spent: Durations) -> Mapping[str, float]:

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from experiments.result_table import HEADER, result_notes, result_rows
 from experiments.run import Finish
 from experiments.run_dirs import Listed
 from experiments.summary import describe_final
-from experiments.words import command, describe_ms, describe_plan, describe_ratio, describe_seconds
+from experiments.words import command, describe_ms, describe_percent, describe_plan, describe_ratio, describe_seconds
 from runners.base import DeviceInfo
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 def print_finish(finish: Finish) -> None:
     """The result of a run: times, ratios, the decisions that won, the files, how the time was spent."""
     summary = finish.summary
-    rows = [_row("sequential C", summary.sequential_ms, finish), _row("default plan", summary.default_ms, finish),
-            _row("best plan", summary.best_ms, finish)]
     print(f"\n{summary.name} on {summary.device}: {_ended(finish)}")
-    print_table(("", "time", "vs sequential", "vs default"), rows)
+    print_table(HEADER, result_rows(summary))
+    for note in result_notes(summary):
+        print(note)
     if finish.best is not None:
         print(f"The winning decisions (evaluation {finish.best.evaluation.number}):")
         for line in describe_plan(finish.best.evaluation.plan):
@@ -71,8 +72,8 @@ def print_finish(finish: Finish) -> None:
     if summary.devices:
         print("Devices: " + ", ".join(f"{name} ({n} plans)" for name, n in summary.devices.items()))
     shares = summary.shares
-    print(f"Time: {describe_seconds(summary.elapsed_s)}; of the work: generate {shares.generate:.0%}, "
-          f"compile {shares.compile:.0%}, check {shares.check:.0%}, time {shares.time:.0%}")
+    print(f"Time: {describe_seconds(summary.elapsed_s)}; of the work: generate {describe_percent(shares.generate)}, "
+          f"compile {describe_percent(shares.compile)}, check {describe_percent(shares.check)}, time {describe_percent(shares.time)}")
     print(f"Files: {finish.directory}/  (summary.json, results.csv, convergence.png"
           + (f", best.json, {_best_code(finish)})" if finish.best is not None else ")"))
     print(_next_step(finish))
@@ -80,13 +81,6 @@ def print_finish(finish: Finish) -> None:
 
 def _best_code(finish: Finish) -> str:
     return next((name for name in ("best.cu", "best.cl") if (finish.directory / name).exists()), "best.cl")
-
-
-def _row(name: str, ms: float | None, finish: Finish) -> tuple[str, ...]:
-    def over(base_ms: float | None) -> str:
-        return describe_ratio(base_ms / ms if base_ms and ms else None)
-
-    return name, describe_ms(ms), over(finish.summary.sequential_ms), over(finish.summary.default_ms)
 
 
 def _ended(finish: Finish) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
 from experiments.records import Result, best_of
 from experiments.store import Store
@@ -130,6 +131,24 @@ def winner(results: Sequence[Result], ranked: Ranking | None) -> Result | None:
     if ranked is None:
         return best_of(results)
     return next(r for r in results if r.evaluation.number == ranked.standings[0].number)
+
+
+def settled(results: Sequence[Result], final: Final, ranked: Ranking | None) -> Mapping[int, Timed]:
+    """The outcomes of the finalists as their final says, by evaluation; what it does not measure (the metrics) is from the search.
+
+    Empty where `ranked`, which is the `ranking` of it, says that the final does not count.
+    """
+    standing = {entry.number: entry for entry in ranked.standings} if ranked else {}
+    return {number: _settled(result.outcome, standing[number], [times[number] for times in final if number in times])
+            for result in results if isinstance(result.outcome, Timed) and (number := result.evaluation.number) in standing}
+
+
+def _settled(first: Timed, standing: Standing, sittings: Sequence[Outcome]) -> Timed:
+    timed = [outcome for outcome in sittings if isinstance(outcome, Timed)]
+    kernels = tuple(replace(kernel, median_ms=median([outcome.kernels[place].median_ms for outcome in timed]))
+                    for place, kernel in enumerate(first.kernels) if all(len(o.kernels) == len(first.kernels) for o in timed))
+    return replace(first, median_ms=standing.median_ms, low_ms=standing.low_ms, high_ms=standing.high_ms,
+                   host_ms=median([outcome.host_ms for outcome in timed]), kernels=kernels or first.kernels)
 
 
 def times_of(outcomes: Mapping[int, Outcome]) -> SittingTimes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from experiments.graph_collapse import Box, Panel, Row
 from experiments.graph_history import Explored
 from experiments.records import Result, RunInfo, best_of
-from experiments.words import describe_ms
+from experiments.words import describe_ms, describe_percent
 from graph.knowledge import Statistics
 from graph.space import Option
 from metrics.outcome import cost_ms
@@ -52,7 +52,7 @@ def option_words(option: Option) -> str:
 
 def row_tip(title: str, row: Row) -> str:
     """All that is known of an option, a line each."""
-    lines = [f"{title}: {option_words(row.option)}", f"share {row.share:.1%}",
+    lines = [f"{title}: {option_words(row.option)}", f"share {describe_percent(row.share)}",
              f"{row.visits} walks, {row.failures} of them failed"]
     if row.cost != row.program_cost and row.cost.count:
         lines.append(f"kernel: {_spread(row.cost)}")

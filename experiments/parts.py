@@ -45,6 +45,7 @@ class Parts:
     make_explorer: Callable[[str, Space, int, Sequence[Preferences]], Explorer]
     starts: Callable[[Program, Target, RunOptions], Sequence[Preferences]]
     default_plan: Callable[[Program, Target, RunOptions], Plan]
+    gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
     inlined_plan: Callable[[Program, Target], Plan | None]
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
 
@@ -128,20 +129,28 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[P
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:
+    from generator.lowering.usual import usual_plan
+    from generator.reading import usual_schedule
+
+    return usual_plan(program, target, usual_schedule(Path(options.file)))
+
+
+def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | None:
+    """What the default plan of a GPU would be, on devices that have another; None elsewhere."""
     from generator.lowering.default import default_plan
     from generator.reading import usual_schedule
 
-    return default_plan(program, target, choice=usual_schedule(Path(options.file)))
+    return default_plan(program, target, choice=usual_schedule(Path(options.file))) if target.shares_host_cores else None
 
 
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
     """The default plan of the schedule that inlines every stage that can be; None when it is illegal."""
-    from generator.lowering.default import default_plan
+    from generator.lowering.usual import usual_plan
     from generator.polyhedral.stage_facts import stage_facts
     from graph.pipeline import openings
 
     with suppress(IllegalPlan):
-        return default_plan(program, target, choice=openings(stage_facts(program), target)[0])
+        return usual_plan(program, target, openings(stage_facts(program), target)[0])
     return None
 
 
@@ -205,4 +214,4 @@ def _check_place(place: Place) -> None:
 
 
 PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts,
-              _default_plan, _inlined_plan, _open_runner)
+              _default_plan, _gpu_plan, _inlined_plan, _open_runner)

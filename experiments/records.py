@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from experiments.options import RunOptions
 from generator.plan import Plan
+from generator.problem import Baseline
 from generator.program import Program
 from metrics.outcome import Outcome, cost_ms
 from runners.base import DeviceInfo
@@ -19,7 +20,8 @@ Ending: TypeAlias = Literal["finished", "exhausted", "interrupted"]
 class RunInfo:
     """The fixed facts of a run. `source_hash` is the SHA-256 of the tuned file when the run began.
 
-    `sequential_ms` are the samples of the sequential C program, `compiler` is what compiled it.
+    `sequential_ms` are the samples of the sequential C program, `compiler` is what compiled it, `baselines` are other builds
+    of it (none in runs that older versions began).
     """
 
     created_at: str
@@ -30,6 +32,7 @@ class RunInfo:
     device: DeviceInfo
     compiler: str
     sequential_ms: tuple[float, ...]
+    baselines: tuple[Baseline, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

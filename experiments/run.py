@@ -27,6 +27,7 @@ from experiments.store.profiles_table import Counted
 from experiments.summary import Summary, best_result, write_summary
 from experiments.words import command
 from generator.errors import InputError
+from generator.plan import Plan
 from generator.problem import Problem
 from runners.base import DeviceInfo, Limits, Runner
 from runners.many import HERE, Place
@@ -149,7 +150,7 @@ def _tell_known(reporter: Reporter, plans: int) -> None:
 def _new_info(options: RunOptions, source: bytes, problem: Problem, device: DeviceInfo) -> RunInfo:
     reference = problem.reference
     return RunInfo(utc_now(), options, source_hash(source), source.decode("utf-8", errors="replace"), problem.program,
-                   device, reference.compiler, reference.sequential_ms)
+                   device, reference.compiler, reference.sequential_ms, reference.baselines)
 
 
 def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter,
@@ -185,13 +186,20 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options))
     try:
         with threadpool_limits(1):  # more threads would wait for work beside what is timed, and round in other ways elsewhere
-            return search.run(parts.default_plan(info.program, info.device.target, options))
+            return search.run(_first_plan(store, info, parts))
     except Diverged:
         if not anyway or store.reused.adopted() == store.iterations():
             raise
     reporter.note("the search would now ask for other plans; it goes on from what was measured, as another search would")
     store.reused.adopt(store.iterations())
     return _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
+
+
+def _first_plan(store: Store, info: RunInfo, parts: Parts) -> Plan:
+    """Evaluation 0: the default plan, or what was that when the run began."""
+    if store.asked(0) is not None:
+        return store.batch(0)[0].plan
+    return parts.default_plan(info.program, info.device.target, info.options)
 
 
 def _hold_final(store: Store, runner: Runner, options: RunOptions, reporter: Reporter, interrupt: Interrupt) -> None:

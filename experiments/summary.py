@@ -10,19 +10,21 @@ import io
 import json
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Literal
 
 from experiments.files import write_atomically
-from experiments.finals import Ranking, ranking, winner
+from experiments.finals import Ranking, ranking, settled, winner
 from experiments.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, Spent, Timing
 from experiments.outcome_rows import kind_of
 from experiments.records import Ending, Result, RunInfo, speedup
 from experiments.stopping import NO_GAINS, gained
 from experiments.store import Store
+from experiments.words import describe_percent
+from generator.problem import Baseline
 from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
 
@@ -83,6 +85,10 @@ class Summary:
     `devices`: how many outcomes come from which device, where a run has several.
     `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
     the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
+
+    Times of plans are device time, except the `wall` ones: what the host waited for all kernels.
+    `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that with the
+    file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began the run.
     """
 
     name: str
@@ -111,24 +117,47 @@ class Summary:
     best_metrics: dict[str, float]
     final: FinalSummary | None
     devices: dict[str, int]
+    compiler: str
+    sequential_o3_ms: float | None
+    openmp_ms: float | None
+    openmp_threads: int | None
+    openmp_compiler: str | None
+    default_wall_ms: float | None
+    best_wall_ms: float | None
 
 
 def summarize(store: Store) -> Summary:
     """The summary of what is in the store now."""
     info, results = store.info(), store.results()
-    ranked = ranking(results, store.finals.latest())
+    final = store.finals.latest()
+    ranked = ranking(results, final)
     best, default = winner(results, ranked), next((r for r in results if r.evaluation.number == 0), None)
+    outcomes = settled(results, final, ranked)
+    default_time, best_time = _time(default, outcomes), _time(best, outcomes)
+    default_ms, best_ms = (time.median_ms if time else None for time in (default_time, best_time))
     sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
-    (best_ms, low_ms, high_ms), (default_ms, _, _) = _times(best, ranked), _times(default, ranked)
-    options = info.options
+    options, others = info.options, {baseline.name: baseline for baseline in info.baselines}
+    openmp = others.get("openmp")
     return Summary(
         info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms, default_ms, best_ms,
-        low_ms, high_ms, best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
-        speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
+        best_time.low_ms if best_time else None, best_time.high_ms if best_time else None, best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
+        speedup(sequential_ms, best_ms), _over_default(default_ms, best_ms, ranked),
         sum(r.evaluation.number > 0 for r in results), store.iterations(),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
         shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
-        _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())))
+        _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())), info.compiler,
+        _baseline_ms(others.get("o3")), _baseline_ms(openmp), openmp.threads if openmp else None, openmp.compiler if openmp else None,
+        default_time.host_ms if default_time else None, best_time.host_ms if best_time else None)
+
+
+def _baseline_ms(baseline: Baseline | None) -> float | None:
+    return median(baseline.samples_ms) if baseline and baseline.samples_ms else None
+
+
+def _over_default(default_ms: float | None, best_ms: float | None, ranked: Ranking | None) -> float | None:
+    """How many times faster the best plan is than the default plan: within the rounds of the final if both were there."""
+    measured = next((entry.ratio for entry in ranked.standings if entry.number == 0), None) if ranked else None
+    return measured if measured is not None else speedup(default_ms, best_ms)
 
 
 def _reason(store: Store, results: Sequence[Result]) -> str | None:
@@ -153,15 +182,11 @@ def best_result(results: Sequence[Result], summary: Summary) -> Result | None:
     return next((r for r in results if r.evaluation.number == summary.best_evaluation), None)
 
 
-def _times(result: Result | None, ranked: Ranking | None) -> tuple[float | None, float | None, float | None]:
-    """Median and interval in milliseconds, from the final if it took part, else from its own evaluation."""
+def _time(result: Result | None, final: Mapping[int, Timed]) -> Timed | None:
+    """How long a plan takes: by the `final` if it took part, else by its own evaluation."""
     if result is None or not isinstance(result.outcome, Timed):
-        return None, None, None
-    timed = result.outcome
-    for entry in ranked.standings if ranked else ():
-        if entry.number == result.evaluation.number:
-            return entry.median_ms, entry.low_ms, entry.high_ms
-    return timed.median_ms, timed.low_ms, timed.high_ms
+        return None
+    return final.get(result.evaluation.number, result.outcome)
 
 
 def _final(results: Sequence[Result], ranked: Ranking | None) -> FinalSummary | None:
@@ -183,10 +208,10 @@ def describe_final(final: FinalSummary) -> str:
     if len(tied) > 1 and final.tied_within > TOO_WIDE:
         words = [f"{len(tied)} plans could not be told apart in the time (evaluations {', '.join(tied)})"]
     elif len(tied) > 1:
-        words = [f"{len(tied)} plans within {100 * final.tied_within:.2g} %, a tie (evaluations {', '.join(tied)})"]
+        words = [f"{len(tied)} plans within {describe_percent(final.tied_within)}, a tie (evaluations {', '.join(tied)})"]
     else:
         words = [f"evaluation {tied[0]} is the fastest"]
-    slower = [f"{f.evaluation} by {100 * (f.ratio - 1):.2g} %" for f in final.finalists
+    slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" for f in final.finalists
               if f.verdict == "slower" and f.evaluation]
     words += ["slower: " + ", ".join(slower)] if slower else []
     failed = [f"evaluation {number} failed now ({message.split(':')[0]})" for number, message in final.failed.items()]

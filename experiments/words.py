@@ -36,6 +36,9 @@ from graph.kernels import (
 from graph.o1 import ALGORITHM, COINCIDENCE, DEPTH, SERIALIZE
 from graph.placement import PLACEMENT
 
+_NEXT_UNIT = 999.5
+"""Numbers below have at most three digits when they are rounded."""
+
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
     """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel."""
@@ -131,17 +134,34 @@ def command(verb: str, directory: Path) -> str:
 
 
 def describe_ms(ms: float | None) -> str:
-    """Milliseconds with three significant digits, `-` when unknown."""
+    """A time given in milliseconds, with three significant digits in a fitting unit: `850 ns`, `25.8 us`, `3.95 ms`, `1.21 s`.
+
+    `-` when unknown. From 1,000 s on all digits are shown.
+    """
     if ms is None:
         return "-"
-    return f"{ms:.0f} ms" if ms >= 1000 else f"{ms:.3g} ms"
+    for unit, factor in (("ns", 1e6), ("us", 1e3), ("ms", 1.0)):
+        if abs(ms) * factor < _NEXT_UNIT:
+            return f"{describe_number(ms * factor)} {unit}"
+    return f"{describe_number(ms / 1000)} s"
 
 
 def describe_ratio(ratio: float | None) -> str:
     """`12.3x`, `-` when unknown."""
-    if ratio is None:
+    return "-" if ratio is None else f"{describe_number(ratio)}x"
+
+
+def describe_percent(share: float | None) -> str:
+    """A share as `0.81 %`, `4.1 %`, `37 %`, `112 %`: two digits, or whole percents from 10 on; `-` when unknown."""
+    if share is None:
         return "-"
-    return f"{ratio:.0f}x" if ratio >= 1000 else f"{ratio:.3g}x"
+    percent = round(100 * share, 2)
+    return f"{percent:.0f} %" if abs(percent) >= 9.95 else f"{percent:.2g} %"
+
+
+def describe_number(value: float) -> str:
+    """Three significant digits, all digits from 1,000 on: `0.0123`, `12.3`, `1234`; never with an exponent from 0.0001 on."""
+    return f"{value:.0f}" if abs(value) >= _NEXT_UNIT else f"{value:.3g}"
 
 
 def describe_seconds(seconds: float) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
@@ -19,11 +19,26 @@ Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Baseline:
+    """The original program in another build than that of `Reference.sequential_ms`.
+
+    `o3`: without the machine's own instructions, as it makes the reference; `openmp`: with the file's own OpenMP pragmas, which
+    use so many `threads`. `compiler` is its version with all options.
+    """
+
+    name: Literal["o3", "openmp"]
+    compiler: str
+    threads: int
+    samples_ms: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """What the sequential program did: data at the SCoP's entry and exit, and its time.
 
     `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs`
-    those that are written. `sequential_ms` are warm repeats of the SCoP alone, compiled with -O3.
+    those that are written: a build with plain -O3 computed them. `sequential_ms` are warm repeats of the SCoP alone, compiled
+    by `compiler` (version and options: -O3 for this very machine); `baselines` are times of other builds.
     `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data; `pipeline`
     is the interpreter of the pipeline language, whose sequential time is that of the same stages as C.
     `rounding` are, for outputs that rounding errors decide, the absolute differences that they explain
@@ -37,6 +52,7 @@ class Reference:
     compiler: str
     warnings: tuple[str, ...]
     rounding: Values = field(default_factory=dict)
+    baselines: tuple[Baseline, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +66,7 @@ class Problem:
 def save_reference(reference: Reference, path: Path | BinaryIO) -> None:
     """Write `reference` to one .npz file."""
     meta = {"sequential_ms": reference.sequential_ms, "origin": reference.origin, "compiler": reference.compiler,
-            "warnings": reference.warnings}
+            "warnings": reference.warnings, "baselines": [asdict(baseline) for baseline in reference.baselines]}
     arrays = {f"in:{name}": value for name, value in reference.inputs.items()}
     arrays |= {f"out:{name}": value for name, value in reference.outputs.items()}
     arrays |= {f"rounding:{name}": value for name, value in reference.rounding.items()}
@@ -67,7 +83,12 @@ def load_reference(path: Path) -> Reference:
     except (KeyError, ValueError) as error:  # an intact archive of something else
         raise ValueError("it holds no reference") from error  # NumPy would advise to load it unsafely
     return Reference(inputs, outputs, tuple(meta["sequential_ms"]), meta["origin"], meta["compiler"],
-                     tuple(meta["warnings"]), rounding)
+                     tuple(meta["warnings"]), rounding, take_baselines(meta.get("baselines", ())))
+
+
+def take_baselines(data: Iterable[Mapping[str, Any]]) -> tuple[Baseline, ...]:
+    """Baselines out of JSON. Raises KeyError or TypeError for anything else."""
+    return tuple(Baseline(**{**entry, "samples_ms": tuple(entry["samples_ms"])}) for entry in data)
 
 
 def _check_sums(path: Path) -> None:

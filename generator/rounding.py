@@ -47,6 +47,7 @@ MIXED_SAFETY = 2.0
 # Distance to the farthest neighbour along each dimension, by their number: 17, 25 and 27 elements.
 RADIUS = {1: 8, 2: 2}
 NEARLY_ALL = 0.99
+_OTHER_BUILD = 1e-4
 
 
 def relative_tolerance(type_name: str, length: int) -> float:
@@ -124,6 +125,14 @@ def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, 
     if decided > NEARLY_ALL * size:
         note += "; as that is nearly everything, a wrong variant may pass: use double, or other input data"
     return note
+
+
+def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
+    """How many elements of `other`, the same program's result in another build, differ by more than rounding errors do."""
+    distance = _distance(value, other)
+    allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)
+    with np.errstate(invalid="ignore"):
+        return int(np.count_nonzero(distance > (allowed if rounding is None else np.maximum(allowed, rounding))))
 
 
 def _share(mask: NDArray[np.bool_]) -> str:

@@ -14,6 +14,7 @@ from experiments.side_by_side.pipelines import Pipelines
 from experiments.side_by_side.polybench import PolyBench
 from experiments.side_by_side.table import ROOFLINE, ROOFLINE_WORDS, Section, means, shares
 from experiments.side_by_side.wanted import BEST, SuiteOptions
+from experiments.words import describe_ms
 from generator.facts import Demand, Operations
 from generator.problem import Problem
 from metrics.roofline import Bandwidth, Ceilings, arithmetic, roof

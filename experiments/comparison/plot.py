@@ -15,6 +15,7 @@ from experiments.comparison.groups import Group
 from experiments.comparison.trials import Trial
 from experiments.palette import LIGHT
 from experiments.stills import blank, log_scale, plain, save
+from experiments.words import describe_ms
 from generator.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _draw(left: Axes, right: Axes, comparison: Comparison) -> None:
             right.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1)
             left.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1, label=label)
         else:  # it would squeeze the curves
-            left.plot([], [], linestyle=style, color=LIGHT.base, linewidth=1, label=f"{label}: {ms:.3g} ms, outside")
+            left.plot([], [], linestyle=style, color=LIGHT.base, linewidth=1, label=f"{label}: {describe_ms(ms)}, outside")
     left.axvline(comparison.evaluations, color=LIGHT.base, linewidth=0.5)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     log_scale(left, "y")

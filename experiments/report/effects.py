@@ -21,6 +21,7 @@ from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
 from experiments.report.timed import title_of
 from experiments.stills import Still, log_scale, plain
+from experiments.words import describe_percent
 from graph.space import Option
 from graph.walk import Choice
 from metrics.outcome import cost_ms
@@ -157,7 +158,7 @@ def section(facts: Facts) -> Section:
 def _caption(shown: Shown) -> str:
     effect = shown.effect
     more = f", {shown.left_out} seldom taken options left out" if shown.left_out else ""
-    return (f'{escape(effect.title)} <span class="soft">explains {effect.strength:.0%} in {effect.met:,} walks; medians differ '
+    return (f'{escape(effect.title)} <span class="soft">explains {describe_percent(effect.strength)} in {effect.met:,} walks; medians differ '
             f"{effect.ratio:.3g}x{more}</span>")
 
 
@@ -206,7 +207,7 @@ def stills(facts: Facts) -> list[Still]:
 
 def _draw(axes: Axes, shown: Shown) -> None:
     effect = shown.effect
-    plain(axes, "time [ms]", title=f"{effect.title} (explains {effect.strength:.0%})")
+    plain(axes, "time [ms]", title=f"{effect.title} (explains {describe_percent(effect.strength)})")
     for place, (label, option, dots) in enumerate(shown.rows):
         if not option.times_ms:
             continue

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.ceilings.files import kept_ceilings
 from experiments.environment import Environment
+from experiments.finals import ranking, settled
 from experiments.records import Result, RunInfo
 from experiments.store import Store
 from experiments.store.profiles_table import Counted
@@ -21,7 +22,7 @@ from metrics.roofline import Ceilings
 class Facts:
     """A run as of now. `walks` are the choices of each result; `default` and `best` are None where nothing is known.
 
-    `ceilings` are those of the device, if they were measured on this machine.
+    `final` has the times of those that were measured again at the end, by evaluation. `ceilings` are those of the device, if they were measured on this machine.
     """
 
     info: RunInfo
@@ -34,6 +35,7 @@ class Facts:
     counted: Mapping[int, Counted]
     ceilings: Ceilings | None
     directory: Path
+    final: Mapping[int, Timed]
 
     @property
     def heading(self) -> str:
@@ -43,13 +45,16 @@ class Facts:
 
 def gather(store: Store) -> Facts:
     """Read what a report needs. Raises InputError for a damaged store."""
-    info, results, summary = store.info(), store.results(), summarize(store)
+    info, results, summary, final = store.info(), store.results(), summarize(store), store.finals.latest()
     return Facts(info, results, summary, store.environment(),
                  tuple(walks_from_json(result.evaluation.walk for result in results)),
                  next((result for result in results if result.evaluation.number == 0), None),
-                 best_result(results, summary), store.profiles.all(), kept_ceilings(info.device), store.directory)
+                 best_result(results, summary), store.profiles.all(), kept_ceilings(info.device), store.directory,
+                 settled(results, final, ranking(results, final)))
 
 
-def kernels_of(result: Result | None) -> tuple[KernelTime, ...]:
-    """The timed kernels of a result; none for a failure."""
-    return result.outcome.kernels if result is not None and isinstance(result.outcome, Timed) else ()
+def kernels_of(facts: Facts, result: Result | None) -> tuple[KernelTime, ...]:
+    """The timed kernels of a result, as measured in the final if it took part; none for a failure."""
+    if result is None or not isinstance(result.outcome, Timed):
+        return ()
+    return facts.final.get(result.evaluation.number, result.outcome).kernels

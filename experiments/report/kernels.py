@@ -23,13 +23,13 @@ MOST_NAMED = 8
 
 def compared(facts: Facts) -> tuple[Pair, ...]:
     """The kernels by their statements with their times in ms, the default plan's first; the sums of both plans last."""
-    default = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts.default)}
-    best = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts.best)}
+    default = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, facts.default)}
+    best = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, facts.best)}
     names = named(list(dict.fromkeys([*default, *best])))
     kernels = [Pair(name, default.get(statements), best.get(statements)) for statements, name in names.items()]
     if not kernels:
         return ()
-    whole = Pair(WHOLE, sum(default.values()) if default else None, sum(best.values()) if best else None)
+    whole = Pair(WHOLE, facts.summary.default_ms, facts.summary.best_ms)
     return (*kernels, whole)
 
 
@@ -48,10 +48,10 @@ def section(facts: Facts) -> Section:
     if not rows:
         return Section("kernels", "Kernels", title, nothing(
             "No time of a kernel is known: nothing valid was timed, or the device has no kernels."))
-    lines = [(row.name, describe_ms(row.default), describe_ms(row.best),
-              describe_ratio(speedup(row.default, row.best))) for row in rows]
+    lines = [(row.name, describe_ms(row.default), describe_ms(row.best), describe_ratio(
+        facts.summary.speedup_over_default if row.name == WHOLE else speedup(row.default, row.best))) for row in rows]
     body = _figure(rows) + table(lines, ("kernel", "default plan", "best plan", "faster"), (1, 2, 3), strong=(len(lines) - 1,))
-    body += note("Median time on the device of all launches of a kernel in one run of the program, when it was first measured. A "
+    body += note("Median time on the device of all launches of a kernel in one run of the program, and of all of them together. A "
                  "kernel is named by its statements; one that only one plan has was split or fused by the other.")
     return Section("kernels", "Kernels", title, body)
 

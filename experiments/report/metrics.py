@@ -34,7 +34,7 @@ def section(facts: Facts) -> Section:
 
 
 def _programs(facts: Facts) -> tuple[Values, Values]:
-    return dict(program_metrics(kernels_of(facts.default))), dict(program_metrics(kernels_of(facts.best)))
+    return dict(program_metrics(kernels_of(facts, facts.default))), dict(program_metrics(kernels_of(facts, facts.best)))
 
 
 def _names(*given: Values) -> list[str]:
@@ -53,7 +53,7 @@ def _figure(default: Values, best: Values) -> str:
 def _kernels(facts: Facts) -> str:
     """A line per kernel of either plan."""
     plans = [(plan, kernel) for plan, result in (("default", facts.default), ("best", facts.best))
-             if result is not None for kernel in kernels_of(result)]
+             if result is not None for kernel in kernels_of(facts, result)]
     if facts.default is facts.best:
         plans = [(plan, kernel) for plan, kernel in plans if plan == "best"]
     names = _names(*(dict(kernel.metrics) for _, kernel in plans))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from experiments.records import speedup
 from experiments.report.facts import Facts
-from experiments.report.html import Section, paragraph, table
+from experiments.report.html import Section, note, paragraph, table
+from experiments.result_table import HEADER, Cells, result_notes, result_rows
 from experiments.summary import Summary
 from experiments.words import (
     describe_bytes,
     describe_count,
     describe_ms,
+    describe_percent,
     describe_plan,
-    describe_ratio,
     describe_seconds,
 )
 
@@ -25,12 +25,8 @@ MOST_ARRAYS, MOST_LINES = 8, 12
 def section(facts: Facts) -> Section:
     """The figures that matter most, then the table with both baselines."""
     summary = facts.summary
-    rows = []
-    for name, ms in (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms),
-                     ("best plan", summary.best_ms)):
-        over = [describe_ratio(speedup(base, ms)) for base in (summary.sequential_ms, summary.default_ms)]
-        rows.append((name, describe_ms(ms), *over))
-    body = _tiles(summary) + table(rows, ("", "time", "vs sequential", "vs default"), (1, 2, 3), strong=(2,))
+    rows = result_rows(summary)
+    body = _tiles(summary, rows[-1]) + table(rows, HEADER, (1, 2, 3), strong=(len(rows) - 1,)) + note(" ".join(result_notes(summary)))
     body += paragraph(size(facts)) + _decisions(facts) + paragraph(spent(summary) + reused(facts))
     return Section("overview", "Overview", "Overview", body)
 
@@ -64,12 +60,13 @@ def reused(facts: Facts) -> str:
     return f" {len(sources):,} outcomes were not measured but taken from {names}."
 
 
-def _tiles(summary: Summary) -> str:
+def _tiles(summary: Summary, best: Cells) -> str:
     failed = sum(count for kind, count in summary.outcomes.items() if kind != "timed")
     total = sum(summary.outcomes.values())
-    tiles = (("best time", describe_ms(summary.best_ms), _interval(summary)),
-             ("over the default plan", describe_ratio(summary.speedup_over_default), f"default {describe_ms(summary.default_ms)}"),
-             ("over sequential C", describe_ratio(summary.speedup_over_sequential),
+    _, time, over_sequential, over_default = best
+    tiles = (("best time, on the device", time, _interval(summary)),
+             ("over the default plan", over_default, f"default {describe_ms(summary.default_ms)}"),
+             ("over sequential C", over_sequential,
               f"sequential {describe_ms(summary.sequential_ms)}"),
              ("evaluations", f"{summary.evaluations:,}", f"{failed:,} of {total:,} plans failed" if failed else "none failed"))
     return '<div class="tiles">' + "".join(
@@ -93,5 +90,5 @@ def spent(summary: Summary) -> str:
     what = (f"The run is {how}{why}. {counts} by the explorer {summary.explorer} (space {summary.space}, seed {summary.seed}) took {describe_seconds(summary.elapsed_s)}.")
     if not any((shares.generate, shares.compile, shares.check, shares.time)):
         return what
-    return what + (f" Work: generate {shares.generate:.0%}, compile {shares.compile:.0%}, check {shares.check:.0%}, "
-                   f"time {shares.time:.0%}.")
+    return what + (f" Work: generate {describe_percent(shares.generate)}, compile {describe_percent(shares.compile)}, check {describe_percent(shares.check)}, "
+                   f"time {describe_percent(shares.time)}.")

@@ -62,11 +62,11 @@ def _picture(facts: Facts, result: Result, name: str, tips: bool) -> Picture | s
     if stages > MOST:
         return f"The {name} computes {stages} stages in {kernels}: too many for a drawing."
     heading = f"{name}: {kernels}"
-    return pipeline_picture(graph, _notes(plan, result), heading, tips)
+    return pipeline_picture(graph, _notes(facts, plan, result), heading, tips)
 
 
-def _notes(plan: Plan, result: Result) -> dict[tuple[str, ...], KernelNote]:
-    times = {kernel.statements: kernel.median_ms for kernel in kernels_of(result)}
+def _notes(facts: Facts, plan: Plan, result: Result) -> dict[tuple[str, ...], KernelNote]:
+    times = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, result)}
     return {kernel.statements: KernelNote(times.get(kernel.statements), describe_kernel(kernel))
             for kernel in plan.kernels}
 

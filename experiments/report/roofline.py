@@ -18,7 +18,7 @@ from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis
 from experiments.stills import Still, plain
-from experiments.words import describe_ms
+from experiments.words import describe_ms, describe_percent
 from generator.errors import IllegalPlan
 from metrics.roofline import Ceilings, Roof, arithmetic, bandwidth_for, roof
 
@@ -95,7 +95,7 @@ def _kernel_spots(facts: Facts, plan: str, result: Result | None) -> Iterator[Sp
     from metrics.device_model import device_model
     from metrics.static_model import global_bytes
 
-    times = {kernel.statements: kernel.median_ms for kernel in kernels_of(result)}
+    times = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, result)}
     if result is None or not times:
         return
     target = facts.info.device.target
@@ -118,7 +118,7 @@ def section(facts: Facts) -> Section:
     if isinstance(found, str):
         return Section("roofline", "Roofline", title, nothing(found))
     limit = {"compute": "the device's operations per second", "memory": "the device's bandwidth"}[found.roof.limit]
-    rows = [(f"{spot.plan} plan", describe_ms(ms), f"{1e-9 * spot.rate:.4g}", f"{found.roof.share(ms):.1%}")
+    rows = [(f"{spot.plan} plan", describe_ms(ms), f"{1e-9 * spot.rate:.4g}", f"{describe_percent(found.roof.share(ms))}")
             for spot, ms in zip((s for s in found.spots if not s.kernel),
                                 (ms for ms in (facts.summary.default_ms, facts.summary.best_ms) if ms), strict=True)]
     body = Figure("roofline", "roofline of the device", (View("", tuple(_traces(found)), _layout(found)),), 460).html()

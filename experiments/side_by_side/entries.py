@@ -15,9 +15,9 @@ from experiments.files import write_atomically
 from experiments.outcome_rows import kind_of
 from experiments.side_by_side.lanes import Lane
 from experiments.side_by_side.measured import DEFAULT, Measured, time_ms
-from experiments.side_by_side.pipelines import INLINED
 from experiments.side_by_side.polybench import TILES
-from experiments.side_by_side.wanted import BEST, Setting, SuiteOptions, setting_data, take_setting
+from experiments.side_by_side.sequential import SequentialTimes
+from experiments.side_by_side.wanted import BEST, GPU_DEFAULT, Setting, SuiteOptions, setting_data, take_setting
 from experiments.store import utc_now
 from generator.errors import InputError
 from metrics.finals import Ratio, ratio_of
@@ -67,8 +67,9 @@ class Course:
 class Entry:
     """A program of a suite, measured. Times in milliseconds; `load` is the machine's load average when it was measured.
 
-    `sequential_ms` is the median of the C program, timed on its own before the searches; `sittings` is how often the others
-    were measured in turns. `roof` is the least time that the device's ceilings allow: it is not kept with the entry, since
+    `sequential_ms` is the median of the C program, built by `compiler` and timed on its own before the searches, by the wall
+    clock; `sequential_o3_ms` and `openmp_ms` are other builds (`sequential.py`). The others are device times; `sittings` is how
+    often they were measured in turns. `roof` is the least time that the device's ceilings allow: it is not kept with the entry, since
     they may be measured at any time (`placing.py`). Neither are `courses`, which are in the runs (`course.py`).
     """
 
@@ -87,13 +88,17 @@ class Entry:
     ways: tuple[Way, ...]
     duels: tuple[Duel, ...]
     sittings: int
+    compiler: str = ""
+    sequential_o3_ms: float | None = None
+    openmp_ms: float | None = None
+    openmp_threads: int | None = None
     roof: Roof | None = None
     courses: tuple[Course, ...] = ()
 
     @property
     def explorers(self) -> tuple[str, ...]:
         """The ways that are explorers."""
-        return tuple(way.name for way in self.ways if way.name not in (self.setting.rival, BEST))
+        return tuple(way.name for way in self.ways if way.name not in (self.setting.rival, BEST, GPU_DEFAULT))
 
     def way(self, name: str) -> Way | None:
         """The way called `name`, None when it was not searched."""
@@ -103,6 +108,11 @@ class Entry:
         """How many times faster than the sequential program the best of a way is."""
         way = self.way(name)
         return self.sequential_ms / way.ms if way and way.ms and self.sequential_ms else None
+
+    def over_o3(self, name: str) -> float | None:
+        """How many times faster than the sequential program with plain -O3 the best of a way is."""
+        way = self.way(name)
+        return self.sequential_o3_ms / way.ms if way and way.ms and self.sequential_o3_ms else None
 
     def after(self, name: str, evaluations: int) -> float | None:
         """How many times faster than the default plan the best of a way was after so many evaluations.
@@ -126,10 +136,10 @@ class Entry:
 
 
 def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Sequence[Lane],
-               sequential_ms: Sequence[float], measured: Measured) -> Entry:
-    """The entry of a program whose lanes' best were `measured`. `sequential_ms`: all samples of the C program."""
-    rival = wanted.setting.rival
-    best: dict[str, list[int | None]] = {} if wanted.setting.rival_is_searched else {rival: [measured.rival]}
+               sequential: SequentialTimes, measured: Measured) -> Entry:
+    """The entry of a program whose lanes' best were `measured`."""
+    best: dict[str, list[int | None]] = {} if wanted.setting.rival_is_searched else {wanted.setting.rival: [None]}
+    best |= {name: [number] for name, number in measured.guests.items()}
     if measured.teams:
         best[BEST] = list(measured.teams)
     for lane, number in zip(lanes, measured.best, strict=True):
@@ -139,12 +149,13 @@ def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Se
     duels = tuple(Duel(one, two, ratio) for one, two in _pairs(best, wanted.setting)
                   if (ratio := _pooled([_faster(measured, a, b) for a, b in zip(*_paired(best[one], best[two]), strict=True)])))
     return Entry(program, wanted.setting, device.name, device.platform, device.driver, wanted.evaluations, wanted.minutes,
-                 wanted.seeds, utc_now(), round(os.getloadavg()[0], 2), median(sequential_ms) if sequential_ms else None,
-                 time_ms(measured.sittings, DEFAULT), ways, duels, len(measured.sittings))
+                 wanted.seeds, utc_now(), round(os.getloadavg()[0], 2), sequential.ms,
+                 time_ms(measured.sittings, DEFAULT), ways, duels, len(measured.sittings), sequential.compiler, sequential.o3_ms,
+                 sequential.openmp_ms, sequential.openmp_threads)
 
 
 def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
-    """Who is compared with whom: all with the rival, explorers with those that stand behind them in the list of all explorers.
+    """Who is compared with whom: all with the rival and with the default plan of GPUs, explorers with those that stand behind them in the list of all explorers.
 
     An explorer at several levels is compared with itself, the higher level first, with others at the same level only.
     """
@@ -152,10 +163,10 @@ def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
 
     rival, rank = setting.rival, {name: place for place, name in enumerate(EXPLORERS)}
     by_level = sorted(names, key=setting.level_of, reverse=True)
-    ordered = sorted(by_level, key=lambda name: (name == rival, rank.get(setting.explorer_of(name), -1)))
+    ordered = sorted(by_level, key=lambda name: (name == GPU_DEFAULT, name == rival, rank.get(setting.explorer_of(name), -1)))
     for one, two in combinations(ordered, 2):
         alike = setting.explorer_of(one) == setting.explorer_of(two) or setting.level_of(one) == setting.level_of(two)
-        if two == rival or (one != BEST and alike):
+        if two in (rival, GPU_DEFAULT) or (one != BEST and alike):
             yield one, two
 
 
@@ -174,12 +185,12 @@ def _figures(numbers: Sequence[int | None], measured: Measured) -> tuple[float |
 def _detail(name: str, best: Mapping[str, Sequence[int | None]], measured: Measured, default_words: str) -> str:
     number = next((n for n in best[name] if n is not None), None)
     if number is None:
-        return kind_of(measured.failure).replace("_", " ") if name == INLINED and measured.failure else ""
+        return kind_of(measured.failures[name]).replace("_", " ") if name in measured.failures else ""
     if name == TILES:
         tiles = [kernel.tile[0] for kernel in measured.plans[number].kernels if kernel.tile]
         return f"tile {tiles[0]}" if tiles else "no loop to tile"
     if name == BEST:
-        return ", ".join(other for other, numbers in best.items() if other not in (BEST, INLINED) and number in numbers)
+        return ", ".join(other for other, numbers in best.items() if other != BEST and other not in measured.guests and number in numbers)
     return f"the {default_words}" if number == DEFAULT else ""
 
 

@@ -1,14 +1,14 @@
 """The best plans of all lanes of an entry, measured in turns: only times of the same sittings are compared.
 
 First the few that may be the best of each lane sit together, and the best of each lane is chosen. Then those that were
-chosen, the default plan and the rival, if that is a plan, sit together again: whoever was chosen because it had luck has
+chosen, the default plan and the guests (plans that no search has to find) sit together again: whoever was chosen because it had luck has
 it only by chance this time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from experiments.finals import finalists, times_of
@@ -35,43 +35,41 @@ Numbers: TypeAlias = tuple[int | None, ...]
 class Measured:
     """What was measured: `plans` by number (0 is the default plan), the `best` of each lane, that of each of the `teams`.
 
-    `rival` is the number of the rival that is a plan, None when there is none or it fails; then `failure` is its outcome,
-    if any.
+    `guests` are the numbers of the guests by name, None for one that fails; then `failures` has its outcome, if any.
     """
 
     plans: tuple[Plan, ...]
     best: Numbers
     sittings: tuple[SittingTimes, ...]
     teams: Numbers = ()
-    rival: int | None = None
-    failure: Failed | None = None
+    guests: Mapping[str, int | None] = field(default_factory=dict)
+    failures: Mapping[str, Failed] = field(default_factory=dict)
 
 
-def measure(runner: Runner, lanes: Sequence[Sequence[Result]], rival: Plan | None = None,
+def measure(runner: Runner, lanes: Sequence[Sequence[Result]], guests: Mapping[str, Plan],
             teams: Sequence[Sequence[int]] = (), seed: int = 0) -> Measured:
-    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of each).
+    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of some lane).
 
-    `rival` is measured with them if it works. `teams` are lanes, by their positions, of which the best of all is wanted.
+    `guests` are measured with them if they work. `teams` are lanes, by their positions, of which the best of all is wanted.
     """
-    default = lanes[0][0]
+    default = next(result for results in lanes for result in results if result.evaluation.number == DEFAULT)
     numbers: dict[Plan, int] = {default.evaluation.plan: DEFAULT}
     candidates = [[numbers.setdefault(r.evaluation.plan, len(numbers)) for r in finalists(results, CANDIDATES)]
                   for results in lanes]
-    number = None if rival is None else numbers.setdefault(rival, len(numbers))
+    asked = {name: numbers.setdefault(plan, len(numbers)) for name, plan in guests.items()}
     plans = tuple(numbers)
-    tried = default.outcome if number == DEFAULT else _outcome(runner, plans, number)
+    tried = {name: default.outcome if n == DEFAULT else _outcome(runner, plans, n) for name, n in asked.items()}
     best, of_teams = _best(runner, plans, candidates, teams, seed)
-    fine, failure = (number, None) if isinstance(tried, Timed) else (None, tried)
+    fine = {name: n if isinstance(tried[name], Timed) else None for name, n in asked.items()}
     first = None if cost_ms(default.outcome) is None else DEFAULT
-    wanted = sorted({n for n in (*best, first, fine) if n is not None})
+    wanted = sorted({n for n in (*best, first, *fine.values()) if n is not None})
     sittings = _sit(runner, plans, wanted, seed + 1, MEASURING)
-    return Measured(plans, best, sittings, of_teams, fine, failure)
+    return Measured(plans, best, sittings, of_teams, fine,
+                    {name: outcome for name, outcome in tried.items() if not isinstance(outcome, Timed)})
 
 
-def _outcome(runner: Runner, plans: Sequence[Plan], number: int | None) -> Outcome | None:
+def _outcome(runner: Runner, plans: Sequence[Plan], number: int) -> Outcome:
     """What becomes of a plan that nobody has tried: a sitting would time it without comparing its results."""
-    if number is None:
-        return None
     (_, outcome), = runner.evaluate([Job(number, plans[number])])
     return outcome
 

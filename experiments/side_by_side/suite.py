@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -22,8 +22,10 @@ from experiments.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read
 from experiments.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
 from experiments.side_by_side.measured import measure
 from experiments.side_by_side.placing import placed
+from experiments.side_by_side.polybench import TILES
+from experiments.side_by_side.sequential import sequential_times
 from experiments.side_by_side.table import Section, markdown, sections_of, to_data
-from experiments.side_by_side.wanted import SuiteOptions
+from experiments.side_by_side.wanted import GPU_DEFAULT, SuiteOptions, guest_words
 from experiments.store import read_store
 from generator.errors import AntuneError
 from generator.plan import Plan
@@ -140,27 +142,34 @@ class _Suite:
 
     def _measure(self, program: str, wanted: SuiteOptions, lanes: Sequence[Lane]) -> Entry:
         results: list[tuple[Result, ...]] = []
-        samples: list[float] = []
+        runs: list[RunInfo] = []
         for lane in lanes:
             with read_store(lane.directory) as store:
                 info, found, reference = store.info(), store.results(), store.reference()
-            results.append(found)
-            samples += info.sequential_ms
+            # tile sizes are those of another plan than the default one on CPUs; evaluation 0 is only where it began
+            results.append(tuple(r for r in found if r.evaluation.number) if lane.way == TILES else found)
+            runs.append(info)
         problem = Problem(info.program, reference)
-        rival, teams = self._rival_and_teams(info, lanes)
+        guests, teams = self._guests(info), self._teams(lanes)
         with opened(self.parts, problem, place_of(info), limits_of(info.options), self._folder(program)) as runner:
-            measured = measure(runner, results, rival, teams)
-            if measured.failure is not None:
-                self.show.note(f"{program}: {wanted.setting.rival_words}: {_words(measured.failure)}")
-            return make_entry(wanted, program, runner.device, lanes, samples, measured)
+            measured = measure(runner, results, guests, teams)
+            for name, failure in measured.failures.items():
+                self.show.note(f"{program}: {guest_words(wanted.setting, name)}: {_words(failure)}")
+            return make_entry(wanted, program, runner.device, lanes, sequential_times(runs), measured)
 
-    def _rival_and_teams(self, info: RunInfo, lanes: Sequence[Lane]) -> tuple[Plan | None, Sequence[Sequence[int]]]:
-        """The rival that is no search, and for every seed the searches of which the best is wanted, by their positions."""
+    def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
+        """What is measured beside the searches, by name: the rival that is no search, and on CPUs the default plan of GPUs."""
+        setting, target = self.wanted.setting, info.device.target
+        rival = None if setting.rival_is_searched else self.parts.inlined_plan(info.program, target)
+        found = {setting.rival: rival, GPU_DEFAULT: self.parts.gpu_plan(info.program, target, info.options)}
+        return {name: plan for name, plan in found.items() if plan is not None}
+
+    def _teams(self, lanes: Sequence[Lane]) -> Sequence[Sequence[int]]:
+        """For every seed the searches of which the best is wanted, by their positions."""
         if self.wanted.setting.rival_is_searched:
-            return None, ()
+            return ()
         seeds = dict.fromkeys(lane.seed for lane in lanes)
-        return (self.parts.inlined_plan(info.program, info.device.target),
-                [[number for number, lane in enumerate(lanes) if lane.seed == seed] for seed in seeds])
+        return [[number for number, lane in enumerate(lanes) if lane.seed == seed] for seed in seeds]
 
 
 def _words(failure: Failed) -> str:

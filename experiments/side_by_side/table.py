@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
 from typing import Any, TypeAlias
 
+from experiments.result_table import C_TIME, PLAN_TIME
 from experiments.side_by_side.entries import Entry, entry_data
 from experiments.side_by_side.paper import PAPER, PAPER_LEVELS, PAPER_WORDS, RANDOM, RANDOM_LEVEL
-from experiments.side_by_side.wanted import BEST, Setting
-from experiments.words import describe_ms, describe_ratio
+from experiments.side_by_side.wanted import BEST, GPU_DEFAULT, Setting
+from experiments.words import describe_ms, describe_percent, describe_ratio
 from metrics.finals import Ratio
 from metrics.statistics import geometric_mean
 
@@ -26,6 +27,9 @@ BRACKETS = "ratios have their 95 % interval in [brackets], or all that was seen 
 """With one seed, the sittings are what the interval is over."""
 WIDEST = 120
 """Characters of a line: columns that would make it longer go into a table of their own."""
+GPU_WORDS = (f"{GPU_DEFAULT} is what the default plan is on GPUs (PPCG's choice: tiles of 32, blocks of hundreds of threads, shared "
+             "memory), generated for this CPU")
+TILE_WORDS = f"the best tile size is that of all loops of {GPU_DEFAULT}"
 PARTS = 5
 """How often it is said how far the searches had come."""
 ROOFLINE = "of the roofline"
@@ -62,9 +66,9 @@ class Section:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """All ways in the order of the tables: the rival, the best of all explorers where that is known, the explorers."""
-        best = any(entry.way(BEST) for entry in self.entries)
-        return (self.setting.rival, *([BEST] if best else []), *self.explorers)
+        """All ways in the order of the tables: the rival, what else any entry has beside the explorers, the explorers."""
+        others = [name for name in (GPU_DEFAULT, BEST) if any(entry.way(name) for entry in self.entries)]
+        return (self.setting.rival, *others, *self.explorers)
 
     @property
     def leaders(self) -> tuple[str, ...]:
@@ -118,8 +122,16 @@ def times(section: Section) -> tuple[Table, ...]:
     entries = section.entries
     return _fitting("time", entries, [
         ("sequential C", [describe_ms(entry.sequential_ms) for entry in entries]),
+        *((name, [describe_ms(ms) for ms in column]) for name, column in _other_builds(entries) if any(column)),
         (section.setting.default_words, [describe_ms(entry.default_ms) for entry in entries]),
         *((section.words(name), [_time(entry, name) for entry in entries]) for name in section.ways)])
+
+
+def _other_builds(entries: Sequence[Entry]) -> Iterator[tuple[str, Sequence[float | None]]]:
+    """The times of the C programs in their other builds."""
+    yield "C, plain -O3", [entry.sequential_o3_ms for entry in entries]
+    threads = sorted({entry.openmp_threads for entry in entries if entry.openmp_threads})
+    yield f"C, its OpenMP ({' or '.join(map(str, threads))} threads)", [entry.openmp_ms for entry in entries]
 
 
 def shares(section: Section) -> tuple[Table, ...]:
@@ -130,12 +142,8 @@ def shares(section: Section) -> tuple[Table, ...]:
     return _fitting(ROOFLINE, entries, [
         ("least time", [describe_ms(entry.roof.ms if entry.roof else None) for entry in entries]),
         ("limited by", [entry.roof.limit if entry.roof else "-" for entry in entries]),
-        (section.setting.default_words, [_percent(entry.default_share) for entry in entries]),
-        *((section.words(name), [_percent(entry.share_of_roof(name)) for entry in entries]) for name in section.ways)])
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"
+        (section.setting.default_words, [describe_percent(entry.default_share) for entry in entries]),
+        *((section.words(name), [describe_percent(entry.share_of_roof(name)) for entry in entries]) for name in section.ways)])
 
 
 def speedups(section: Section) -> tuple[Table, ...]:
@@ -143,7 +151,7 @@ def speedups(section: Section) -> tuple[Table, ...]:
     words, entries = section.words, section.entries
     over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries]) for name in section.ways]
     pairs = [(f"{words(one)} : {words(two)}", [describe_interval(_duel(entry, one, two)) for entry in entries])
-             for one, two in section.duels if two != section.setting.rival or one == BEST]
+             for one, two in section.duels if two not in (section.setting.rival, GPU_DEFAULT) or one in (BEST, *(section.leaders if two == GPU_DEFAULT else ()))]
     serial = [(f"{words(name)} : C", [describe_ratio(entry.over_sequential(name)) for entry in entries]) for name in section.leaders]
     title = f"over the {section.setting.default_words}"
     whole = _fitting(title, entries, over + pairs + serial)
@@ -214,6 +222,7 @@ def means(section: Section) -> tuple[Mean, ...]:
               *((f"{words(one)} : {words(two)}", [_middle(_duel(entry, one, two)) for entry in entries])
                 for one, two in section.duels),
               *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries]) for name in section.ways),
+              *((f"{words(name)} : C, plain -O3", [entry.over_o3(name) for entry in entries]) for name in section.ways),
               *((f"{words(name)} : roofline", [entry.share_of_roof(name) for entry in entries]) for name in section.ways)]
     return tuple(mean for name, ratios in wanted if (mean := _mean(name, ratios)))
 
@@ -296,8 +305,11 @@ def _notes(section: Section) -> str:
 
 
 def notes(section: Section) -> tuple[str, ...]:
-    """What the words in some tables mean."""
-    return ((ROOFLINE_WORDS,) if shares(section) else ()) + ((PAPER_WORDS,) if section.levels else ())
+    """What the times are, and what the words in some tables mean."""
+    compilers = ", ".join(dict.fromkeys(entry.compiler for entry in section.entries if entry.compiler))
+    clock = f"plans: {PLAN_TIME}; C: {C_TIME}, 1 thread" + (f", {compilers}" if compilers else "")
+    gpu = any(entry.way(GPU_DEFAULT) for entry in section.entries)
+    return (clock,) + ((f"on this CPU, {GPU_WORDS}" + (f"; {TILE_WORDS}" if section.setting.rival_is_searched else ""),) if gpu else ()) + ((ROOFLINE_WORDS,) if shares(section) else ()) + ((PAPER_WORDS,) if section.levels else ())
 
 
 def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:

@@ -24,6 +24,8 @@ way, and which schedules. `run_options` are those of one search; a final of its 
 
 BEST = "best"
 """The way that is the best of all explorers."""
+GPU_DEFAULT = "gpu-default"
+"""The way that is the default plan of GPUs, on devices that have another."""
 _SETTINGS: Mapping[str, type[Setting]] = MappingProxyType({"polybench": PolyBench, "pipelines": Pipelines})
 
 
@@ -64,6 +66,11 @@ class SuiteOptions:
     def run_options(self, program: str, way: str, seed: int) -> RunOptions:
         """Those of one search."""
         return self.setting.run_options(program, way, self.budget, seed, self.device)
+
+
+def guest_words(setting: Setting, way: str) -> str:
+    """What a plan that no search has to find is called."""
+    return setting.rival_words if way == setting.rival else way
 
 
 def parse_explorers(text: str) -> tuple[str, ...]:

@@ -22,13 +22,13 @@ from experiments.store.profiles_table import ProfilesTable
 from experiments.store.reused_table import ReusedTable
 from generator.errors import InputError
 from generator.plan import plan_from_json
-from generator.problem import Reference, load_reference
+from generator.problem import Reference, load_reference, take_baselines
 from generator.program import Program
 from metrics.outcome import Outcome
 from runners.base import DeviceInfo
 
-SCHEMA_VERSION = 3
-READABLE = (1, 2, SCHEMA_VERSION)
+SCHEMA_VERSION = 4
+READABLE = (1, 2, 3, SCHEMA_VERSION)
 """Older versions lack what schema_2.sql and schema_3.sql add; they are brought up to date when they are written to."""
 STORE_FILE = "run.sqlite"
 REFERENCE_FILE = "reference.npz"
@@ -94,7 +94,8 @@ class Store:
         with entry_errors(self._path):
             return RunInfo(row["created_at"], from_json(row["options"], RunOptions), row["source_hash"],
                            row["source_text"], program, from_json(row["device"], DeviceInfo), row["compiler"],
-                           tuple(json.loads(row["sequential_ms"])))
+                           tuple(json.loads(row["sequential_ms"])),
+                           take_baselines(json.loads(dict(row).get("baselines") or "[]")))
 
     def reference(self) -> Reference:
         """The inputs, the expected outputs and the sequential baseline. Raises InputError when they are lost."""

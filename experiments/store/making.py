@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, TextIO
@@ -29,7 +29,7 @@ from experiments.words import command
 from generator.errors import InputError
 from generator.problem import Reference, save_reference
 
-_UPDATES = {2: "schema_2.sql", 3: "schema_3.sql"}
+_UPDATES = {2: "schema_2.sql", 3: "schema_3.sql", 4: "schema_4.sql"}
 
 
 def is_run(directory: Path) -> bool:
@@ -176,7 +176,8 @@ def _write_store(directory: Path, info: RunInfo, driver: str, known: Sequence[Kn
         "id": 1, "created_at": info.created_at, "options": to_json(info.options), "seed": info.options.seed,
         "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.program),
         "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
-        "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms)}
+        "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms),
+        "baselines": json.dumps([asdict(baseline) for baseline in info.baselines])}
     with database_errors(new), closing(sqlite3.connect(new)) as connection:
         connection.executescript("".join(_script(name) for name in ("schema.sql", *_UPDATES.values())))
         connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",

@@ -11,6 +11,9 @@ from pathlib import Path
 from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation, ScopSource
 
+_MACHINE = ("-march=", "-mcpu=")
+_NATIVE = ("-march=native", "-mcpu=native")
+
 
 class RunFailed(Exception):
     """The program could not be compiled, linked or run; the message is the tool's first lines."""
@@ -39,10 +42,41 @@ def system_compiler() -> Compiler:
     return Compiler(path, shown[0].strip() if shown else Path(path).name)
 
 
-def user_flags(compilation: Compilation) -> tuple[str, ...]:
-    """`-O3` and the user's own options: what sequential times are measured with."""
-    return ("-O3", *(f"-I{d}" for d in compilation.include_dirs), *(f"-D{d}" for d in compilation.defines),
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A way to compile the program: `flags` beside -O3 and the user's. OpenMP gets `threads`; None leaves it to the program."""
+
+    flags: tuple[str, ...] = ()
+    threads: int | None = 1
+
+
+PLAIN = Build()
+"""What the reference is computed with: no instruction that only this machine has, no change to what the user says."""
+
+
+def user_flags(compilation: Compilation, build: Build = PLAIN) -> tuple[str, ...]:
+    """`-O3`, those of the build, and the user's own options, which come last: they decide."""
+    return ("-O3", *build.flags, *(f"-I{d}" for d in compilation.include_dirs), *(f"-D{d}" for d in compilation.defines),
             *compilation.cflags)
+
+
+def native_flags(compiler: Compiler, cflags: Sequence[str] = ()) -> tuple[str, ...]:
+    """The option by which `compiler` uses all instructions of this machine; () where it has none, or `cflags` name a machine."""
+    if names_machine(cflags):
+        return ()
+    return next(((flag,) for flag in _NATIVE if _accepts(compiler, flag)), ())
+
+
+def names_machine(cflags: Sequence[str]) -> bool:
+    """Whether a user's options say for which machine to compile."""
+    return any(flag.startswith(_MACHINE) for flag in cflags)
+
+
+def _accepts(compiler: Compiler, flag: str) -> bool:
+    try:
+        return _run([compiler.path, "-Werror", flag, "-x", "c", "-fsyntax-only", os.devnull], 60).returncode == 0
+    except RunFailed:
+        return False
 
 
 def other_units(source: ScopSource) -> list[Path]:

@@ -21,7 +21,7 @@ class Log:
     `parameters` and `defaults` (values that the harness chose) by name; `addresses`, `elements` (bytes) and
     `extents` by the variable's number; `open` is the variable whose data was being read when the log ends.
     `done`: the results and times are complete. `rounded` counts the pairs of runs with all arithmetic rounded up and
-    rounded down that followed, `complete`: no run failed. `error` is a message of the runtime.
+    rounded down that followed, `complete`: no run failed. `threads`: how many the process had. `error` is a message of the runtime.
     """
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -34,6 +34,7 @@ class Log:
     error: str = ""
     done: bool = False
     rounded: int = 0
+    threads: int = 1
     complete: bool = False
 
 
@@ -69,6 +70,8 @@ def _read_line(log: Log, line: str) -> None:
             log.done = True
         case ["down", pair]:
             log.rounded = int(pair) + 1
+        case ["threads", count]:
+            log.threads = int(count)
         case ["complete"]:
             log.complete = True
         case _:  # a mark that only shows how far the run came, or a line that was cut off

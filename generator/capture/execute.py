@@ -21,11 +21,15 @@ class Ended:
     output: str
 
 
-def execute(program: Path, directory: Path, limit_s: float) -> Ended:
-    """Run `program` in `directory`; what is left of its process group then, or after `limit_s`, is killed."""
+def execute(program: Path, directory: Path, limit_s: float, threads: int | None = 1) -> Ended:
+    """Run `program` in `directory`; what is left of its process group then, or after `limit_s`, is killed.
+
+    OpenMP gets `threads`; None leaves it to the program and the environment.
+    """
+    limits = {} if threads is None else dict.fromkeys(("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), str(threads))
     with (directory / "stdout").open("wb") as out, (directory / "stderr").open("wb") as err:
         process = subprocess.Popen([str(program)], cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                   start_new_session=True)
+                                   start_new_session=True, env={**os.environ, **limits})
         try:
             status: int | None = process.wait(limit_s)
         except subprocess.TimeoutExpired:

@@ -17,6 +17,7 @@ from pathlib import Path
 from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 
+_OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b")
 # On one line each, and without headers: they stand before the user's own feature-test macros.
 PROTOTYPES = """\
 extern int antune_capture_begin(void);
@@ -52,6 +53,7 @@ def instrumented(source: ScopSource, text: str, firsts: Mapping[str, int] | None
     """
     entry, leave = _probe(source) if firsts is None else (_entry(source, firsts), _exit(source))
     lines = text.split("\n")
+    entry += _held_back(lines, source)
     _replace(lines, source, source.first_line, "scop", entry)
     _replace(lines, source, source.last_line, "endscop", leave)
     return PROTOTYPES + f"#line 1 {c_string(source.file)}\n" + "\n".join(lines)
@@ -87,6 +89,24 @@ def extent_list(variable: Variable, first: int | None) -> str:
     """A C expression of type `const long long *` holding the extents; `first` replaces an unknown one."""
     texts = [str(first or 0) if text is None else f"(long long)({text})" for text in variable.extents]
     return f"(const long long[]){{{', '.join(texts or ['1'])}}}"
+
+
+def _held_back(lines: list[str], source: ScopSource) -> str:
+    """OpenMP pragmas right above the SCoP, taken out of `lines`: they belong to its first loop, behind what is inserted."""
+    last = source.first_line - 1
+    first = last
+    while first > 0 and (not lines[first - 1].strip() or _OPENMP.match(lines[first - 1]) or _continued(lines, first - 1)):
+        first -= 1
+    found = [line for line in lines[first:last] if line.strip()]
+    if not found or not _OPENMP.match(found[0]):
+        return ""
+    lines[first:last] = [""] * (last - first)
+    pragmas = "\n".join(found)
+    return f"\n{pragmas}\n#line {source.first_line}\n"
+
+
+def _continued(lines: list[str], number: int) -> bool:
+    return number > 0 and lines[number - 1].rstrip().endswith("\\")
 
 
 def _replace(lines: list[str], source: ScopSource, line: int, word: str, code: str) -> None:

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
+from generator.capture.baselines import Times, timed_builds
 from generator.capture.build import (
+    PLAIN,
+    Build,
     Compiler,
     RunFailed,
     Unit,
@@ -39,7 +43,6 @@ Resolve: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, tuple[int, ...]]
 
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _TIMING_BUDGET_S = 60.0
-_FEWEST_SAMPLES = 5
 _ROUNDED_PAIRS = 2
 _ROUNDED_BUDGET_S = 40.0
 # Functions that only an unused `main` needs are dropped by the linker, and with them what they call.
@@ -56,9 +59,23 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How a run is made: by the program's own `main` (`harness` None) or a generated one, and in which build.
+
+    `firsts` are the extents that the declarations do not say; None makes a probing run. `dominant`: see the harness.
+    """
+
+    harness: Harness | None
+    firsts: Mapping[str, int] | None
+    dominant: bool
+    build: Build = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
 class _Run:
     """A complete instrumented run: its log and data; `rounded` are the outputs of each pair (up, down)."""
 
+    recipe: _Recipe
     log: Log
     inputs: Values
     outputs: Values
@@ -77,7 +94,7 @@ class _Job:
     seed: int
     limit_s: float
     runs: int = 0
-    objects: dict[str, list[Path]] = field(default_factory=dict)
+    objects: dict[tuple[Build, str], list[Path]] = field(default_factory=dict)
 
 
 def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, seed: int,
@@ -142,23 +159,24 @@ def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
     firsts: dict[str, int] = {}
     unknown = [v.name for v in job.source.variables if None in v.extents]
     if unknown:
-        _, probe = _run(job, harness, None, dominant)
+        _, probe = _run(job, _Recipe(harness, None, dominant))
         resolved = job.resolve(probe.parameters)
         firsts = {name: resolved[name][0] for name in unknown if name in resolved}
-    directory, log = _run(job, harness, firsts, dominant)
+    recipe = _Recipe(harness, firsts, dominant)
+    directory, log = _run(job, recipe)
     check_aliasing(job.source, log)
     inputs, outputs = (read_data(job.source, log, directory, kind) for kind in ("in", "out"))
     rounded = tuple((read_data(job.source, log, directory, f"up{pair}"),
                      read_data(job.source, log, directory, f"down{pair}")) for pair in range(log.rounded))
-    return _Run(log, inputs, outputs, rounded)
+    return _Run(recipe, log, inputs, outputs, rounded)
 
 
-def _run(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, dominant: bool) -> tuple[Path, Log]:
+def _run(job: _Job, recipe: _Recipe) -> tuple[Path, Log]:
     job.runs += 1
     directory = job.directory / f"run{job.runs}"
     directory.mkdir()
-    program = _build(job, harness, firsts, directory, dominant)
-    ended = execute(program, directory, job.limit_s)
+    program = _build(job, recipe, directory)
+    ended = execute(program, directory, job.limit_s, recipe.build.threads)
     log = read_log(directory)
     if log is None or not log.done:  # what follows "done" may fail: a test on an inexact number can go another way
         raise RunFailed(_explain(job.source, log, ended))
@@ -179,48 +197,54 @@ def _explain(source: ScopSource, log: Log | None, ended: Ended) -> str:
     return f"the SCoP did not end: {ended.reason}{printed}"
 
 
-def _build(job: _Job, harness: Harness | None, firsts: Mapping[str, int] | None, directory: Path,
-           dominant: bool) -> Path:
+def _timed(job: _Job, recipe: _Recipe, build: Build) -> Times:
+    """The same run in another build. Raises RunFailed."""
+    directory, log = _run(job, replace(recipe, build=build))
+    return Times(tuple(log.times_ms), log.threads, read_data(job.source, log, directory, "out"))
+
+
+def _build(job: _Job, recipe: _Recipe, directory: Path) -> Path:
+    harness, firsts, build = recipe.harness, recipe.firsts, recipe.build
     text = instrumented(job.source, job.text, firsts) + (harness_main(harness, firsts) if harness else "")
     file = directory / "scop.c"
     write_text(file, text)
     own = Unit(file, _quoted_includes(job.source))
-    flags = user_flags(job.source.compilation)
+    flags = user_flags(job.source.compilation, build)
     if harness:
         flags = (*flags, *_DROP_UNUSED, "-Dmain=antune_other_main")
     objects = [compile_unit(job.compiler, own, flags, directory / "scop.o", job.limit_s),
-               _runtime(job, directory, dominant)]
+               _runtime(job, directory, recipe)]
     program = directory / "program"
     if not harness:
-        return link(job.compiler, [*objects, *_others(job, "program")], flags, program, job.limit_s)
+        return link(job.compiler, [*objects, *_others(job, build, "program")], flags, program, job.limit_s)
     flags = (*flags, "-Wl,--gc-sections")
     try:
-        return link(job.compiler, [*objects, *_others(job, "harness")], flags, program, job.limit_s)
+        return link(job.compiler, [*objects, *_others(job, build, "harness")], flags, program, job.limit_s)
     except RunFailed:  # the function itself may need none of them
         return link(job.compiler, objects, flags, program, job.limit_s)
 
 
-def _others(job: _Job, kind: str) -> list[Path]:
-    """The objects of the other translation units, compiled once per kind; in a harness their `main` is renamed."""
-    if kind not in job.objects:
-        flags = user_flags(job.source.compilation)
+def _others(job: _Job, build: Build, kind: str) -> list[Path]:
+    """The objects of the other translation units, compiled once per build and kind; in a harness their `main` is renamed."""
+    if (build, kind) not in job.objects:
+        flags = user_flags(job.source.compilation, build)
         built = []
         for k, file in enumerate(other_units(job.source)):
             rename = (*_DROP_UNUSED, f"-Dmain=antune_other_main_{k}") if kind == "harness" else ()
-            target = job.directory / f"{kind}_{k}.o"
+            target = job.directory / f"{kind}_{len(job.objects)}_{k}.o"
             built.append(compile_unit(job.compiler, Unit(file), (*flags, *rename), target, job.limit_s))
-        job.objects[kind] = built
-    return job.objects[kind]
+        job.objects[build, kind] = built
+    return job.objects[build, kind]
 
 
-def _runtime(job: _Job, directory: Path, dominant: bool) -> Path:
+def _runtime(job: _Job, directory: Path, recipe: _Recipe) -> Path:
     budget_s = min(_TIMING_BUDGET_S, job.limit_s / 4)
     defines = (f"-DCAPTURE_DIRECTORY={c_string(str(directory))}", f"-DCAPTURE_BUDGET_MS={budget_s * 1e3:.1f}",
                f"-DCAPTURE_LIMIT_MS={job.limit_s * 900:.1f}", f"-DCAPTURE_SEED={job.seed % 2**64}ULL",
-               f"-DCAPTURE_ROUNDED_PAIRS={_ROUNDED_PAIRS if _rounds(job.source) else 0}",
+               f"-DCAPTURE_ROUNDED_PAIRS={_ROUNDED_PAIRS if _rounds(job.source) and recipe.build == PLAIN else 0}",
                f"-DCAPTURE_ROUNDED_MS={min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3:.1f}",
-               f"-DCAPTURE_DOMINANT={int(dominant)}")
-    return compile_unit(job.compiler, Unit(_RUNTIME, defines), ("-O2",), directory / "runtime.o", job.limit_s)
+               f"-DCAPTURE_DOMINANT={int(recipe.dominant)}")
+    return compile_unit(job.compiler, Unit(_RUNTIME, defines), ("-O2", *recipe.build.flags), directory / "runtime.o", job.limit_s)
 
 
 def _quoted_includes(source: ScopSource) -> tuple[str, ...]:
@@ -239,17 +263,19 @@ def _finite(values: Values) -> bool:
 
 def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -> Captured:
     extents = {v.name: tuple(run.log.extents[k]) for k, v in enumerate(job.source.variables)}
-    times = tuple(run.log.times_ms)
-    warnings = (*warnings, *_doubts(run.outputs, times))
+    plain = Times(tuple(run.log.times_ms), 1, run.outputs)
+    warnings = (*warnings, *_doubts(run.outputs))
     if not run.rounded and _rounds(job.source):
-        reason = (f"one run takes {max(times) / 1000:.3g} s" if run.log.complete
+        reason = (f"one run takes {max(plain.samples_ms) / 1000:.3g} s" if run.log.complete
                   else "the original fails when its arithmetic rounds differently")
         warning = (f"how far rounding errors change the results was not measured, because {reason}: all results must "
                    "meet the usual tolerance")
         warnings = (*warnings, warning)
-    compiler = f"{job.compiler.version} {' '.join(user_flags(job.source.compilation))}"
+    rounding = _rounding(job.source, run)
+    timed = timed_builds(job.source, job.text, job.compiler, plain, rounding, partial(_timed, job, run.recipe))
     return Captured(dict(run.log.parameters), extents,
-                    Reference(run.inputs, run.outputs, times, origin, compiler, warnings, _rounding(job.source, run)))
+                    Reference(run.inputs, run.outputs, timed.sequential_ms, origin, timed.compiler, (*warnings, *timed.warnings),
+                              rounding, timed.baselines))
 
 
 def _rounding(source: ScopSource, run: _Run) -> Values:
@@ -260,14 +286,11 @@ def _rounding(source: ScopSource, run: _Run) -> Values:
     return {name: tolerance for name, tolerance in found.items() if tolerance is not None}
 
 
-def _doubts(outputs: Values, times: tuple[float, ...]) -> list[str]:
-    """Warnings about results and times that can be used but say less than they should."""
+def _doubts(outputs: Values) -> list[str]:
+    """Warnings about results that can be used but say less than they should."""
     doubts = []
     broken = [name for name, value in outputs.items() if not _finite({name: value})]
     if broken:
         doubts.append(f"the sequential result is not finite in {', '.join(broken)}: comparing results with it says "
                       "little; check the program's input data")
-    if len(times) < _FEWEST_SAMPLES:
-        doubts.append(f"the sequential time rests on {len(times)} run(s) of {max(times):.0f} ms only; a smaller "
-                      "problem is measured better")
     return doubts

@@ -23,6 +23,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef _OPENMP
+#include <dirent.h>
+#include <omp.h>
+#endif
 
 enum { MOST_SAMPLES = 20, FEWEST_SAMPLES = 5, FEWEST_WHEN_SLOW = 2 };
 /* Where a machine cannot round otherwise, all runs give the same and no result is found to depend on it. */
@@ -116,8 +120,23 @@ static size_t element_count(int k, int dims, const long long *extents) {
   return count;
 }
 
+/* Built with OpenMP: how many threads the program has used so far; they stay for the next parallel region. */
+static void note_threads(void) {
+#ifdef _OPENMP
+  DIR *tasks = opendir("/proc/self/task");
+  struct dirent *entry;
+  int count = 0;
+  while (tasks && (entry = readdir(tasks))) count += entry->d_name[0] != '.';
+  if (tasks) closedir(tasks);
+  note("threads %d", count ? count : omp_get_max_threads());
+#endif
+}
+
 /* True on the first arrival at the SCoP only. */
 int antune_capture_begin(void) {
+#ifdef _OPENMP
+  if (omp_in_parallel()) fail("it lies inside a parallel region of the program", -1);
+#endif
   if (arrived) return 0;
   arrived = active = 1;
   return 1;
@@ -275,6 +294,7 @@ int antune_capture_more(void) {
     if (runs > 1 || elapsed_ms > CAPTURE_BUDGET_MS) take_sample(); /* a very long first run needs no warm-up */
     if (another_run()) return 1;
     for (i = 0; i < samples; i++) note("time %.9g", sample_ms[i]);
+    note_threads();
     note("done");
   }
   if (another_rounding()) return 1;

@@ -22,9 +22,8 @@ from generator.frontend_py.types import Type
 from generator.polyhedral.expansion import expand
 from generator.problem import Problem, Reference
 from generator.program import Program
-from generator.rounding import rounding_note
+from generator.rounding import differing, rounding_note
 
-_CLOSE = 1e-4
 _DARKEST = 1 / 64  # random images have no black pixels, by which pipelines like to divide
 
 
@@ -71,9 +70,10 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
     inputs = {a.name: inputs[a.name] for a in program.arrays if a.role == "in"}
     ran = run_sequential(program, inputs)
     note = rounding_note(results, ran.rounding)
-    warnings = (*_doubts(results, ran), *([note] if note else []))
+    warnings = (*_doubts(results, ran), *ran.warnings, *([note] if note else []))
     inputs |= {name: np.zeros_like(value) for name, value in results.items()}
-    return Problem(program, Reference(inputs, results, ran.times_ms, "pipeline", ran.compiler, warnings, ran.rounding))
+    return Problem(program, Reference(inputs, results, ran.times_ms, "pipeline", ran.compiler, warnings, ran.rounding,
+                                      ran.baselines))
 
 
 def program_of(outputs: Sequence[Func], sizes: Sequence[int], name: str = "pipeline", file: str = "") -> Program:
@@ -108,14 +108,7 @@ def _doubts(results: Mapping[str, NDArray[Any]], ran: Sequential) -> list[str]:
     for name, value in results.items():
         if value.dtype.kind == "f" and not bool(np.isfinite(value).all()):
             doubts.append(f"the result is not finite in {name}: comparing with it says little; check the pipeline's inputs")
-        elif count := _different(value, ran.outputs[name], ran.rounding.get(name)):
+        elif count := differing(value, ran.outputs[name], ran.rounding.get(name)):
             doubts.append(f"{count} element(s) of {name} are another number in sequential C than in the interpreter: rounding errors "
                           "decide them, or a value is outside of its type (a real number cast to an integer, signed overflow)")
     return doubts
-
-
-def _different(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
-    """How many elements differ by more than rounding errors do."""
-    one, two = value.astype(np.float64), other.astype(np.float64)
-    allowed = (_CLOSE * (np.abs(one) + np.abs(one).max(initial=0.0)) if value.dtype.kind == "f" else 0.0)
-    return int(np.count_nonzero(np.abs(one - two) > np.maximum(allowed, 0.0 if rounding is None else rounding)))

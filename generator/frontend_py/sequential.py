@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.arithmetic import FLOATING, c_type
-from generator.capture.build import RunFailed, Unit, compile_unit, link, system_compiler
+from generator.capture.baselines import no_native
+from generator.capture.build import Compiler, RunFailed, Unit, compile_unit, link, native_flags, system_compiler
 from generator.capture.execute import execute
 from generator.emit.cstyle import Printer
 from generator.errors import InputError
@@ -25,6 +26,7 @@ from generator.expr import Binary, Call, Cast, Expr, map_children
 from generator.linear import substitute
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.sequence import original_loops
+from generator.problem import Baseline
 from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import rounding_tolerance
 
@@ -35,16 +37,20 @@ _MIXED = ("least", "most")
 _STEPS = ("floor", "ceil", "rint", "round", "trunc")
 _COMPARED = ("<", "<=", ">", ">=", "==", "!=")
 _PREFIX = "loop_"
+_TIMES_ONLY = "ANTUNE_TIMES_ONLY"
 
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """What the C program did: results by array, times (ms) of its repeats, what rounding errors explain."""
+    """What the C program did: results by array, what rounding errors explain, and times (ms) of its repeats in a build for this
+    machine by `compiler`; `baselines` are times of the build that made the results."""
 
     outputs: Mapping[str, NDArray[Any]]
     times_ms: tuple[float, ...]
     rounding: Mapping[str, NDArray[Any]]
     compiler: str
+    baselines: tuple[Baseline, ...]
+    warnings: tuple[str, ...]
 
 
 def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s: float = 600.0) -> Sequential:
@@ -60,18 +66,38 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         for array in _given(program):
             np.ascontiguousarray(inputs[array.name]).tofile(folder / f"in_{array.name}")
         try:
-            unit = compile_unit(compiler, Unit(folder / "pipeline.c"), _FLAGS, folder / "pipeline.o", limit_s)
-            binary = link(compiler, [unit], _FLAGS, folder / "pipeline", limit_s)
-            ended = execute(binary, folder, limit_s)
-            if not ended.ok:
-                raise RunFailed(f"{ended.reason} {ended.output}")
+            times = _run(compiler, folder, _FLAGS, limit_s)
         except RunFailed as error:
             raise InputError(f"{program.file}: the pipeline as sequential C cannot be run: {error} (where it takes too long, choose a smaller size)") from None
-        times = tuple(float(line) for line in (folder / "times").read_text().split())
         outputs = {a.name: _result(folder, "out", a) for a in program.outputs}
         rounding = {a.name: found for a in program.outputs
                     if (found := _rounding(folder, a, outputs[a.name])) is not None}
-    return Sequential(outputs, times, rounding, f"{compiler.version} {' '.join(_FLAGS)} (all stages in full, one after the other)")
+        return _timed(compiler, folder, limit_s, Sequential(outputs, times, rounding, _words(compiler, _FLAGS), (), ()))
+
+
+def _run(compiler: Compiler, folder: Path, flags: Sequence[str], limit_s: float) -> tuple[float, ...]:
+    """Compile and run the program in `folder`: its times. Raises RunFailed."""
+    unit = compile_unit(compiler, Unit(folder / "pipeline.c"), flags, folder / "pipeline.o", limit_s)
+    ended = execute(link(compiler, [unit], flags, folder / "pipeline", limit_s), folder, limit_s)
+    if not ended.ok:
+        raise RunFailed(f"{ended.reason} {ended.output}")
+    return tuple(float(line) for line in (folder / "times").read_text().split())
+
+
+def _timed(compiler: Compiler, folder: Path, limit_s: float, plain: Sequential) -> Sequential:
+    """With the times of a build for this machine, as far as the compiler can do that."""
+    native, plain = native_flags(compiler), replace(plain, baselines=(Baseline("o3", plain.compiler, 1, plain.times_ms),))
+    if not native:
+        return replace(plain, warnings=(no_native(compiler, plain.compiler),))
+    flags = (*_FLAGS, *native, f"-D{_TIMES_ONLY}")
+    try:
+        return replace(plain, times_ms=_run(compiler, folder, flags, limit_s), compiler=_words(compiler, flags[:-1]))
+    except RunFailed as error:
+        return replace(plain, warnings=(f"sequential C could not be timed with {' '.join(native)}: {error}",))
+
+
+def _words(compiler: Compiler, flags: Sequence[str]) -> str:
+    return f"{compiler.version} {' '.join(flags)} (all stages in full, one after the other)"
 
 
 def c_program(program: Program) -> str:
@@ -84,6 +110,7 @@ def c_program(program: Program) -> str:
     main += [f'antune_read("in_{a.name}", {a.name}, {a.elements}, sizeof({a.type}));' for a in _given(program)]
     call = f"antune_pipeline({', '.join(a.name for a in arrays)})"
     main += [f"ANTUNE_TIMED({call});"]
+    main += [f"#ifdef {_TIMES_ONLY}", "return 0;", "#endif"]
     main += [_write("out", a) for a in program.outputs]
     steps = [a for a in program.outputs if a.type not in FLOATING]
     main += _mixed_runs(steps, call.replace("(", "_mixed(", 1)) if steps else []

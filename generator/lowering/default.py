@@ -1,4 +1,4 @@
-"""The default plan: what PPCG does without tuning (0.09; facts measured on its output).
+"""PPCG's plan, the default of GPUs (`usual.py` has that of CPUs): what PPCG does without tuning (0.09; facts measured on its output).
 
 Pluto-like schedule with outer coincidence and maximal band depth, tiles of 32, blocks of 512 / 32x16 / 32x4x4 threads
 cut to the tile, shared memory wherever the copies fit, no unrolling.
@@ -25,7 +25,7 @@ _GPU_BLOCKS: dict[int, tuple[int, ...]] = {**_BLOCKS, 3: (4, 4, 32)}
 
 
 def default_plan(program: Program, target: Target, size: int = TILE, choice: Schedule = _PLUTO) -> Plan:
-    """The plan every run starts from, within the target's limits; with another tile `size`, it is PPCG's --tile-size.
+    """The plan of PPCG within the target's limits; with another tile `size`, it is that of PPCG's --tile-size.
 
     `choice` is another schedule than PPCG's.
 

@@ -74,6 +74,13 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     return tuple(dict.fromkeys(plans))
 
 
+def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
+    """One for CPUs, with one thread per block. Raises IllegalPlan if isl gives up."""
+    default = default_plan(program, target, choice=choice)  # x as there
+    return Plan(choice, tuple(_vectors(program, shape, target, default.kernel(shape.statements).order)
+                              for shape in kernel_shapes(program, choice, target.dialect)))
+
+
 def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
     """One that sums up rows in vectors, where the schedule `choice` lets terms change places. Raises IllegalPlan if isl gives up."""
     default = default_plan(program, target, choice=choice)
