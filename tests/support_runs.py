@@ -138,4 +138,5 @@ def toy_parts(runner: ToyRunner) -> Parts:
 
     return replace(PARTS, read_problem=lambda _options: Problem(PROGRAM, REFERENCE),
                    check_place=lambda _place: None, make_space=toy_space,
-                   default_plan=lambda _program, _target, _options: DEFAULT, open_runner=open_runner)
+                   default_plan=lambda _program, _target, _options: DEFAULT,
+                   gpu_plan=lambda _program, _target, _options: None, open_runner=open_runner)

@@ -19,7 +19,7 @@ from experiments.report.page import write_report
 from experiments.run import tune
 from experiments.store import read_store
 from experiments.summary import reproduce_command, results_csv, shares_of
-from experiments.words import describe_ms, describe_plan, describe_ratio, describe_seconds
+from experiments.words import describe_ms, describe_percent, describe_plan, describe_ratio, describe_seconds
 from generator.frontend_c.source import Compilation
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from graph.space import Decision, Option
@@ -123,7 +123,10 @@ def test_plans_and_numbers_in_words() -> None:
         ("kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), shared memory, inner tile size 32, "
          "unroll factor 4"))
     assert describe_plan(Plan(ScheduleChoice(), (KernelPlan(("S0",), (), ()),)))[1] == "kernel S0: a single thread"
-    assert [describe_ms(ms) for ms in (None, 0.01234, 12.34, 4321.0)] == ["-", "0.0123 ms", "12.3 ms", "4321 ms"]
+    assert [describe_ms(ms) for ms in (None, 0.0, 0.0004567, 0.01234, 0.99951, 12.34, 999.6, 4321.0, 2e6)] == [
+        "-", "0 ns", "457 ns", "12.3 us", "1 ms", "12.3 ms", "1 s", "4.32 s", "2000 s"]
+    assert [describe_percent(share) for share in (None, 0.0, 0.0041, 0.0996, 0.15, 1.1, 12.0)] == [
+        "-", "0 %", "0.41 %", "10 %", "15 %", "110 %", "1200 %"]
     assert [describe_ratio(x) for x in (None, 0.5, 12.34, 4321.0)] == ["-", "0.5x", "12.3x", "4321x"]
     assert [describe_seconds(s) for s in (0.4, 61, 3700)] == ["0 s", "1 min 1 s", "1 h 1 min"]
 

@@ -39,7 +39,7 @@ def test_rates_are_evaluations_per_second_of_work_and_shares() -> None:
         rates.add(SLOW)
     rates.add(Durations(generate_s=0.05))  # it failed before it was compiled
     rates.add(Durations())  # it was known
-    assert rates.words() == "generate 20/s 3%, compile 0.67/s 75%, check 10/s 5%, time 2.9/s 17%"
+    assert rates.words() == "generate 20/s 3.1 %, compile 0.67/s 75 %, check 10/s 5 %, time 2.9/s 17 %"
     assert Rates().words() == ""
 
 

@@ -52,7 +52,7 @@ def test_every_way_is_placed_below_the_roofline(tmp_path: Path) -> None:
     ((head, lines),) = shares(section)
     assert head == (ROOFLINE, "least time", "limited by", "default plan", "best tile size", "random", "colony")
     gemm = section.entries[0]
-    assert lines[0][:3] == ("gemm", f"{expected.ms:.3g} ms", expected.limit)
+    assert lines[0][:3] == ("gemm", describe_ms(expected.ms), expected.limit)
     assert gemm.default_ms and gemm.default_share == pytest.approx(expected.ms / gemm.default_ms)
     for row in json.loads((tmp_path / "suite" / "table.json").read_text())["rows"]:
         assert (row["roof"]["ms"], row["roof"]["limit"]) == (expected.ms, expected.limit)

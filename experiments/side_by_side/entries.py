@@ -138,7 +138,7 @@ class Entry:
 def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Sequence[Lane],
                sequential: SequentialTimes, measured: Measured) -> Entry:
     """The entry of a program whose lanes' best were `measured`."""
-    best: dict[str, list[int | None]] = {} if wanted.setting.rival_is_searched else {wanted.setting.rival: [None]}
+    best: dict[str, list[int | None]] = {wanted.setting.rival: [] if wanted.setting.rival_is_searched else [None]}
     best |= {name: [number] for name, number in measured.guests.items()}
     if measured.teams:
         best[BEST] = list(measured.teams)
