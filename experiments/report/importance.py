@@ -21,6 +21,7 @@ from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import Figure, Json, View, axis
 from experiments.report.timed import timed_walks, title_of
 from experiments.stills import Still, plain
+from experiments.words import describe_percent
 from explorer.attributes import Array
 from graph.walk import Choice
 
@@ -119,7 +120,7 @@ def section(facts: Facts) -> Section:
     body = Figure("importance", "importance of the decisions", (View("", tuple(_traces(names, found.decisions)), layout),),
                   90 + 28 * len(names)).html()
     return Section("importance", "Importance", title, body + note(
-        f"A random forest that learned from two thirds of the walks predicts {found.explained:.0%} of the variance of the logarithm of "
+        f"A random forest that learned from two thirds of the walks predicts {describe_percent(found.explained)} of the variance of the logarithm of "
         f"the time of the others ({found.walks:,} walks, each third in turn). A bar says how much of that is lost when a "
         "decision's options are shuffled among those walks (permutation importance); the line is the standard deviation. Of "
         "two decisions that always go together, each may look unimportant."))
@@ -144,5 +145,5 @@ def _draw(axes: Axes, found: Importances) -> None:
     axes.barh(range(len(found.decisions)), [one.mean for one in found.decisions], color=LIGHT.timed,
               xerr=[one.deviation for one in found.decisions], ecolor=LIGHT.base)
     axes.set_yticks(range(len(found.decisions)), [one.title for one in found.decisions])
-    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.xaxis.set_major_formatter(lambda share, _: describe_percent(share))
     axes.invert_yaxis()

@@ -30,7 +30,7 @@ def section(facts: Facts) -> Section:
 
 
 def _kernel(facts: Facts, statement: str) -> str:
-    names = [" ".join(kernel.statements) for kernel in kernels_of(facts.best) if statement in kernel.statements]
+    names = [" ".join(kernel.statements) for kernel in kernels_of(facts, facts.best) if statement in kernel.statements]
     return shortened(", ".join(names) or "-", MOST_LETTERS)
 
 

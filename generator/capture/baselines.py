@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from generator.capture.build import PLAIN, Build, Compiler, RunFailed, names_machine, native_flags, user_flags
+from generator.capture.instrument import OPENMP, openmp_above
 from generator.frontend_c.source import ScopSource
 from generator.problem import Baseline, Values
 from generator.rounding import differing
 
 _FEWEST_SAMPLES = 5
-_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b")
-_OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b|_Pragma\s*\(\s*\"\s*omp\b", re.MULTILINE)
+_OPERATOR = re.compile(r"_Pragma\s*\(\s*\"\s*omp\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,8 @@ def no_native(compiler: Compiler, used: str) -> str:
 def has_openmp(source: ScopSource, text: str) -> bool:
     """Whether OpenMP pragmas stand in the SCoP, or above it: those elsewhere in the file do not change its time."""
     lines = text.split("\n")
-    first = source.first_line - 1
-    while first > 0 and (not lines[first - 1].strip() or _PRAGMA.match(lines[first - 1])):
-        first -= 1
-    return _OPENMP.search("\n".join(lines[first:source.last_line])) is not None
+    own = lines[openmp_above(lines, source):source.last_line]
+    return any(OPENMP.match(line) or _OPERATOR.search(line) for line in own)
 
 
 def _try(timed: Timed, plain: Times, rounding: Values, run: Callable[[Build], Times], build: Build, what: str) -> Times | None:

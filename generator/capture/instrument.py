@@ -17,7 +17,7 @@ from pathlib import Path
 from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 
-_OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b")
+OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b")
 # On one line each, and without headers: they stand before the user's own feature-test macros.
 PROTOTYPES = """\
 extern int antune_capture_begin(void);
@@ -91,14 +91,20 @@ def extent_list(variable: Variable, first: int | None) -> str:
     return f"(const long long[]){{{', '.join(texts or ['1'])}}}"
 
 
+def openmp_above(lines: list[str], source: ScopSource) -> int:
+    """Where the OpenMP pragmas right above the SCoP begin, as an index; that of `#pragma scop` where there are none."""
+    first = found = source.first_line - 1
+    while first > 0 and (not lines[first - 1].strip() or OPENMP.match(lines[first - 1]) or _continued(lines, first - 1)):
+        first -= 1
+        found = first if OPENMP.match(lines[first]) else found
+    return found
+
+
 def _held_back(lines: list[str], source: ScopSource) -> str:
     """OpenMP pragmas right above the SCoP, taken out of `lines`: they belong to its first loop, behind what is inserted."""
-    last = source.first_line - 1
-    first = last
-    while first > 0 and (not lines[first - 1].strip() or _OPENMP.match(lines[first - 1]) or _continued(lines, first - 1)):
-        first -= 1
+    last, first = source.first_line - 1, openmp_above(lines, source)
     found = [line for line in lines[first:last] if line.strip()]
-    if not found or not _OPENMP.match(found[0]):
+    if not found:
         return ""
     lines[first:last] = [""] * (last - first)
     pragmas = "\n".join(found)
