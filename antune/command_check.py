@@ -68,16 +68,16 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
 def _device(selector: str | None, races: bool) -> DeviceInfo:
     """The device to check on; also refuses, before anything runs, what cannot be done here."""
     from generator.errors import InputError
-    from runners.devices import choose, list_devices
+    from runners.devices import choose, survey
     from runners.races import OCLGRIND, not_installed
     from runners.registry import DETERMINISTIC
 
     if selector is not None and selector.split(":")[0] == DETERMINISTIC:
         raise InputError(f"--device {selector} runs nothing, so there is nothing to check; use one of `antune devices`")
-    devices = list_devices()
-    if races and all(device.key != OCLGRIND for device in devices):
+    seen = survey()
+    if races and all(device.key != OCLGRIND for device in seen.devices):
         raise not_installed()
-    return choose(devices, selector)
+    return choose(seen.devices, selector, seen.broken)
 
 
 def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:

@@ -10,24 +10,29 @@ from antune.options import Json
 def devices(json_file: Json = None) -> None:
     """List the devices that antune can tune for, the default one first.
 
+    Each has built and run a small kernel, in a process of its own. Those that cannot are named below, with the message of
+    their driver and what to do; in the JSON file their `state` is `fails`.
+
     \b
     Example:
       antune devices --json devices.json
     """
     from antune.files import write_json
-    from antune.tables import print_devices
+    from antune.tables import device_rows, print_broken, print_devices
     from runners.devices import nvidia_driver, survey
 
     seen = survey()
-    found = seen.devices
-    if found:
-        print_devices(found)
+    if seen.devices:
+        print_devices(seen.devices)
+    elif seen.broken:
+        print("No device works.")
     else:
         print("No device was found; `pip install pyopencl[pocl]` installs one that runs on any CPU.")
+    print_broken(seen)
     if seen.cuda_obstacle and nvidia_driver():
         print(f"Not every NVIDIA GPU can be used through CUDA: {seen.cuda_obstacle}")
     if json_file:
-        write_json(json_file, found)
+        write_json(json_file, device_rows(seen))
 
 
 def doctor() -> None:

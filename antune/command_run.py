@@ -184,12 +184,17 @@ def _reporting(directory: Path, live: bool, port: int | None) -> Iterator[Lines 
 
 
 def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:
-    """Do `work`; Ctrl-C outside the search, which handles it itself, ends with a word on what is saved."""
+    """Do `work`; Ctrl-C outside the search, which handles it itself, ends with a word on what is saved; a device that
+    runs nothing ends it with what its driver says."""
+    from experiments.loop import Refused
     from experiments.store import is_run
     from experiments.words import command
 
     try:
         return work()
+    except Refused as error:
+        print(f"antune: {error}", file=sys.stderr)
+        raise typer.Exit(NOTHING_VALID) from None
     except KeyboardInterrupt:
         saved = f"`{command('resume', directory)}` goes on" if is_run(directory) else "nothing was saved"
         print(f"antune: interrupted; {saved}", file=sys.stderr)

@@ -10,10 +10,14 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from experiments.environment import package_version
 from generator.errors import AntuneError
+
+if TYPE_CHECKING:
+    from runners.base import DeviceInfo
+    from runners.devices import Broken
 
 State: TypeAlias = Literal["ok", "missing", "optional"]
 NEEDED = ("numpy", "islpy", "pycparser", "pyopencl", "scikit-learn", "deap", "typer", "rich", "matplotlib",
@@ -100,14 +104,25 @@ def _devices() -> tuple[Finding, ...]:
     try:
         from runners.devices import survey
 
-        seen = survey()
+        seen = survey(anew=True)
     except (AntuneError, ImportError) as error:
         return (Finding("devices", "missing", str(error), "pip install 'pyopencl[pocl]'"),)
-    if not seen.devices:
+    if not seen.devices and not seen.broken:
         return (Finding("devices", "missing", "none", "pip install 'pyopencl[pocl]'"),)
-    found = [Finding(f"device {number}", "ok", f"{device.name} ({device.platform})")
+    found = [Finding(f"device {number}", "ok", _works(device, seen.repairs.get(device.key)))
              for number, device in enumerate(seen.devices)]
-    return (*found, *_cuda(seen.cuda_obstacle))
+    broken = [Finding(f"device {entry.device.platform}", "optional" if seen.serves else "missing", _fails(entry), entry.remedy)
+              for entry in seen.broken]
+    return (*found, *broken, *_cuda(seen.cuda_obstacle))
+
+
+def _works(device: DeviceInfo, repair: str | None) -> str:
+    words = f"{device.name} ({device.platform}) runs a small kernel"
+    return f"{words}; {repair}" if repair else words
+
+
+def _fails(entry: Broken) -> str:
+    return f"{entry.device.name} does not work, a kernel of one line fails: {'; '.join(entry.reason.splitlines())}"
 
 
 def _intel() -> tuple[Finding, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from experiments.result_table import HEADER, result_notes, result_rows
 from experiments.run import Finish
@@ -15,6 +16,8 @@ from runners.base import DeviceInfo
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from runners.devices import Survey
 
 WIDE = 160
 
@@ -114,3 +117,23 @@ def print_devices(devices: Sequence[DeviceInfo]) -> None:
     rows = [(str(number), d.name, d.platform, d.driver, str(d.target.compute_units), str(d.target.max_threads),
              f"{d.target.local_bytes // 1024} KiB", ", ".join(d.features)) for number, d in enumerate(devices)]
     print_table(("#", "device", "platform", "driver", "units", "threads/block", "shared", "features"), rows)
+
+
+def print_broken(seen: Survey) -> None:
+    """What is wrong with the devices that do not work, and which work only because antune repairs their drivers."""
+    for device in seen.devices:
+        if repair := seen.repairs.get(device.key):
+            print(f"{device.platform}, {device.name}: {repair}.")
+    for entry in seen.broken:
+        print(f"DOES NOT WORK: {entry.device.platform}, {entry.device.name}: a kernel of one line fails:")
+        for line in entry.reason.splitlines():
+            print(f"    {line}")
+        print(f"    -> {entry.remedy}")
+
+
+def device_rows(seen: Survey) -> list[dict[str, Any]]:
+    """Every device as in the JSON file, those that work first, with `state`, `note` (a repair, or why it fails) and `remedy`."""
+    rows = [{**asdict(device), "state": "repaired" if device.key in seen.repairs else "works",
+             "note": seen.repairs.get(device.key, ""), "remedy": ""} for device in seen.devices]
+    return rows + [{**asdict(entry.device), "state": "fails", "note": entry.reason, "remedy": entry.remedy}
+                   for entry in seen.broken]

@@ -32,16 +32,20 @@ from experiments.store.profiles_table import Counted
 from experiments.store.reused_table import Known
 from experiments.words import command
 from explorer.base import Explorer
-from generator.errors import InputError
+from generator.errors import AntuneError, InputError
 from generator.plan import Plan
 from graph.walk import Walk, choices_from_json, walk_to_json
-from metrics.outcome import Durations, Outcome
-from runners.base import NOTHING_KNOWN, Bounds, Job, Limits, Runner
+from metrics.outcome import CompileFailed, Crashed, Durations, LaunchFailed, Outcome, TimedOut
+from runners.base import NOTHING_KNOWN, Bounds, DiagnosingRunner, Job, Limits, Runner
 from runners.limits import learned
 
 
 class Diverged(InputError):
     """The stored history is not what these parts would have done."""
+
+
+class Refused(AntuneError):
+    """The device refuses the default plan, and a kernel of one line as well: no plan can change that."""
 
 
 class Observer(Protocol):
@@ -88,11 +92,13 @@ class Search:
 
         Raises:
             Diverged: the stored history is not what these parts would have done.
+            Refused: the device runs nothing at all.
             KeyboardInterrupt: asked to stop at once; everything measured so far is stored.
         """
         self._begin()
         if not self._complete(0, [Walk((), default)], 1):
             return self._ending()
+        self._check_device()
         for iteration in count(self._restore() + 1):
             stored = self.store.asked(iteration)
             asked = self._affordable(iteration) if stored is None else stored
@@ -110,6 +116,16 @@ class Search:
             if self.checkpoints is not None and self.checkpoints.due():
                 self._save(iteration)
         raise AssertionError("count() has no end")
+
+    def _check_device(self) -> None:
+        """Where nothing but the default plan was tried, and that failed on the device: may be nothing runs there."""
+        failed = self.outcomes[0]
+        if (len(self.outcomes) == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
+                and isinstance(self.runner, DiagnosingRunner) and (reason := self.runner.refusal()) is not None):
+            device = self.runner.device
+            raise Refused(f"{device.name} ({device.platform}) runs no kernel, not even one of one line: "
+                          f"{'; '.join(reason.splitlines())}; run `antune doctor`. What was found is saved: when the device "
+                          f"works, `{command('resume', self.store.directory)}` goes on")
 
     def _begin(self) -> None:
         """Take in what the store knows."""

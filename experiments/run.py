@@ -15,7 +15,7 @@ from experiments.code import write_best_code
 from experiments.finals import FinalLimits, finalists, hold_final
 from experiments.goals import with_base
 from experiments.interrupt import Interrupt
-from experiments.loop import Diverged, Search
+from experiments.loop import Diverged, Refused, Search
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS, Parts, limits_of, place_of
 from experiments.plots import write_convergence
@@ -80,6 +80,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     Raises:
         InputError: bad options, a program that cannot be tuned, an unknown device, a taken directory, a goal that
             compares with what is not known.
+        Refused: the device runs no kernel; what was found is stored.
     """
     source = _read_source(Path(options.file))
     parts.check_explorer(options.explorer)
@@ -164,6 +165,10 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
             _hold_final(store, runner, options, reporter, interrupt)
         except KeyboardInterrupt:
             ending = "interrupted"
+        except Refused:
+            store.end_session("interrupted")
+            _finish(store, "interrupted")
+            raise
         store.end_session(ending)
     return _finish(store, ending)
 

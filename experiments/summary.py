@@ -172,6 +172,8 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
         case "exhausted":
             return "every plan was tried"
         case "interrupted":
+            if len(results) == 1 and not isinstance(failed := results[0].outcome, Timed):
+                return f"the default plan failed: {failed.message}"
             return "it was asked to stop"
         case None:
             return None

@@ -7,7 +7,7 @@ Read in this order: `base.py` (the contract), `deterministic.py` (the smallest r
 `kernel_codes.py` (compiled kernels are kept), `memory.py` (arrays between guard zones), `opencl_device.py` (contexts,
 buffers, launches) and the room `cuda/`, `rating.py` (metrics by the static model), `check.py` (comparison with the
 reference), `repeats.py` (when to stop timing), `rematch.py` and `interleaved.py` (timing several in turns), `caches.py`
-(flushing them), `devices.py` (which devices exist), `pool_runner.py` (the runner). `pools.py` and `many.py` are for
+(flushing them), `devices.py` (which devices exist, and work: `trial.py`), `pool_runner.py` (the runner). `pools.py` and `many.py` are for
 several devices, `cluster/` for many machines, `profiling/` counts what kernels do to the machine. `registry.py` opens a
 runner by the name a user gives. `replay/` serves recorded measurements as if they were a device.
 

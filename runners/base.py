@@ -126,3 +126,11 @@ class ProfilingRunner(Protocol):
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
         """Yield (job number, what a profiler counted while the plan ran, or why it could not) for every job."""
+
+
+@runtime_checkable
+class DiagnosingRunner(Protocol):
+    """A Runner that can tell whether a failure is the plan's fault or the device's."""
+
+    def refusal(self) -> str | None:
+        """Why a kernel of one line fails where all plans are compiled and run; None when it runs."""

@@ -1,40 +1,68 @@
 """Which devices this machine has, through all drivers, and which one a user means. Loads no driver into this process.
 
 A driver may crash when it is loaded, prints to the terminal, starts threads and must see its environment before it is
-imported: all of that happens in child processes, one per driver, at the same time.
+imported: all of that happens in child processes, one per driver, at the same time. A device is offered only after it has
+built and run a small kernel there, with the right result (`trial.py`); what has passed is remembered (`trials.py`).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, assert_never
 
 from generator.errors import InputError
 from runners.base import DeviceInfo
+from runners.locks import shared, timing_lock
 from runners.messages import Answer, Handler, Report, Startup
-from runners.opencl_platforms import driver_environment
+from runners.opencl_platforms import NOT_A_DEVICE, driver_environment
 from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
+from runners.trials import has_passed, note_passed
 
 PROBE_S = 60.0
+TRIAL_S = 30.0
 DIALECTS = ("cuda", "opencl")
 NVIDIA_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
+INSTALL_INTEL = "`pip install -e \".[intel]\"`"
 NO_NVIDIA = "there is no NVIDIA driver here; install it (`nvidia-smi` shows whether it works)"
 
 
 @dataclass(frozen=True, slots=True)
+class Broken:
+    """A device that does not pass its trial: `reason` is what its driver says, `remedy` what to do."""
+
+    device: DeviceInfo
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """For an error message."""
+        return f"{self.device.platform}, {self.device.name}: {'; '.join(self.reason.splitlines())}; {self.remedy}"
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
-    """All devices, best first. `cuda_obstacle`: why not all CUDA devices can be used (empty: they can)."""
+    """All devices that work, best first, and those that do not. `cuda_obstacle`: why not all CUDA devices can be used
+    (empty: they can). `repairs`: by the key of a device, how its driver is repaired in every process that loads it."""
 
     devices: tuple[DeviceInfo, ...]
     cuda_obstacle: str
+    broken: tuple[Broken, ...] = ()
+    repairs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def serves(self) -> bool:
+        """True when there is something to measure on: an interpreter is no device."""
+        return bool(real(self.devices))
 
 
-def survey() -> Survey:
-    """Ask all drivers.
+def survey(anew: bool = False) -> Survey:
+    """Ask all drivers, and try every device that has not passed its trial yet, or every one `anew`.
 
     Raises:
         InputError: an OpenCL driver crashed or hung while it was asked.
@@ -46,23 +74,43 @@ def survey() -> Survey:
         pools = {kind: WorkerPool(f"probe-{kind}", 1, Startup(make, ()), environment, folder)
                  for kind, make in kinds.items()}
         try:
-            answers = _ask(pools)
+            answers = _ask({kind: (pool, [None]) for kind, pool in pools.items()})
+            if isinstance(found := answers["opencl"][0], str):
+                raise InputError(f"listing the OpenCL devices failed: {found}; try other drivers by setting OCL_ICD_VENDORS")
+            cuda, obstacle = _cuda_answer(answers["cuda"][0] if "cuda" in answers else None)
+            listed = (*cuda, *(entry.info for entry in found))
+            failures = _failures(pools, [info for info in listed if anew or not has_passed(info)])
         finally:
             for pool in pools.values():
                 pool.close()
-    if isinstance(found := answers["opencl"], str):
-        raise InputError(f"listing the OpenCL devices failed: {found}; try other drivers by setting OCL_ICD_VENDORS")
-    devices, obstacle = _cuda_answer(answers.get("cuda"))
-    return Survey((*devices, *found), obstacle)
+    working = tuple(info for info in listed if info.key not in failures)
+    broken = tuple(Broken(info, failures[info.key], remedy(info, working)) for info in listed if info.key in failures)
+    return Survey(working, obstacle, broken, {entry.info.key: entry.repair for entry in found if entry.repair})
 
 
 def list_devices() -> tuple[DeviceInfo, ...]:
-    """All devices, best first: the first one is the default. CUDA comes before OpenCL on the same hardware.
+    """All devices that work, best first: the first one is the default. CUDA comes before OpenCL on the same hardware.
 
     Raises:
         InputError: an OpenCL driver crashed or hung while it was asked.
     """
     return survey().devices
+
+
+def real(devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
+    """Those of `devices` that one would tune for: not an interpreter."""
+    return [device for device in devices if NOT_A_DEVICE not in device.platform]
+
+
+def remedy(device: DeviceInfo, working: Sequence[DeviceInfo]) -> str:
+    """What to do about a device that does not work, where those that are `working` do."""
+    if device.platform == "PoCL" and shutil.which("ld") is None:
+        return "PoCL links every kernel with ld: install binutils, e.g. `apt install binutils`"
+    if others := real(working):
+        return f"leave out --device, or use another one of `antune devices`, such as {others[0].platform}"
+    if device.platform == "PoCL":
+        return f"use Intel's CPU runtime, for CPUs of other vendors, too: {INSTALL_INTEL}"
+    return "reinstall its driver, or install another one (docs/devices.md)"
 
 
 def nvidia_driver() -> bool:
@@ -78,20 +126,26 @@ def find_device(selector: str | None) -> DeviceInfo:
     Raises:
         InputError: there is no such device; the message lists those that exist.
     """
-    return choose(list_devices(), selector)
+    seen = survey()
+    return choose(seen.devices, selector, seen.broken)
 
 
-def choose(devices: tuple[DeviceInfo, ...], selector: str | None) -> DeviceInfo:
-    """The one among `devices` that `selector` means; None is the first.
+def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequence[Broken] = ()) -> DeviceInfo:
+    """The one among `devices` that `selector` means; None is the first. Those that are `broken` cannot be chosen.
 
     A selector is a number in the list, `cuda` or `opencl` (the driver), or a part of a platform's or a device's name,
     upper or lower case; a platform's name goes before a device's. `NAME:1` is the second of those that NAME means.
 
     Raises:
-        InputError: there is no such device; the message lists those that exist.
+        InputError: there is no such device; the message lists those that exist, or says why the one that is meant does
+            not work.
     """
+    if selector is not None and (meant := _broken(devices, selector, broken)):
+        raise InputError(f"this device does not work: {meant}")
     if selector is not None and re.split("[:/]", selector.lower())[0] == "cuda" and not _meant(devices, "cuda"):
         raise InputError(f"no CUDA device can be used: {survey().cuda_obstacle or 'none was found'}")
+    if broken and (not devices or (selector is None and not real(devices))):
+        raise InputError("no device works: " + "; and ".join(map(str, broken)))
     if not devices:
         raise InputError("no device was found; install one with `pip install pyopencl[pocl]`")
     if selector is None:
@@ -118,20 +172,57 @@ def _meant(devices: tuple[DeviceInfo, ...], name: str) -> list[DeviceInfo]:
     return list(dict.fromkeys(exact + by_platform + by_name)) if wanted else []
 
 
-def _make_opencl_probe() -> Handler:
-    from runners.opencl_probe import probe  # here, because it loads pyopencl
+def _broken(devices: tuple[DeviceInfo, ...], selector: str, broken: Sequence[Broken]) -> Broken | None:
+    """The broken device that `selector` means, if it means none that works."""
+    name, _, number = selector.rpartition(":")
+    plain = name if name and (number.isdecimal() or number == "all") else selector
+    if _meant(devices, selector) or _meant(devices, plain):
+        return None
+    meant = _meant(tuple(entry.device for entry in broken), plain)
+    return next((entry for entry in broken if entry.device in meant), None)
 
-    return probe()
+
+def _make_opencl_probe() -> Handler:
+    def handler(task: DeviceInfo | None, report: Report) -> Answer:
+        from runners.opencl_probe import find  # here, because it loads pyopencl
+
+        return Answer(find()) if task is None else _tried(task, report)
+
+    return handler
 
 
 def _make_cuda_probe() -> Handler:
-    def handler(task: object, report: Report) -> Answer:  # a driver that crashes now costs the CUDA devices only
-        del task, report
+    def handler(task: DeviceInfo | None, report: Report) -> Answer:  # a driver that crashes now costs the CUDA devices only
         from runners.cuda.probe import find
 
-        return Answer(find())
+        return Answer(find()) if task is None else _tried(task, report)
 
     return handler
+
+
+def _tried(device: DeviceInfo, report: Report) -> Answer:
+    """What is wrong with the device, while nobody is timed on it."""
+    from runners.trial import try_device
+
+    report("compile", None)
+    with shared(timing_lock(device.key, device.target)):
+        report("compile", TRIAL_S)
+        failure = try_device(device)
+    return Answer(failure, doubtful=bool(failure))
+
+
+def _failures(pools: Mapping[str, WorkerPool], devices: Sequence[DeviceInfo]) -> dict[str, str]:
+    """What is wrong with those of `devices` that do not pass their trial, by key; who passes is remembered."""
+    by_kind = {kind: [info for info in devices if info.target.dialect == kind] for kind in pools}
+    answers = _ask({kind: (pools[kind], infos) for kind, infos in by_kind.items() if infos})
+    failures = {}
+    for kind, reasons in answers.items():
+        for info, reason in zip(by_kind[kind], reasons, strict=True):
+            if reason:
+                failures[info.key] = str(reason)
+            else:
+                note_passed(info)
+    return failures
 
 
 def _cuda_answer(answer: Any) -> tuple[tuple[DeviceInfo, ...], str]:
@@ -143,17 +234,18 @@ def _cuda_answer(answer: Any) -> tuple[tuple[DeviceInfo, ...], str]:
     return answer.devices, answer.obstacle
 
 
-def _ask(pools: dict[str, WorkerPool]) -> dict[str, Any]:
-    """What the worker of each pool answers; how it failed, if it did."""
-    for pool in pools.values():
-        pool.submit(Task(0, None, "generate", PROBE_S))
-    answers: dict[str, Any] = {}
-    while left := {kind: pool for kind, pool in pools.items() if kind not in answers}:
-        wait_for(list(left.values()))
-        for kind, pool in left.items():
-            for event in pool.poll():
-                answers[kind] = _answer(event)
-    return answers
+def _ask(questions: Mapping[str, tuple[WorkerPool, Sequence[object]]]) -> dict[str, list[Any]]:
+    """What the workers of each pool answer to its questions, in their order; for each that failed, how."""
+    answers: dict[str, dict[int, Any]] = {kind: {} for kind in questions}
+    for pool, asked in questions.values():
+        for number, question in enumerate(asked):
+            pool.submit(Task(number, question, "generate", PROBE_S))
+    while left := [kind for kind, (_, asked) in questions.items() if len(answers[kind]) < len(asked)]:
+        wait_for([questions[kind][0] for kind in left])
+        for kind in left:
+            for event in questions[kind][0].poll():
+                answers[kind][event.key] = _answer(event)
+    return {kind: [answers[kind][number] for number in sorted(answers[kind])] for kind in questions}
 
 
 def _answer(event: Event) -> Any:
@@ -162,7 +254,7 @@ def _answer(event: Event) -> Any:
             return value
         case Died(_, _, message, _):
             return message
-        case Expired():
-            return f"it took longer than {PROBE_S:g} s"
+        case Expired(_, _, limit_s, _):
+            return f"it took longer than {limit_s:g} s"
         case _:
             assert_never(event)

@@ -6,7 +6,6 @@ pyopencl is imported here at module level: import this module only in a worker.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from runners.driver import MESSAGE_CHARS, BuildError, Built, LaunchError, RunTim
 from runners.host_program import BoundLaunch, first_launches
 from runners.kernel_codes import KernelCodes, alone, errors_name, together
 from runners.memory import GUARD, Bytes, GuardedMemory
+from runners.opencl_errors import in_words, refused_build
 from runners.opencl_flush import Flusher
 from runners.opencl_images import Images
 from runners.opencl_probe import open_device
@@ -36,8 +36,6 @@ FROM_TEXT = "// what follows was compiled on this machine, where the driver's ow
 """What begins like this is no device code but text to build."""
 MOST_PROGRAMS = 256
 """Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary."""
-FRAME = ("Build on <", "(options:", "(source saved as")
-SOURCE_PATH = re.compile(r"/\S+\.cl:(?=\d)")
 
 
 @contextmanager
@@ -46,7 +44,7 @@ def _refusals(where: str = "") -> Iterator[None]:
     try:
         yield
     except cl.Error as error:
-        raise LaunchError(f"{where}{error}"[:MESSAGE_CHARS]) from None
+        raise LaunchError(f"{where}{in_words(error)}"[:MESSAGE_CHARS]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +77,28 @@ class Session:
         Raises:
             BuildError: the compiler refused.
         """
-        try:
-            if code is None:
-                return self._build_text(variant.source)
-            if code.startswith(FROM_TEXT.encode()):
-                return self._from_text(code.decode())
-            program = cl.Program(self.context, [self.device], [code])
-            program.build()
-        except cl.Error as error:
-            raise BuildError(_short_log(str(error))) from None
-        return program
+        if code is None:
+            return self._build_text(variant.source)
+        if code.startswith(FROM_TEXT.encode()):
+            return self._from_text(code.decode())
+        return self._built(lambda: cl.Program(self.context, [self.device], [code]))
 
     def function(self, unit: Variant, code: bytes | None) -> Function:
         """The only kernel of `unit`, built; there may be others in its `code`. Raises BuildError."""
         return Function(self.build(unit, code), unit.kernels[0].name)
 
     def _build_text(self, text: str) -> cl.Program:
-        program = cl.Program(self.context, text)
-        program.build()
+        return self._built(lambda: cl.Program(self.context, text))
+
+    def _built(self, make: Callable[[], cl.Program]) -> cl.Program:
+        try:
+            program = make()
+        except cl.Error as error:
+            raise BuildError(in_words(error)[:MESSAGE_CHARS]) from None
+        try:
+            program.build()
+        except cl.Error as error:
+            raise BuildError(refused_build(program, self.device, error)) from None
         return program
 
 
@@ -267,14 +269,6 @@ def _resources(bound: cl.Kernel, device: cl.Device) -> Resources:
         except cl.Error:  # a driver that does not know
             told.append(None)
     return Resources(shared=told[0], private=told[1])
-
-
-def _short_log(text: str) -> str:
-    """The compiler's log without the frame that pyopencl puts around it."""
-    body = text.split("\n\n", 1)[-1] if "BUILD_PROGRAM_FAILURE" in text else text
-    lines = [SOURCE_PATH.sub("", line) for line in body.splitlines()
-             if line.strip() and not line.startswith(FRAME)]
-    return "\n".join(lines)[:MESSAGE_CHARS] or text[:MESSAGE_CHARS]
 
 
 class OpenCLDevice:

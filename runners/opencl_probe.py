@@ -10,28 +10,32 @@ import pyopencl as cl
 from generator.errors import InputError
 from generator.target import Target
 from runners.base import DeviceInfo
-from runners.messages import Answer, Handler, Report
+from runners.opencl_cpu_name import repair_cpu_name
 from runners.opencl_images import image_support
-from runners.opencl_platforms import POCL, SHORT_NAMES
+from runners.opencl_platforms import NOT_A_DEVICE, POCL, SHORT_NAMES, Listed
 
 SUB_GROUP = 32  # the size kernels ask for: that of a warp
 SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
-NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing
 
 
-def probe() -> Handler:
-    """The factory of a worker that answers any task with all devices, best first."""
-    def handler(task: object, report: Report) -> Answer:
-        del task, report
-        return Answer(tuple(sorted((_describe(*known) for known in _devices()), key=_rank)))
-
-    return handler
+def find() -> tuple[Listed, ...]:
+    """All devices, best first."""
+    found = []
+    for key, title, device in _devices():
+        name = repair_cpu_name(device)
+        repair = f"its compiler does not know this CPU; antune makes it compile for the CPU {name}" if name else ""
+        found.append(Listed(_describe(key, title, device), repair))
+    return tuple(sorted(found, key=lambda listed: _rank(listed.info)))
 
 
 def open_device(key: str) -> cl.Device:
-    """The pyopencl device with this key. Raises InputError when it is not there any more."""
+    """The pyopencl device with this key, with a driver that is repaired where that is needed and can be done.
+
+    Raises InputError when it is not there any more.
+    """
     for found, _, device in _devices():
         if found == key:
+            repair_cpu_name(device)
             return device
     raise InputError(f"the OpenCL device {key} is not there; see `antune devices`")
 

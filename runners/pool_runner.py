@@ -28,6 +28,7 @@ from runners.rating import static_ratings
 from runners.rematch import Rematch
 from runners.resident import share_bytes
 from runners.tasks import Compiled, Lower, Rate, WorkerSetup, make_compile_worker, make_device_worker
+from runners.trial import trial_variant
 
 PREFIX = "runner-"
 
@@ -103,6 +104,17 @@ class PoolRunner:
         """
         with self._alone():
             yield from Rematch(self._compilers, self._devices, self._limits, self._ready).profile(jobs)
+
+    def refusal(self) -> str | None:
+        """Why nothing runs on the device; see `DiagnosingRunner.refusal`.
+
+        Raises:
+            AntuneError: the worker processes cannot start.
+            RuntimeError: the runner is closed, or another evaluation of it has not ended.
+        """
+        with self._alone():
+            rematch = Rematch(self._compilers, self._devices, self._limits, self._ready)
+            return rematch.refusal(trial_variant(self._device.target.dialect))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from generator.errors import InputError
 from generator.problem import Problem
 from runners.base import DeviceInfo, Limits, Runner
 from runners.many import Place, asks_for_all, pick_devices
+
+if TYPE_CHECKING:
+    from runners.devices import Broken
 
 DETERMINISTIC = "deterministic"
 
@@ -72,17 +77,18 @@ def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:
     """The devices of this machine that one run may share, as `many.pick_devices` takes them. Raises InputError."""
     if any(is_deterministic(selector) for selector in selectors):
         return pick(selectors, ())
-    from runners.devices import list_devices
+    from runners.devices import survey
 
-    return pick(selectors, list_devices())
+    seen = survey()
+    return pick(selectors, seen.devices, seen.broken)
 
 
-def pick(selectors: Sequence[str], listed: tuple[DeviceInfo, ...]) -> tuple[DeviceInfo, ...]:
-    """`find_devices` among those that are `listed`."""
+def pick(selectors: Sequence[str], listed: tuple[DeviceInfo, ...], broken: Sequence[Broken] = ()) -> tuple[DeviceInfo, ...]:
+    """`find_devices` among those that are `listed`; those that are `broken` are none, but their errors tell."""
     if not any(is_deterministic(selector) for selector in selectors):
         from runners.devices import choose
 
-        return pick_devices(selectors, listed, choose)
+        return pick_devices(selectors, listed, partial(choose, broken=broken))
     if len(selectors) > 1:
         raise InputError(f"--device {DETERMINISTIC} stands alone: it is no device of this machine")
     from runners.deterministic import DEVICE

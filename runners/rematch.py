@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import assert_never
 
+from generator.variant import Variant
 from metrics.outcome import (
     CompileFailed,
     Crashed,
@@ -26,7 +27,7 @@ from metrics.outcome import (
 from runners.base import Job, Limits, Sitting
 from runners.pools import Devices, Pool
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
-from runners.tasks import Compile, Compiled, Count, Generate, Generated, Interleave, Interleaved
+from runners.tasks import Compile, Compiled, Count, Generate, Generated, Interleave, Interleaved, Measure
 
 NOTHING = Durations()
 
@@ -62,6 +63,19 @@ class Rematch:
                 task = Task(0, Count(self._ready[job.plan.digest]), "time", None)
                 ((_, answer),) = self._answers(self._devices, [task])
                 yield job.number, answer if isinstance(answer, Profile | NoProfile) else NoProfile(_message(answer))
+        finally:
+            self._compilers.cancel()
+            self._devices.cancel()
+
+    def refusal(self, variant: Variant) -> str | None:
+        """Why `variant` cannot be compiled and run; None when it can, whatever it computes."""
+        try:
+            task = Task(0, Compile(variant, self._limits.compile_s), "compile", None)
+            ((_, answer),) = self._answers(self._compilers, [task])
+            if isinstance(answer, Compiled):
+                task = Task(0, Measure(answer, None, self._limits), "check", None)
+                ((_, answer),) = self._answers(self._devices, [task])
+            return answer.message if isinstance(answer, CompileFailed | LaunchFailed | Crashed | TimedOut) else None
         finally:
             self._compilers.cancel()
             self._devices.cancel()

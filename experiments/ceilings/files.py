@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -11,12 +10,12 @@ from experiments.program_json import from_json, to_json
 from generator.errors import InputError
 from metrics.roofline import Ceilings
 from runners.base import DeviceInfo
+from runners.trials import user_cache
 
 
 def ceilings_file(device_key: str) -> Path:
     """Where the ceilings of a device are kept: below $XDG_CACHE_HOME, or ~/.cache."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "antune" / "ceilings" / (re.sub(r"[^\w.-]+", "-", device_key) + ".json")
+    return user_cache() / "ceilings" / (re.sub(r"[^\w.-]+", "-", device_key) + ".json")
 
 
 def keep_ceilings(ceilings: Ceilings) -> Path:

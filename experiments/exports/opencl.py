@@ -13,6 +13,7 @@ from experiments.exports.signature import Signature, signature_of
 from experiments.exports.templates import c_string, chain, comment, fill
 from generator.expr import Expr
 from generator.variant import Constant, Launch, Texture, Variant
+from runners.opencl_cpu_name import ERROR
 from runners.opencl_platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
@@ -58,7 +59,7 @@ def host_code(chosen: Chosen, signature: Signature, variant: Variant, kernels: s
     return fill("opencl_host.c.in", body_values(chosen, signature) | {
         "STORAGE": storage, "INTERNAL": internal, "KERNELS": kernels,
         "KERNEL_COUNT": str(max(len(variant.kernels), 1)), "SLOT_COUNT": str(max(len(slots), 1)),
-        "USUAL": ", ".join(map(c_string, usual_devices(chosen))),
+        "USUAL": ", ".join(map(c_string, usual_devices(chosen))), "CPU_ERROR": c_string(ERROR),
         "PREPARE": chain([*_memory(chosen, slots), *_kernels(chosen, variant, slots)]),
         "IN": chain([*writes, *_scalars(chosen, variant, signature)]), "OUT": chain(out),
         "LAUNCHES": "\n".join(c_lines(variant.host, _launcher(chosen, variant), chosen.name))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import keyword
 import sys
@@ -23,13 +24,19 @@ from generator.rounding import PEERS, relative_tolerance
 from generator.variant import Launch, Texture, Variant
 from runners.check import longest_chain
 from runners.data import initial_values
+from runners.opencl_cpu_name import ERROR, find_pointer, known_cpu, lasting_string, repair_cpu_name
 
 BRIEF = ("Run on the device; arrays that take results are changed in place.\n\n"
          "    The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that the\n"
          "    code was not tuned for.\n    ")
+CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
+"""What makes PoCL work on CPUs that its compiler does not know: the module has it for itself."""
 _TAKEN = frozenset(("name", "given", "array", "arrays", "scalars", "result", "np", "cl", "ARRAYS", "SIZES", "RESULTS",
                     "COPIED_IN", "dict", "str", "int", "ValueError"))
 """Names that mean something inside the function."""
+_IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "struct", "sys",
+                       *(function.__name__ for function in CPU_NAME)))
+"""Names that mean something in the module."""
 
 
 def python_files(chosen: Chosen) -> dict[str, str | bytes]:
@@ -40,7 +47,7 @@ def python_files(chosen: Chosen) -> dict[str, str | bytes]:
 
 
 def _function_name(chosen: Chosen) -> str:
-    return f"{chosen.name}_" if keyword.iskeyword(chosen.name) else chosen.name
+    return f"{chosen.name}_" if keyword.iskeyword(chosen.name) or chosen.name in _IMPORTED else chosen.name
 
 
 def _module_name(chosen: Chosen) -> str:
@@ -68,7 +75,7 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
         "RESULTS": repr([array.name for array in program.outputs]), "IMAGES": repr(_images(variant)),
         "KERNELS": "[\n" + "".join(f"    {_kernel(variant, n)!r},\n" for n in range(len(variant.kernels))) + "]",
         "USUAL": repr(usual_devices(chosen)),
-        "SOURCE": variant.source,
+        "SOURCE": variant.source, "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME), "CPU_ERROR": repr(ERROR),
         "PARAMETERS": ", ".join(names[p.name] for p in signature.parameters), "BRIEF": BRIEF,
         "GIVEN_SIZES": _pairs([(p.name, names[p.name]) for p in sizes]), "GIVEN_ARRAYS": _pairs(given),
         "GIVEN_SCALARS": "{" + ", ".join(

@@ -1,0 +1,80 @@
+"""PoCL on CPUs that its compiler does not know: it is told the name of one that it knows.
+
+PoCL asks LLVM for the name of the host's CPU. An older LLVM answers "generic" for a CPU that is newer than itself (LLVM 14
+for AMD's Zen 5), and then clang refuses every kernel: `unknown target CPU 'generic'`. The structure behind a `cl_device_id`
+holds a pointer to that name, which PoCL reads at every build.
+
+Nothing here needs antune, and the functions need no other imports than those of this file: exported Python modules bring them
+along (`experiments.exports.python`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO
+
+REPAIR = 1
+"""The version of the repair: what was tried with another one is tried again."""
+ERROR = "unknown target CPU"
+"""What the compiler says where the repair is missing or did not help."""
+
+
+def repair_cpu_name(device: Any) -> str:
+    """Name a CPU that PoCL's compiler knows, before the first build for `device`, a pyopencl device.
+
+    Returns that name; an empty one where nothing was to be repaired, or nothing can be: then builds fail and say so.
+    """
+    if device.platform.name.strip() != "Portable Computing Language" or platform.machine() not in ("x86_64", "AMD64"):
+        return ""
+    try:
+        with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
+            place = find_pointer(memory, device.int_ptr, b"generic\0")
+            if place is None:
+                return ""
+            name = known_cpu(Path("/proc/cpuinfo").read_text(errors="replace"))
+            memory.seek(place)
+            memory.write(struct.pack("P", lasting_string(name)))
+            return name
+    except OSError:  # no /proc, or it may not be used
+        return ""
+
+
+def find_pointer(memory: BinaryIO, structure: int, text: bytes) -> int | None:
+    """The address of the first pointer in the 2 KiB from address `structure` on that points to `text`; None without one.
+
+    `memory` is that of a process, in which reading from a bad address is an OSError, not a crash.
+    """
+    memory.seek(structure)
+    words = memory.read(2048)
+    for offset in range(0, len(words) - 7, 8):
+        (target,) = struct.unpack_from("<Q", words, offset)
+        if 4096 <= target < 1 << 47:
+            try:
+                memory.seek(target)
+                if memory.read(len(text)) == text:
+                    return structure + offset
+            except OSError:  # a number that is no address
+                continue
+    return None
+
+
+def lasting_string(text: str) -> int:
+    """The address of a C string that stays for as long as the process, and that C may free."""
+    copy = ctypes.CDLL(None).strdup
+    copy.argtypes, copy.restype = [ctypes.c_char_p], ctypes.c_void_p
+    return int(copy(text.encode()))
+
+
+def known_cpu(cpuinfo: str) -> str:
+    """The name of an older x86 CPU that can do nothing which the CPU described by `cpuinfo` (/proc/cpuinfo) cannot."""
+    lines = [line for line in cpuinfo.splitlines() if line.startswith("flags")]
+    flags = set(lines[0].partition(":")[2].split()) if lines else set()
+    haswell = {"avx2", "fma", "f16c", "bmi1", "bmi2", "movbe", "abm"}
+    skylake = haswell | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "adx"}
+    for name, needs in (("skylake-avx512", skylake), ("haswell", haswell), ("sandybridge", {"avx"})):
+        if needs <= flags:
+            return name
+    return "x86-64"

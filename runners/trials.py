@@ -1,0 +1,65 @@
+"""Which devices have passed their trial, kept in the user's cache: a file per device.
+
+Only what passed is remembered, with all that it depends on. A device that failed is tried again every time: a remedy is
+noticed at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from runners.base import DeviceInfo
+from runners.opencl_cpu_name import REPAIR
+from runners.trial import TRIAL
+
+DRIVERS = ("POCL_", "OCL_", "OPENCL_", "CL_", "CUDA_", "LD_")
+"""How the environment variables begin that drivers obey."""
+
+
+def user_cache() -> Path:
+    """The folder of antune in the user's cache: below $XDG_CACHE_HOME, or ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antune"
+
+
+def has_passed(device: DeviceInfo) -> bool:
+    """True when `device` has passed its trial as it is now: driver, CPU, settings."""
+    try:
+        return _file(device).read_text(encoding="utf-8") == _condition(device)
+    except (OSError, ValueError, RuntimeError):  # not there, damaged, no home
+        return False
+
+
+def note_passed(device: DeviceInfo) -> None:
+    """Remember that `device` has passed; where nothing can be written it is tried again the next time."""
+    with suppress(OSError, RuntimeError):
+        file = _file(device)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        begun = file.with_name(f"{file.name}.{os.getpid()}")
+        begun.write_text(_condition(device), encoding="utf-8")
+        begun.replace(file)
+
+
+def _file(device: DeviceInfo) -> Path:
+    return user_cache() / "devices" / (re.sub(r"[^\w.-]+", "-", device.key) + ".json")
+
+
+def _condition(device: DeviceInfo) -> str:
+    """What the result of a trial depends on, as text. A home may be that of several machines: the CPU is part of it."""
+    settings = {name: value for name, value in os.environ.items() if name.startswith(DRIVERS)}
+    return json.dumps({"driver": device.driver, "cpu": _cpu(), "linker": shutil.which("ld"), "settings": settings,
+                       "repair": REPAIR, "trial": TRIAL}, sort_keys=True)
+
+
+def _cpu() -> Mapping[str, str]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").partition("\n\n")[0].splitlines()
+    except OSError:
+        return {}
+    pairs = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return {name: pairs[name] for name in ("vendor_id", "cpu family", "model", "stepping", "flags") if name in pairs}
