@@ -74,8 +74,8 @@ def _print(comparison: Comparison) -> None:
     from experiments.words import describe_count, describe_ms
 
     print(f"\n{comparison.section.title}: after {describe_count(comparison.evaluations, 'evaluation')}")
-    print(f"sequential C {describe_ms(comparison.sequential_ms)}, default plan {describe_ms(comparison.default_ms)}, best of all "
-          f"{describe_ms(comparison.target_ms)}")
+    print(f"sequential C {describe_ms(comparison.sequential_ms)} (wall-clock time), default plan {describe_ms(comparison.default_ms)}, "
+          f"best of all {describe_ms(comparison.target_ms)} (device time, as all below)")
     interval = "95 % interval" if all(one.runs >= 6 for one in comparison.standings) else "interval or range"
     print_table(("", "runs", "best (median)", interval, "vs default", "evaluations to 5 %", "measured again"),
                 [_row(one) for one in comparison.standings])

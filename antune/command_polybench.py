@@ -39,8 +39,8 @@ def polybench(programs: Programs = "core", size: Size = None, define: Defines = 
               json_file: Json = None) -> None:
     """Tune PolyBench programs in several ways, and compare what they find.
 
-    For each program: sequential C, the default plan, the default plan with the best tile size, and the best plan of each
-    explorer. These are measured again in turns at the end, so that the ratios do not depend on the machine's mood. Every
+    For each program: sequential C in several builds, the default plan (on CPUs also that of GPUs, `gpu-default`), PPCG's
+    plan with the best tile size, and the best plan of each explorer. The plans are measured again in turns at the end, so that the ratios do not depend on the machine's mood. Every
     search is a run below --out. A suite that was stopped or killed goes on with the same command; one that is given more
     programs, explorers, seeds or budget does what is missing. The tables show all that --out holds.
 

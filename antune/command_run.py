@@ -80,7 +80,7 @@ Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How t
                                        "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice | None, typer.Option("--space", help="Which options are on offer: `wide`, those of the "
-                                                         "Coding Ants `paper`, of the default plan its size of `tiles` only, or "
+                                                         "Coding Ants `paper`, the tile size of PPCG's plan only (`tiles`), or "
                                                          "those of a `pipeline`: where each stage is computed. Default: "
                                                          "`pipeline` for .py files, else `wide`.", show_default=False)]
 LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides which statements share loops: the "

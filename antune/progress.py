@@ -219,7 +219,7 @@ class Bar:
 def headline(info: RunInfo, tally: Tally) -> str:
     """What is tuned, on what, against which baseline."""
     return (f"tuning {info.program.name} on {info.device.name} ({info.device.platform}); "
-            f"sequential C takes {describe_ms(tally.sequential_ms)}")
+            f"sequential C takes {describe_ms(tally.sequential_ms)} (wall-clock time, {info.compiler}); times of plans are device times")
 
 
 def make_reporter() -> Lines | Bar:

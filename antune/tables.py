@@ -108,7 +108,7 @@ def print_runs(runs: Sequence[Listed]) -> None:
         rows.append((str(run.directory), run.status, str(found.evaluations), describe_ms(found.sequential_ms),
                      describe_ms(found.default_ms), describe_ms(found.best_ms),
                      describe_ratio(found.speedup_over_sequential), found.device))
-    header = ("run", "status", "plans", "sequential", "default", "best", "speed-up", "device")
+    header = ("run", "status", "plans", "sequential C", "default plan", "best plan", "vs sequential C", "device")
     print_table(header, rows)
 
 

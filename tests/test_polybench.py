@@ -8,6 +8,7 @@ import pytest
 
 from generator.lowering import lower
 from generator.lowering.default import default_plan
+from generator.lowering.usual import usual_plan
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner
@@ -55,8 +56,9 @@ def check_default_plan(name: str, defines: tuple[str, ...], tmp_path: Path) -> N
     found = problem(name, defines)
     runner = open_runner(found, "pocl", LIMITS, tmp_path)
     try:
-        plan = default_plan(found.program, runner.device.target)
-        ((_, outcome),) = runner.evaluate([Job(0, plan)])
+        plans = [choose(found.program, runner.device.target) for choose in (usual_plan, default_plan)]
+        outcomes = dict(runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)]))
     finally:
         runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    for outcome in outcomes.values():
+        assert isinstance(outcome, Timed), outcome.message

@@ -240,5 +240,9 @@ def test_the_suite_on_a_real_device(tmp_path: Path, antune: Antune) -> None:
     (row,) = json.loads((tmp_path / "found.json").read_text())["rows"]
     assert row["platform"] == "PoCL" and row["type"] == "float" and row["sittings"] >= 3
     assert [way["name"] for way in row["ways"]] == ["tiles", "gpu-default", "random"]
+    assert row["sequential_o3_ms"] > 0 and row["sequential_ms"] > 0 and row["openmp_ms"] is None
+    table = (tmp_path / "suite" / "table.md").read_text()
+    assert row["compiler"] in table and "C, plain -O3" in table and "random : gpu-default" in table
+    assert "Plans: device time" in table and "gpu-default is what the default plan is on GPUs" in table
     known = [way for way in row["ways"] if way["ms"] is not None]  # on a busy machine a plan may take too long
     assert known and all(0 < way["over_default"]["low"] <= way["over_default"]["high"] for way in known)

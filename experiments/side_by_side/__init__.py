@@ -5,6 +5,7 @@ seed, which is resumed like any run, and at last `entry.json`: what the best pla
 sitting after the other. Nothing else is kept, so that a suite can be killed at any time, begun again, and added to.
 
 Read `wanted.py` (what is asked for) with `polybench.py` and `pipelines.py` (what differs between the two), `lanes.py` (the runs of an entry), `measured.py` (the best of each, in turns),
+`sequential.py` (the original C program),
 `entries.py` (what is stored), `placing.py` (how near that is to the device's ceilings), `table.py` (the tables) with `paper.py` (what
 others report), `suite.py` (one after the other).
 """
