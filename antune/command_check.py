@@ -10,6 +10,7 @@ import typer
 
 from antune.command_explain import PlanFile
 from antune.options import (
+    Args,
     Cflags,
     Defines,
     Device,
@@ -20,6 +21,7 @@ from antune.options import (
     Size,
     SourceFile,
     Sources,
+    Stdin,
     parse_scoped,
 )
 
@@ -37,7 +39,8 @@ Races = Annotated[bool, typer.Option("--races", help="Also run it under Oclgrind
 
 def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, include: IncludeDirs = None,
           define: Defines = None, source: Sources = None, cflags: Cflags = "", function: Function = None,
-          scop: Scop = None, param: Parameters = None, size: Size = None, device: Device = None) -> None:
+          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None,
+          device: Device = None) -> None:
     """Run the code of one plan and compare its results with the original program's.
 
     Exit code 1 when something is wrong.
@@ -51,7 +54,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from antune.options import (
+    Args,
     Cflags,
     Defines,
     Device,
@@ -19,6 +20,7 @@ from antune.options import (
     Size,
     SourceFile,
     Sources,
+    Stdin,
     parse_scoped,
 )
 
@@ -39,7 +41,8 @@ WhyFile = Annotated[Path | None, typer.Option("--why", metavar="PLAN.json", show
 
 def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
             source: Sources = None, cflags: Cflags = "", function: Function = None, scop: Scop = None,
-            param: Parameters = None, size: Size = None, device: Device = None) -> None:
+            param: Parameters = None, size: Size = None, args: Args = "",
+            stdin: Stdin = None, device: Device = None) -> None:
     """Show the loops, their dependences and the code that a plan leads to, step by step.
 
     \b
@@ -56,7 +59,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
     plan = read_plan(plan_file, "--plan")
     doubted = read_plan(why_file, "--why")
     found = find_device(device)

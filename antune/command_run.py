@@ -13,6 +13,7 @@ import typer
 
 from antune.options import (
     Anyway,
+    Args,
     Cache,
     CacheChoice,
     Cflags,
@@ -43,6 +44,7 @@ from antune.options import (
     SourceFile,
     Sources,
     Stagnation,
+    Stdin,
     StopAt,
     parse_budget,
     parse_scoped,
@@ -94,6 +96,7 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
+         args: Args = "", stdin: Stdin = None,
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
          evaluations: Evaluations = None, minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None,
          seed: Seed = 0, device: Devices = None, cluster: Cluster = None,
@@ -111,6 +114,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     Examples:
       antune tune gemm.c -D MEDIUM_DATASET --evaluations 20
       antune tune stencil.c --param n=1024 --minutes 10 --device pocl
+      antune tune solver.c --args "512 mesh.txt" --stdin settings.txt
       antune tune gemm.c --stop-at 8x --stagnation 100 --live
       antune tune pipeline.py:build --size 2048x2048
     """
@@ -118,7 +122,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     from experiments.run import tune as run
     from experiments.run_dirs import RUNS_ROOT, next_directory
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
     devices = tuple(device or ())
     options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from generator.errors import InputError
-from generator.frontend_c.source import Compilation
+from generator.frontend_c.source import Compilation, Invocation, file_hash
 
 if TYPE_CHECKING:
     from experiments.options import Budget
@@ -42,6 +42,11 @@ Sources: TypeAlias = Annotated[list[Path] | None, typer.Option(
 Cflags: TypeAlias = Annotated[str, typer.Option(
     "--cflags", metavar="FLAGS", help='Further flags for the C compiler, e.g. --cflags "-std=c11 -fopenmp".',
     show_default=False)]
+Args: TypeAlias = Annotated[str, typer.Option(
+    "--args", metavar="WORDS", help='Arguments for the program\'s main, e.g. --args "512 --seed 3". It runs in a folder of its own; '
+    "paths of existing files are completed.", show_default=False)]
+Stdin: TypeAlias = Annotated[Path | None, typer.Option(
+    "--stdin", metavar="FILE", help="A file that the program reads as its standard input.", show_default=False)]
 Function: TypeAlias = Annotated[str | None, typer.Option(
     "--function", metavar="NAME", help="The function that holds the SCoP, when the file has several.",
     show_default=False)]
@@ -133,7 +138,7 @@ class Scoped:
 
 def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | None, source: list[Path] | None,
                  cflags: str, function: str | None, scop: int | None, param: list[str] | None,
-                 size: str | None = None) -> Scoped:
+                 size: str | None = None, args: str = "", stdin: Path | None = None) -> Scoped:
     """The options that `tune` and `explain` share, checked; paths become absolute.
 
     Raises:
@@ -143,9 +148,9 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
     if not file.is_file():
         raise InputError(f"{file} is not a file; give a C file with `#pragma scop`, or a pipeline PIPELINE.py:FUNCTION")
     pipeline = file.suffix == ".py"
-    if pipeline and (include or define or source or cflags or scop):
-        raise InputError(f"{file} is a pipeline: -I, -D, --source, --cflags and --scop are for C files; its sizes are --size "
-                         "and --param")
+    if pipeline and (include or define or source or cflags or scop or args or stdin):
+        raise InputError(f"{file} is a pipeline: -I, -D, --source, --cflags, --scop, --args and --stdin are for C files; its sizes "
+                         "are --size and --param")
     if size is not None and not pipeline:
         raise InputError(f"--size is for pipelines (PIPELINE.py:FUNCTION); set the sizes of {file.name} with -D or --param")
     for directory in include or []:
@@ -155,8 +160,8 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
         if not other.is_file():
             raise InputError(f"--source {other} is not a file; give a C file to link")
     compilation = Compilation(tuple(str(d.absolute()) for d in include or []),
-                              tuple(parse_define(text) for text in define or []), parse_flags(cflags),
-                              tuple(str(s.absolute()) for s in source or []))
+                              tuple(parse_define(text) for text in define or []), parse_words("--cflags", cflags),
+                              tuple(str(s.absolute()) for s in source or []), parse_invocation(args, stdin))
     return Scoped(file.absolute(), compilation, function, scop, parse_parameters([*parse_size(size), *(param or [])]))
 
 
@@ -198,12 +203,31 @@ def parse_define(text: str) -> str:
     return text
 
 
-def parse_flags(text: str) -> tuple[str, ...]:
-    """The words of --cflags. Raises InputError for an unbalanced quote."""
+def parse_words(option: str, text: str) -> tuple[str, ...]:
+    """The words of --cflags or --args, as a shell splits them. Raises InputError for an unbalanced quote."""
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        raise InputError(f"--cflags {text!r} cannot be split into words: {error}; balance the quotes") from None
+        raise InputError(f"{option} {text!r} cannot be split into words: {error}; balance the quotes") from None
+
+
+def parse_invocation(args: str, stdin: Path | None) -> Invocation:
+    """How the program is started. Paths become absolute, as it runs elsewhere. Raises InputError for a file that cannot be read."""
+    arguments = tuple(_completed(word) for word in parse_words("--args", args))
+    if stdin is None:
+        return Invocation(arguments)
+    found = file_hash(stdin)
+    if found is None:
+        raise InputError(f"--stdin {stdin} is not a file that can be read; give one that the program reads as its input")
+    return Invocation(arguments, str(stdin.absolute()), found)
+
+
+def _completed(word: str) -> str:
+    """An argument with the whole path of the file that it names: `data.txt`, `--input=data.txt`, `some/folder`."""
+    option, equals, value = word.rpartition("=") if word.startswith("-") else ("", "", word)
+    path = Path(value)
+    named = path.is_file() or ("/" in value and path.exists())
+    return f"{option}{equals}{path.absolute()}" if named else word
 
 
 def parse_parameters(texts: list[str]) -> tuple[tuple[str, int], ...]:

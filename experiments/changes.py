@@ -15,6 +15,7 @@ from experiments.records import RunInfo
 from experiments.summary import reproduce_command
 from experiments.versions import differences
 from generator.errors import InputError
+from generator.frontend_c.source import file_hash
 from runners.base import DeviceInfo
 from runners.many import model_key
 
@@ -29,6 +30,10 @@ def notes(info: RunInfo, before: Environment, directory: Path) -> Iterator[str]:
     if _changed(Path(info.options.file), info.source_hash):
         yield (f"warning: {info.options.file} changed since this run began; {directory} goes on with the program as it "
                f"was. To tune the new one: {reproduce_command(info)}")
+    given = info.options.compilation.invocation
+    if given.stdin is not None and file_hash(Path(given.stdin)) not in (None, given.stdin_hash):
+        yield (f"warning: {given.stdin} (--stdin) changed since this run began; {directory} goes on with the data that the program "
+               f"had read. To tune for the new one: {reproduce_command(info)}")
     if changed := differences(before, current_environment()):
         yield f"changed since this run was last worked on: {', '.join(changed)}"
 

@@ -15,7 +15,7 @@ from experiments.options import Budget, RunOptions, Timing
 from experiments.stopping import Goal
 from generator import expr, program
 from generator.errors import InputError
-from generator.frontend_c.source import Compilation
+from generator.frontend_c.source import Compilation, Invocation
 from generator.target import Target
 from metrics.roofline import Bandwidth, Ceilings
 from runners.base import DeviceInfo
@@ -26,7 +26,7 @@ _TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (expr.Int, expr.Real, expr.Name, expr.Load, expr.Unary, expr.Binary, expr.Call, expr.Cast,
                  expr.Select, program.Array, program.Access, program.Assignment, program.Statement, program.Box,
-                 program.Program, Target, DeviceInfo, Compilation, Budget, Goal, Timing, RunOptions, Environment, Bandwidth, Ceilings)
+                 program.Program, Target, DeviceInfo, Compilation, Invocation, Budget, Goal, Timing, RunOptions, Environment, Bandwidth, Ceilings)
 }
 
 

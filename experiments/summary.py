@@ -292,6 +292,10 @@ def reproduce_command(info: RunInfo) -> str:
             words += [flag, value]
     if compilation.cflags:
         words.append("--cflags=" + shlex.join(compilation.cflags))
+    if compilation.invocation.arguments:
+        words.append("--args=" + shlex.join(compilation.invocation.arguments))
+    if compilation.invocation.stdin is not None:
+        words += ["--stdin", compilation.invocation.stdin]
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
               ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed), ("--space", options.space),
               ("--level", options.level))

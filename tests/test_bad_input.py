@@ -203,13 +203,13 @@ def test_syntax_error_line(tmp_path: Path, before: str) -> None:
     write_c("typedef double real;\n\nreal global;\n", tmp_path, "own.h")
     path = write_c(before + scop("s = 1;\ns = (2;"), tmp_path)
     line = before.count("\n") + 6
-    assert f"{path}:{line}: cannot parse this as C: " in refusal(path)
+    assert f"{path}:{line}: syntax error, the C compiler says: " in refusal(path)
 
 
 def test_syntax_error_in_an_include(tmp_path: Path) -> None:
     own = write_c("typedef double real;\nreal real real;\n", tmp_path, "own.h")
     path = write_c('#include "own.h"\n' + scop("s = 1;"), tmp_path)
-    assert f"{own}:2: cannot parse this as C: " in refusal(path)
+    assert f"{own}:2: syntax error, the C compiler says: " in refusal(path)
 
 
 @pytest.mark.parametrize("text", [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation, ScopSource
 
 _MACHINE = ("-march=", "-mcpu=")
+_NO_OPENMP = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?(?:omp_|GOMP_|__kmpc_)|\bomp\.h\b.*(?:No such file|not found)")
+_UNDEFINED = re.compile(r"undefined reference to `(\w+)'")
 _NATIVE = ("-march=native", "-mcpu=native")
 
 
@@ -56,8 +59,7 @@ PLAIN = Build()
 
 def user_flags(compilation: Compilation, build: Build = PLAIN) -> tuple[str, ...]:
     """`-O3`, those of the build, and the user's own options, which come last: they decide."""
-    return ("-O3", *build.flags, *(f"-I{d}" for d in compilation.include_dirs), *(f"-D{d}" for d in compilation.defines),
-            *compilation.cflags)
+    return ("-O3", *build.flags, *compilation.flags)
 
 
 def native_flags(compiler: Compiler, cflags: Sequence[str] = ()) -> tuple[str, ...]:
@@ -119,7 +121,16 @@ def first_errors(text: str, count: int = 3) -> str:
 def _must(command: Sequence[str], limit_s: float) -> None:
     result = _run(command, limit_s)
     if result.returncode:
-        raise RunFailed(first_errors(result.stderr) or f"{command[0]} ended with status {result.returncode}")
+        said = first_errors(result.stderr) or f"{command[0]} ended with status {result.returncode}"
+        raise RunFailed(said + _remedy(result.stderr))
+
+
+def _remedy(said: str) -> str:
+    """What to do about a message of compiler or linker, where that is known."""
+    if _NO_OPENMP.search(said):
+        return "; the program uses OpenMP: add --cflags -fopenmp"
+    missing = [name for name in _UNDEFINED.findall(said) if name != "main"]
+    return (f"; name the C file that defines {missing[0]} with --source, or its library with --cflags -lNAME" if missing else "")
 
 
 def _run(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.capture.build import first_errors
+from generator.frontend_c.source import PLAIN_START, Invocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +22,16 @@ class Ended:
     output: str
 
 
-def execute(program: Path, directory: Path, limit_s: float, threads: int | None = 1) -> Ended:
-    """Run `program` in `directory`; what is left of its process group then, or after `limit_s`, is killed.
+def execute(program: Path, directory: Path, limit_s: float, threads: int | None = 1,
+            invocation: Invocation = PLAIN_START) -> Ended:
+    """Run `program` in `directory` as `invocation` says; what is left of its process group then, or after `limit_s`, is killed.
 
     OpenMP gets `threads`; None leaves it to the program and the environment.
     """
     limits = {} if threads is None else dict.fromkeys(("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), str(threads))
-    with (directory / "stdout").open("wb") as out, (directory / "stderr").open("wb") as err:
-        process = subprocess.Popen([str(program)], cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+    given = Path(invocation.stdin or os.devnull)
+    with given.open("rb") as stdin, (directory / "stdout").open("wb") as out, (directory / "stderr").open("wb") as err:
+        process = subprocess.Popen([str(program), *invocation.arguments], cwd=directory, stdin=stdin, stdout=out, stderr=err,
                                    start_new_session=True, env={**os.environ, **limits})
         try:
             status: int | None = process.wait(limit_s)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,12 +36,14 @@ from generator.capture.execute import Ended, execute
 from generator.capture.harness import Harness, harness_main, plan_harness
 from generator.capture.instrument import c_string, instrumented, is_real, read_text, write_text
 from generator.errors import InputError, Location
-from generator.frontend_c.source import ScopSource
+from generator.frontend_c.source import PLAIN_START, Invocation, ScopSource
 from generator.problem import Origin, Reference, Values
 from generator.rounding import rounding_tolerance
 
 Resolve: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, tuple[int, ...]]]
 
+_START_HINT = ("; arguments are given with --args, its input with --stdin (it runs in an empty folder of its own: files that it "
+               "opens by name need their whole path)")
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _TIMING_BUDGET_S = 60.0
 _ROUNDED_PAIRS = 2
@@ -110,15 +113,18 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
     compiler = system_compiler()
     with tempfile.TemporaryDirectory(prefix="antune-capture-", ignore_cleanup_errors=True) as directory:
         job = _Job(source, compiler, Path(directory).resolve(), read_text(Path(source.file)), resolve, seed, limit_s)
-        warnings: tuple[str, ...] = ()
+        warnings = source.warnings
         if source.has_main or source.compilation.sources:
             try:
-                return _captured(job, _complete_run(job, None, False), "capture", _ignored(overrides))
+                return _captured(job, _complete_run(job, None, False), "capture", (*warnings, *_ignored(overrides)))
             except RunFailed as error:
-                if source.function == "main":
+                if source.function == "main" or source.compilation.invocation.given:
                     raise InputError(f"the program cannot be run: {error}",
                                      Location(source.file, source.first_line)) from None
-                warnings = _why_harness(source, str(error))
+                warnings = (*warnings, *_why_harness(source, str(error)))
+        elif source.compilation.invocation.given:
+            raise InputError(f"--args and --stdin are for programs, but {source.file} has no `main`; name the file that has "
+                             "one with --source")
         try:
             return _with_harness(job, overrides, warnings)
         except RunFailed as error:
@@ -176,7 +182,8 @@ def _run(job: _Job, recipe: _Recipe) -> tuple[Path, Log]:
     directory = job.directory / f"run{job.runs}"
     directory.mkdir()
     program = _build(job, recipe, directory)
-    ended = execute(program, directory, job.limit_s, recipe.build.threads)
+    invocation = PLAIN_START if recipe.harness else job.source.compilation.invocation
+    ended = execute(program, directory, job.limit_s, recipe.build.threads, invocation)
     log = read_log(directory)
     if log is None or not log.done:  # what follows "done" may fail: a test on an inexact number can go another way
         raise RunFailed(_explain(job.source, log, ended))
@@ -193,8 +200,13 @@ def _explain(source: ScopSource, log: Log | None, ended: Ended) -> str:
     if log is not None and log.error:
         return log.error
     if log is None or not (log.parameters or log.addresses):
-        return f"run without arguments, it never reached the SCoP: {ended.reason}{printed}"
+        return f"{_started(source.compilation.invocation)}, it never reached the SCoP: {ended.reason}{printed}{_START_HINT}"
     return f"the SCoP did not end: {ended.reason}{printed}"
+
+
+def _started(invocation: Invocation) -> str:
+    how = f"run with the arguments {shlex.join(invocation.arguments)}" if invocation.arguments else "run without arguments"
+    return how + (f" and {invocation.stdin} as its input" if invocation.stdin else "")
 
 
 def _timed(job: _Job, recipe: _Recipe, build: Build) -> Times:

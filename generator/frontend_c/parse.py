@@ -12,7 +12,8 @@ from pycparser import c_ast, c_parser
 from generator.errors import InputError, Location
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
 from generator.frontend_c.liveness import dead_locals
-from generator.frontend_c.preprocess import Preprocessed, preprocess
+from generator.frontend_c.preprocess import Preprocessed, find_compiler, preprocess
+from generator.frontend_c.refused import unreadable
 from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
 
@@ -39,7 +40,7 @@ def read_scop(file: Path, compilation: Compilation, function: str | None = None,
     """
     expanded = preprocess(file, compilation)
     try:
-        tree = _parse(expanded.text)
+        tree = _parse(expanded.text, file, compilation)
         found = _choose(list(_scops(tree)), file, function, scop)
     except RecursionError:
         raise InputError(f"{file}: an expression is nested too deeply; split it into several statements") from None
@@ -65,14 +66,14 @@ def where(node: Any) -> Location | None:
     return Location(str(coord.file), int(coord.line)) if coord else None
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str, file: Path, compilation: Compilation) -> Any:
     try:
         return c_parser.CParser().parse(text)
     except c_parser.ParseError as error:
         place, _, message = str(error).partition(": ")
-        file, _, line = place.partition(":")
-        location = Location(file, int(line.split(":")[0])) if line.split(":")[0].isdigit() else None
-        raise InputError(f"cannot parse this as C: {message or error}", location) from None
+        name, _, line = place.partition(":")
+        location = Location(name, int(line.split(":")[0])) if line.split(":")[0].isdigit() else None
+        raise unreadable(file, compilation, find_compiler(), message or str(error), location) from None
 
 
 def _typedefs(tree: Any) -> Iterator[Any]:
@@ -260,7 +261,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         any(isinstance(n, c_ast.FuncDef) and n.decl.name == "main" for n in tree.ext), expanded.includes,
         compilation, found.items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
-              for name, declaration in sorted(names.iterators.items())))
+              for name, declaration in sorted(names.iterators.items())), expanded.overridden)
 
 
 def _known(name: str, node: Any, scope: dict[str, Any]) -> bool:

@@ -10,10 +10,12 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from generator.errors import InputError, Location
+from generator.frontend_c.refused import DIAGNOSTIC, refuse_constructs, refuse_cplusplus
 from generator.frontend_c.source import Compilation
 
 # Words that compilers accept beside standard C and that carry no meaning for the model.
@@ -27,15 +29,19 @@ _STANDARD_TYPEDEFS = {"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t":
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
 _TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\}\s*(\w+)\s*;", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
-_DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTILINE)
+_REDEFINED = re.compile(r"^(.+?):(\d+):(?:\d+:)? warning: [\"'](\w+)(?:\([^)]*\))?[\"'] (?:macro )?redefined", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
-    """`text` has line markers of the user's files; `includes` are those files beside the main one (absolute)."""
+    """`text` has line markers of the user's files; `includes` are those files beside the main one (absolute).
+
+    `overridden`: warnings about definitions of the user that the file replaces.
+    """
 
     text: str
     includes: tuple[str, ...]
+    overridden: tuple[str, ...] = ()
 
 
 def find_compiler() -> str:
@@ -54,22 +60,38 @@ def preprocess(file: Path, compilation: Compilation) -> Preprocessed:
     """
     if not file.is_file():
         raise InputError(f"no such file: {file}")
-    command = [find_compiler(), "-E", *(f"-I{d}" for d in compilation.include_dirs),
-               *(f"-D{d}" for d in compilation.defines), *compilation.cflags, *_EXTENSIONS, str(file)]
+    refuse_cplusplus(file)
+    command = [find_compiler(), "-E", *compilation.flags, *_EXTENSIONS, str(file)]
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
                             env={**os.environ, "LC_ALL": "C"})  # messages are read below
     if result.returncode:
-        raise _failure(result.stderr)
-    return _user_text(result.stdout, file)
+        raise _failure(result.stderr, file, compilation)
+    return replace(_user_text(result.stdout, file), overridden=tuple(_overridden(result.stderr, compilation)))
 
 
-def _failure(stderr: str) -> InputError:
-    found = _DIAGNOSTIC.search(stderr)
+def _failure(stderr: str, file: Path, compilation: Compilation) -> InputError:
+    found = DIAGNOSTIC.search(stderr)
     if not found:
         return InputError(f"the preprocessor failed: {stderr.strip()[:500]}")
-    file, line, message = found.groups()
-    hint = "; add its directory with -I" if "No such file" in message else ""
-    return InputError(f"the preprocessor says: {message}{hint}", Location(file, int(line)))
+    place, message = Location(found[1], int(found[2])), found[3]
+    missing = re.match(r"(.*?): No such file|'(.*?)' file not found", message)
+    if not missing:
+        return InputError(f"the preprocessor says: {message}", place)
+    if (missing[1] or missing[2]) == "omp.h":
+        return InputError(f"the preprocessor says: {message}; add --cflags -fopenmp (clang needs its OpenMP headers, too)", place)
+    refuse_constructs(file, place)
+    return InputError(f"the preprocessor says: {message}; add its directory with -I", place)
+
+
+def _overridden(stderr: str, compilation: Compilation) -> Iterator[str]:
+    """Warnings about `#define`s of the file that replace what the user gives with -D."""
+    given = dict(define.partition("=")[::2] for define in compilation.defines)
+    told = set()
+    for file, line, name in _REDEFINED.findall(stderr):
+        if name in given and name not in told:
+            told.add(name)
+            yield (f"{file}:{line}: `#define {name}` overrides -D {name}{'=' * bool(given[name])}{given[name]}, which has no "
+                   f"effect; put `#ifndef {name}` before it and `#endif` behind it")
 
 
 def _user_text(expanded: str, file: Path) -> Preprocessed:

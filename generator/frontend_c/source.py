@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from generator.program import ElementType
 
 
 @dataclass(frozen=True, slots=True)
+class Invocation:
+    """How the user starts the program: its arguments, and the file that is its standard input, with that file's SHA-256."""
+
+    arguments: tuple[str, ...] = ()
+    stdin: str | None = None
+    stdin_hash: str = ""
+
+    @property
+    def given(self) -> bool:
+        """Whether the user says anything."""
+        return bool(self.arguments or self.stdin)
+
+
+PLAIN_START = Invocation()
+"""Without arguments, and with nothing to read."""
+
+
+def file_hash(file: Path) -> str | None:
+    """The SHA-256 of a file's bytes, by which it is recognised; None when it cannot be read."""
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Compilation:
-    """How the user compiles the file: like a C compiler's command line.
+    """How the user compiles the file, like a C compiler's command line, and starts the program.
 
     `sources` are further translation units that the program needs to link.
     """
@@ -19,6 +48,12 @@ class Compilation:
     defines: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    invocation: Invocation = PLAIN_START
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The user's own options for the compiler."""
+        return (*(f"-I{d}" for d in self.include_dirs), *(f"-D{d}" for d in self.defines), *self.cflags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +85,7 @@ class ScopSource:
     `argument_names` are all parameters of `function`, in order, with their C declarations in `argument_decls`.
     `includes` are the non-system files that were included, as absolute paths. `items` are the syntax trees
     (pycparser) between the pragmas, where no name means two things. `locals` are the variables declared there,
-    `iterators` those of its loops.
+    `iterators` those of its loops. `warnings`: what the user should know of how the file was read.
     """
 
     file: str
@@ -67,6 +102,7 @@ class ScopSource:
     items: tuple[Any, ...] = field(repr=False, default=())
     locals: tuple[Variable, ...] = ()
     iterators: tuple[Variable, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Variable:
         """The variable called `name`. Raises KeyError when the SCoP does not mention it."""

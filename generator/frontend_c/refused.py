@@ -1,0 +1,83 @@
+"""What to say of a file that is no C that the front end can read: the C compiler's own words are better than a parser's.
+
+In this order: it is C++; the compiler refuses it, too (then its first error is the message); our parser does not know it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from generator.errors import InputError, Location
+from generator.frontend_c.source import Compilation
+
+DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTILINE)
+_LIMIT_S = 120.0
+_SUFFIXES = frozenset((".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx", ".h++", ".H"))
+_HEADERS = ("algorithm|array|chrono|cmath|complex|cstddef|cstdint|cstdio|cstdlib|cstring|functional|iomanip|iostream|limits|map|"
+            "memory|numeric|random|set|span|string|utility|vector")
+_CONSTRUCT = re.compile(rf"#\s*include\s*<(?:{_HEADERS})>|\bstd::|\btemplate\s*<|\busing\s+namespace\b|\bnamespace\s+\w+\s*\{{|"
+                        r"\bclass\s+\w+\s*[:{;]|^\s*(?:public|private)\s*:|\bextern\s+\"C\"|\b(?:constexpr|nullptr)\b|"
+                        r"\b(?:static|const|reinterpret)_cast\s*<|\w\s*=\s*new\s+\w|\w\s*&\s*\w+\s*\)\s*\{", re.MULTILINE)
+_NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?!C\")(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
+_REMEDY = ("move the loops into a C file (a function that the C++ code declares `extern \"C\"`), tune that file, and link or call "
+           "the rest with it")
+
+
+def refuse_cplusplus(file: Path) -> None:
+    """Raise InputError for a file whose name says that it is C++."""
+    if file.suffix in _SUFFIXES:
+        raise InputError(f"{file} is C++, which antune does not read; {_REMEDY}")
+
+
+def refuse_constructs(file: Path, place: Location | None) -> None:
+    """Raise InputError when a file that cannot be read, or the one that `place` is in, has words of C++."""
+    for suspect in dict.fromkeys((Path(place.file) if place else file, file)):
+        for word, location in _constructs(suspect):
+            raise InputError(f"`{word}` is C++, which antune does not read; {_REMEDY}", location)
+
+
+def unreadable(file: Path, compilation: Compilation, compiler: str, what: str, place: Location | None) -> InputError:
+    """The error for a `file` that our parser cannot read: it complains about `what` at `place`.
+
+    Raises:
+        InputError: the file is C++.
+    """
+    refuse_constructs(file, place)
+    said = _first_error(file, compilation, compiler)
+    if said is not None:
+        message, location = said
+        return InputError(f"syntax error, the C compiler says: {message}", location)
+    return InputError(f"cannot parse this as C: {what}. The C compiler takes it, but antune's parser does not know it (an extension "
+                      "of the compiler?); write it in standard C, or move it to another file (--source)", place)
+
+
+def _constructs(file: Path) -> Iterator[tuple[str, Location]]:
+    """Words of C++ in a file, and where they are; comments and texts do not count."""
+    if file.suffix in _SUFFIXES:
+        yield file.name, Location(str(file), 1)
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # a generated file: nothing to look at
+        return
+    code = _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    guarded = re.sub(r"^[ \t]*#[ \t]*ifdef[ \t]+__cplusplus\b.*?^[ \t]*#[ \t]*(?:endif|else)\b",
+                     lambda found: re.sub(r"[^\n]", " ", found[0]), code, flags=re.MULTILINE | re.DOTALL)
+    for found in _CONSTRUCT.finditer(guarded):
+        begin = found.start() + len(found[0]) - len(found[0].lstrip())
+        yield " ".join(found[0].split()), Location(str(file), guarded.count("\n", 0, begin) + 1)
+
+
+def _first_error(file: Path, compilation: Compilation, compiler: str) -> tuple[str, Location] | None:
+    """The compiler's first error about `file`, and where it is; None when it takes the file."""
+    command = [compiler, "-fsyntax-only", "-w", "-fno-diagnostics-show-option", *compilation.flags, "-x", "c", str(file)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=_LIMIT_S,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
+    except subprocess.TimeoutExpired:
+        return None
+    found = DIAGNOSTIC.search(done.stderr) if done.returncode else None
+    return (found[3], Location(found[1], int(found[2]))) if found else None
