@@ -118,14 +118,16 @@ class Search:
         raise AssertionError("count() has no end")
 
     def _check_device(self) -> None:
-        """Where nothing but the default plan was tried, and that failed on the device: may be nothing runs there."""
+        """Where nothing but the default plan was tried, and that failed on the device: perhaps nothing runs there. Then what
+        became of the plan is not the plan's fault, and is forgotten."""
         failed = self.outcomes[0]
         if (len(self.outcomes) == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
                 and isinstance(self.runner, DiagnosingRunner) and (reason := self.runner.refusal()) is not None):
             device = self.runner.device
+            self.store.forget_result(0)
             raise Refused(f"{device.name} ({device.platform}) runs no kernel, not even one of one line: "
-                          f"{'; '.join(reason.splitlines())}; run `antune doctor`. What was found is saved: when the device "
-                          f"works, `{command('resume', self.store.directory)}` goes on")
+                          f"{'; '.join(reason.splitlines())}; run `antune doctor`. When the device works, "
+                          f"`{command('resume', self.store.directory)}` goes on")
 
     def _begin(self) -> None:
         """Take in what the store knows."""

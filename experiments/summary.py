@@ -172,9 +172,7 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
         case "exhausted":
             return "every plan was tried"
         case "interrupted":
-            if len(results) == 1 and not isinstance(failed := results[0].outcome, Timed):
-                return f"the default plan failed: {failed.message}"
-            return "it was asked to stop"
+            return "it was asked to stop" if results else "nothing was measured"
         case None:
             return None
 

@@ -23,7 +23,7 @@ TEXTS: dict[Dialect, str] = {
     "opencl": "__kernel void antune_trial(__global int *antune_results)\n"
               "{ int i = get_global_id(0); antune_results[i] = 3 * i + 1; }",
     "cuda": 'extern "C" __global__ void antune_trial(int *antune_results)\n'
-            "{ int i = blockIdx.x * blockDim.x + threadIdx.x; antune_results[i] = 3 * i + 1; }"}
+            f"{{ int i = blockIdx.x * {BLOCK} + threadIdx.x; antune_results[i] = 3 * i + 1; }}"}
 
 
 def trial_variant(dialect: Dialect) -> Variant:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.support_children import changed_children
 from tests.support_cpu_hook import VARIABLE
 
-ROOT = Path(__file__).parent.parent
 UNKNOWN = "generic"
 """What LLVM calls a CPU that is newer than itself; antune repairs that."""
 BEYOND_REPAIR = "a-cpu-of-the-future"
@@ -21,8 +21,5 @@ def spoiled(folder: Path, name: str) -> Mapping[str, str]:
 
     They have a cache of their own in `folder`.
     """
-    hooks = folder / "hooks"
-    hooks.mkdir(exist_ok=True)
-    (hooks / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(ROOT)!r})\n"
-                                            "from tests.support_cpu_hook import install\ninstall()\n")
-    return {"PYTHONPATH": str(hooks), VARIABLE: name, "XDG_CACHE_HOME": str(folder / "cache")}
+    hooks = changed_children(folder / "hooks", "from tests.support_cpu_hook import install\ninstall()\n")
+    return {**hooks, VARIABLE: name, "XDG_CACHE_HOME": str(folder / "cache")}

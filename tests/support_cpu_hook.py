@@ -1,45 +1,20 @@
-"""Runs at the start of a test's child processes (`sitecustomize`): spoils the name of the CPU when pyopencl is imported."""
+"""Runs at the start of a test's child processes: spoils the name of the CPU when pyopencl is imported."""
 
 from __future__ import annotations
 
 import ctypes
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
-import sys
-from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
+
+from tests.support_children import after_import
 
 VARIABLE = "ANTUNE_TEST_CPU_NAME"
 
 
-class Hook(importlib.abc.MetaPathFinder):
-    """Finds pyopencl as usual, once, and changes what it lists."""
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None,
-                  target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
-        if fullname != "pyopencl":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("pyopencl")
-        assert spec is not None and spec.loader is not None
-        loader: Any = spec.loader
-        plain = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            plain(module)
-            spoil(module, os.environ[VARIABLE])
-
-        loader.exec_module = exec_module
-        return spec
-
-
 def install() -> None:
     """Wait for the import of pyopencl."""
-    if os.environ.get(VARIABLE):
-        sys.meta_path.insert(0, Hook())
+    if name := os.environ.get(VARIABLE):
+        after_import("pyopencl", lambda module: spoil(module, name))
 
 
 def spoil(pyopencl: Any, name: str) -> None:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,7 @@ from generator.target import Target
 from generator.variant import Variant
 from runners.driver import BuildError
 from runners.pool_runner import default_lower
+from tests.support_children import changed_children
 from tests.support_runners import lower_by_hand
 
 FOLDER = Path(__file__).parent / "cuda_double"
@@ -72,6 +74,20 @@ def wrappers(text: str) -> list[str]:
                      f'extern "C" void host_{name}(const unsigned *grid, const unsigned *block, unsigned, const char *a)\n'
                      f"{{\n  host::run_grid(grid, block, body_{name}, a);\n}}\n")
     return found
+
+
+def probing_for_host(folder: Path) -> Mapping[str, str]:
+    """Environment variables of processes that compile for the host wherever CUDA's compiler is loaded, as `antune devices`
+    does."""
+    return changed_children(folder, """
+from tests.support_children import after_import
+def change(module):
+    def translate(self, text, capability):
+        from tests.support_cuda_double import translate_for_host
+        return translate_for_host(self, text, capability)
+    module.Nvrtc.translate = translate
+after_import("runners.cuda.compiler", change)
+""")
 
 
 def pretend() -> None:

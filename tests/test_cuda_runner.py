@@ -31,7 +31,7 @@ from runners.devices import choose, find_device, survey
 from runners.many import Place
 from runners.pool_runner import DeviceRunner
 from tests import support_runners as support
-from tests.support_cuda_double import UNUSABLE, build_driver, hostile_for_host, lower_for_host
+from tests.support_cuda_double import UNUSABLE, build_driver, hostile_for_host, lower_for_host, probing_for_host
 from tests.support_runs import Log
 from tests.support_suite import ODD_SIZES, problem
 from tests.test_placement import mixed
@@ -46,6 +46,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = build_driver(tmp_path_factory.mktemp("driver"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LD_LIBRARY_PATH", str(folder))
+        for variable, value in probing_for_host(folder / "hooks").items():
+            patch.setenv(variable, value)
         yield folder
 
 

@@ -174,6 +174,12 @@ class Store:
         with self._writing():
             self._db.execute(f"INSERT INTO outcome ({names}) VALUES ({marks})", tuple(row.values()))
 
+    def forget_result(self, number: int) -> None:
+        """Remove the outcome of evaluation `number`, as if it had not finished: it tells nothing about its plan."""
+        with self._writing():
+            self._db.execute("DELETE FROM outcome WHERE evaluation = ?", (number,))
+        self._known.pop(number, None)
+
     def results(self) -> tuple[Result, ...]:
         """Every finished evaluation, by number."""
         finished = [row[0] for row in self._rows("SELECT evaluation FROM outcome ORDER BY evaluation")]
