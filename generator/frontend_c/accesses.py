@@ -9,7 +9,7 @@ from generator.errors import InputError
 from generator.expr import Binary, Cast, Expr, Int, Load, Select, map_children
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import without_casts
-from generator.frontend_c.parse import where
+from generator.frontend_c.places import where
 from generator.frontend_c.source import Variable
 from generator.polyhedral.affine import Iteration, NotAffine, Undefined, holds, relation, subtract
 from generator.program import Access, AccessKind

@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.errors import InputError
 from generator.expr import Cast, Expr, Int, Real
-from generator.frontend_c.parse import where
+from generator.frontend_c.places import where
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "e": 27, "\\": 92, "'": 39, '"': 34, "?": 63}
 _INT_MAX, _UINT_MAX, _LONG_MAX = 2**31 - 1, 2**32 - 1, 2**63 - 1

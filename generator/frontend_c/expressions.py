@@ -12,7 +12,7 @@ from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, map_children
 from generator.frontend_c.constants import read_constant, typed
 from generator.frontend_c.ctypes import INTEGER_TYPES, element_type, to_c
-from generator.frontend_c.parse import where
+from generator.frontend_c.places import where
 from generator.frontend_c.source import Variable
 from generator.program import ElementType
 
@@ -21,7 +21,8 @@ _DOUBLE = frozenset([
     "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos",
     "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot",
     "erf", "erfc", "fma", "copysign"])
-FUNCTIONS = _DOUBLE | {f"{name}f" for name in _DOUBLE} | {"abs", "labs"}
+FUNCTIONS: Mapping[str, ElementType] = {  # what they return
+    **dict.fromkeys(_DOUBLE, "double"), **{f"{name}f": "float" for name in _DOUBLE}, "abs": "int", "labs": "long"}
 _OPERATORS = frozenset([
     "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
 

@@ -16,7 +16,7 @@ from generator.frontend_c.conditions import Place, both, changes_condition, divi
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.loops import Header, bad_step, read_header
-from generator.frontend_c.parse import where
+from generator.frontend_c.places import where
 from generator.frontend_c.source import ScopSource, Variable
 from generator.polyhedral.affine import (
     DependsOnData,

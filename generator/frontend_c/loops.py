@@ -9,7 +9,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.frontend_c.ctypes import to_c
-from generator.frontend_c.parse import where
+from generator.frontend_c.places import where
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
+from generator.frontend_c.inlining import inline_calls
 from generator.frontend_c.liveness import dead_locals
+from generator.frontend_c.places import where
 from generator.frontend_c.preprocess import Preprocessed, find_compiler, preprocess
 from generator.frontend_c.refused import unreadable
 from generator.frontend_c.scopes import separate_names
@@ -58,12 +60,6 @@ def _refuse_deep(item: Any) -> None:
             raise InputError(f"this is nested too deeply (more than {MAX_DEPTH} operations or blocks in each other); "
                              "split it into several statements", where(level[0]))
         level, depth = [child for node in level for _, child in node.children()], depth + 1
-
-
-def where(node: Any) -> Location | None:
-    """The place of a syntax tree node."""
-    coord = getattr(node, "coord", None)
-    return Location(str(coord.file), int(coord.line)) if coord else None
 
 
 def _parse(text: str, file: Path, compilation: Compilation) -> Any:
@@ -244,8 +240,10 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     separate_names(found.items)
     for item in found.items:
         resolve_casts(item, typedefs)
+    items = inline_calls(found.items, tree, found.function, found.scope, typedefs)
     names = _Names()
-    for item in found.items:
+    for item in items:
+        _refuse_deep(item)
         names.visit(item)
     arguments = _parameters(found.function)
     own = {p.name for p in arguments}
@@ -259,7 +257,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         str(file), found.function.decl.name, found.first.coord.line, found.last.coord.line, tuple(variables),
         parameters, tuple(p.name for p in arguments), tuple(to_c(p) for p in arguments),
         any(isinstance(n, c_ast.FuncDef) and n.decl.name == "main" for n in tree.ext), expanded.includes,
-        compilation, found.items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
+        compilation, items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
               for name, declaration in sorted(names.iterators.items())), expanded.overridden)
 

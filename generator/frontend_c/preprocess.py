@@ -30,6 +30,9 @@ _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
 _TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\}\s*(\w+)\s*;", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
 _REDEFINED = re.compile(r"^(.+?):(\d+):(?:\d+:)? warning: [\"'](\w+)(?:\([^)]*\))?[\"'] (?:macro )?redefined", re.MULTILINE)
+_SCOP = re.compile(r"#\s*pragma\s+scop\b")
+_SCOP_END = re.compile(r"#\s*pragma\s+endscop\b")
+_CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +128,40 @@ def _stand_ins(system: str, text: str) -> str:
 
 
 def blank_other_bodies(text: str) -> str:
-    """Empty the bodies of functions that hold no SCoP: whatever C they use need not be understood.
+    """Empty the bodies of functions that hold no SCoP and that none calls: their C need not be understood.
 
     `int main(void) { asm("nop"); }` -> `int main(void) { }`; lines keep their numbers.
     """
     result: list[str] = []
     position = 0
-    for start, end in _function_bodies(text):
+    bodies = _function_bodies(text)
+    called = _called_bodies(text, bodies)
+    for start, end in bodies:
         body = text[start:end]
         result.append(text[position:start])
-        result.append(body if re.search(r"#\s*pragma\s+scop\b", body) else _blank(body))
+        result.append(body if _SCOP.search(body) or (start, end) in called else _blank(body))
         position = end
     result.append(text[position:])
     return "".join(result)
+
+
+def _called_bodies(text: str, bodies: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The bodies of functions that a SCoP calls, and of those that these call."""
+    found: dict[str, tuple[int, int]] = {}
+    position = 0
+    for start, end in bodies:
+        header = text[position:start].rpartition(";")[2]
+        if name := _CALL.search(re.sub(r"^#.*$", "", header, flags=re.MULTILINE)):
+            found[name.group(1)] = (start, end)
+        position = end
+    called: set[tuple[int, int]] = set()
+    waiting = [_SCOP_END.split(text[start.end():], maxsplit=1)[0] for start in _SCOP.finditer(text)]
+    while waiting:
+        for name in set(_CALL.findall(waiting.pop())) & found.keys():
+            if found[name] not in called:
+                called.add(found[name])
+                waiting.append(text[slice(*found[name])])
+    return called
 
 
 def _blank(body: str) -> str:

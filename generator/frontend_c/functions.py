@@ -1,0 +1,89 @@
+"""The functions of a file that a SCoP may call: their headers, and what makes one of them impossible to inline."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.errors import InputError
+from generator.frontend_c.ctypes import Declared, declared, resolve_casts
+from generator.frontend_c.places import where
+from generator.frontend_c.scopes import separate_names
+from generator.program import ElementType
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter: `kind.extents` is () for a number; `truth`: a `_Bool`, whose values are 0 and 1."""
+
+    name: str
+    kind: Declared
+    truth: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the file; the names in `body` (statements) mean one thing each."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    returns: ElementType
+    truth: bool
+    body: tuple[Any, ...]
+
+
+def cannot_inline(function: str, reason: str, node: Any) -> InputError:
+    """The error that says why a function cannot be inlined."""
+    return InputError(f"`{function}`, which the SCoP calls, cannot be inlined: {reason}", where(node))
+
+
+def read_function(node: Any, typedefs: Mapping[str, Any]) -> Function:
+    """What a definition says (a syntax tree, left as it is). Raises InputError where it is not of numbers."""
+    name, header = str(node.decl.name), node.decl.type
+    returns = declared(header.type, typedefs)
+    if returns is None or returns.extents:
+        raise cannot_inline(name, "it does not return a number", node.decl)
+    parameters = []
+    for parameter in header.args.params if header.args else []:
+        if isinstance(parameter, c_ast.Typename):  # (void)
+            continue
+        kind = declared(parameter.type, typedefs) if isinstance(parameter, c_ast.Decl) else None
+        if kind is None:
+            raise cannot_inline(name, "its parameters are not all numbers and arrays of numbers", node.decl)
+        parameters.append(Parameter(parameter.name, kind, is_truth(parameter.type, typedefs)))
+    body = copy.deepcopy(node.body)
+    separate_names((body,))
+    resolve_casts(body, typedefs)
+    return Function(name, tuple(parameters), returns.element, is_truth(header.type, typedefs),
+                    tuple(body.block_items or []))
+
+
+def is_truth(node: Any, typedefs: Mapping[str, Any]) -> bool:
+    """Whether a declared type is `_Bool`, to which numbers are converted in another way."""
+    if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):
+        return False
+    names = node.type.names
+    alias = typedefs.get(names[0]) if len(names) == 1 else None
+    return "_Bool" in names or (alias is not None and is_truth(alias, typedefs))
+
+
+def returns_within(node: Any) -> bool:
+    """Whether a `return` stands somewhere in `node`."""
+    return isinstance(node, c_ast.Return) or any(returns_within(child) for _, child in node.children())
+
+
+def used_names(nodes: Any) -> dict[str, int]:
+    """How often each name is read in syntax trees."""
+    found: dict[str, int] = {}
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, c_ast.ID):
+            found[node.name] = found.get(node.name, 0) + 1
+        target = node.lvalue if isinstance(node, c_ast.Assignment) and node.op == "=" else None
+        waiting += [child for _, child in node.children() if child is not target or not isinstance(child, c_ast.ID)]
+    return found

@@ -1,0 +1,165 @@
+"""Calls of the file's own pure functions in a SCoP become expressions.
+
+    static float clamp(float x) { if (x > 1.0f) return 1.0f; return x; }
+    y[i] = clamp(2.0f * x[i] + b);  ->  float clamp_x_1 = 2.0f * x[i] + b;
+                                        y[i] = clamp_x_1 > 1.0f ? 1.0f : clamp_x_1;
+
+What a function returns is one expression (`bodies.py`), an early `return` is a `?:` in it. Values that it needs
+several times are local variables before the statement, written in every iteration: nothing can depend on older ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.errors import InputError
+from generator.frontend_c.bodies import Bodies, Frame
+from generator.frontend_c.ctypes import declared
+from generator.frontend_c.expressions import FUNCTIONS
+from generator.frontend_c.functions import used_names
+from generator.frontend_c.places import where
+from generator.frontend_c.temporaries import Temporaries
+from generator.program import ElementType
+
+_OUTPUT = frozenset(["printf", "fprintf", "puts", "putchar", "fputs", "fputc", "putc", "fflush", "perror", "fwrite"])
+
+
+def inline_calls(items: Sequence[Any], tree: Any, function: Any, scope: Mapping[str, Any],
+                 typedefs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """`items`, a SCoP's statements, where functions defined in `tree` are called no more (blocks change in place).
+
+    `function` holds the SCoP, `scope` maps the names visible at its entry to their declarations.
+
+    Raises:
+        InputError: a function that is called cannot be inlined: file:line and why. Or output inside the SCoP.
+    """
+    defined = {str(node.decl.name): node for node in tree.ext if isinstance(node, c_ast.FuncDef)}
+    if not defined.keys() & _called(items):
+        return _without_output(tuple(items))
+    variables = {**scope, **{node.name: node for item in items for node in _declarations(item)}}
+    kinds: dict[str, ElementType] = {}
+    for name, node in variables.items():
+        kind = None if isinstance(node, c_ast.Enumerator) else declared(node.type, typedefs)
+        if isinstance(node, c_ast.Enumerator):
+            kinds[name] = "int"
+        elif kind is not None:
+            kinds[name] = kind.element
+    taken = {*used_names([tree]), *(node.name for node in _declarations(tree) if node.name), *defined}
+    temporaries = Temporaries(kinds, dict(FUNCTIONS), taken)
+    common = frozenset(name for name, node in _file_level(tree) if variables.get(name) is node)
+    bodies = Bodies(temporaries, defined, typedefs, variables, common, (function.decl.name,))
+    return _without_output(tuple(_Statements(bodies).block(items)))
+
+
+class _Statements:
+    """Replaces calls in statements; what they need before them is put there."""
+
+    def __init__(self, bodies: Bodies) -> None:
+        self.bodies = bodies
+
+    def block(self, items: Sequence[Any]) -> list[Any]:
+        """Statements in text order, each after the declarations that it needs."""
+        return [found for item in items for found in self.statement(item)]
+
+    def statement(self, node: Any) -> list[Any]:
+        """One statement and what must stand before it."""
+        match node:
+            case c_ast.Compound():
+                node.block_items = self.block(node.block_items or [])
+            case c_ast.For():
+                self.header(node)
+                node.stmt = self.one(node.stmt)
+            case c_ast.If():
+                node.cond = self.value(node.cond)
+                before = self.flush()
+                node.iftrue = self.one(node.iftrue)
+                node.iffalse = self.one(node.iffalse) if node.iffalse is not None else None
+                return [*before, node]
+            case c_ast.Decl() if node.init is not None:
+                node.init = self.value(node.init)
+            case c_ast.Assignment():
+                self.assignment(node)
+            case c_ast.FuncCall(name=c_ast.ID(name=name)) if name in self.bodies.defined:
+                raise InputError(f"call of `{name}` as a statement: only functions whose result is used are inlined, "
+                                 "and they may change nothing else; write its body here", where(node))
+            case _:
+                pass
+        return [*self.flush(), node]
+
+    def assignment(self, node: Any) -> None:
+        """Both sides of an assignment, whose right side may be another one."""
+        node.lvalue = self.value(node.lvalue)
+        if isinstance(node.rvalue, c_ast.Assignment):
+            self.assignment(node.rvalue)
+        else:
+            node.rvalue = self.value(node.rvalue)
+
+    def header(self, node: Any) -> None:
+        """A loop's header, before which no variable can be put."""
+        for part in [*(node.init.decls if isinstance(node.init, c_ast.DeclList) else [node.init]), node.next]:
+            if isinstance(part, c_ast.Assignment):
+                part.rvalue = self.value(part.rvalue)
+            elif isinstance(part, c_ast.Decl) and part.init is not None:
+                part.init = self.value(part.init)
+        if node.cond is not None:
+            node.cond = self.value(node.cond)
+        if self.flush():
+            raise InputError("the function that this loop's header calls is not simple enough to become part of it; "
+                             "compute the bound before the loop", where(node))
+
+    def one(self, node: Any) -> Any:
+        """The body of a loop or one part of an `if`."""
+        found = self.statement(node) if node is not None else []
+        return found[0] if len(found) == 1 else c_ast.Compound(found, getattr(node, "coord", None))
+
+    def value(self, node: Any) -> Any:
+        """An expression without calls of the file's functions."""
+        return self.bodies.value(node, Frame())
+
+    def flush(self) -> list[Any]:
+        """What must stand before the present statement."""
+        return self.bodies.temporaries.flush()
+
+
+def _without_output(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`items`, if nothing is printed in them. Raises InputError."""
+    for item in items:
+        for node in _calls(item):
+            if isinstance(node.name, c_ast.ID) and node.name.name in _OUTPUT:
+                raise InputError(f"`{node.name.name}` inside the SCoP: tuned code runs on a device and prints nothing; "
+                                 "move the output after `#pragma endscop` (or before `#pragma scop`), or end the SCoP "
+                                 "before it", where(node))
+    return items
+
+
+def _called(items: Sequence[Any]) -> set[str]:
+    return {node.name.name for item in items for node in _calls(item) if isinstance(node.name, c_ast.ID)}
+
+
+def _calls(node: Any) -> Iterator[Any]:
+    if isinstance(node, c_ast.FuncCall):
+        yield node
+    for _, child in node.children():
+        yield from _calls(child)
+
+
+def _declarations(node: Any) -> Iterator[Any]:
+    if isinstance(node, c_ast.Decl):
+        yield node
+    for _, child in node.children():
+        yield from _declarations(child)
+
+
+def _file_level(tree: Any) -> Iterator[tuple[str, Any]]:
+    """What is declared outside of functions."""
+    for node in tree.ext:
+        if isinstance(node, c_ast.Decl) and node.name:
+            yield node.name, node
+        kind = getattr(node, "type", None)
+        while isinstance(kind, (c_ast.TypeDecl, c_ast.PtrDecl, c_ast.ArrayDecl)):
+            kind = kind.type
+        if isinstance(kind, c_ast.Enum) and kind.values:
+            yield from ((value.name, value) for value in kind.values.enumerators)
