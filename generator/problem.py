@@ -12,7 +12,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.program import Program
+from generator.program import Array, Program
 
 Origin: TypeAlias = Literal["capture", "harness", "pipeline"]
 Values: TypeAlias = Mapping[str, NDArray[Any]]
@@ -61,6 +61,17 @@ class Problem:
 
     program: Program
     reference: Reference
+
+
+def as_modelled(array: Array, own: NDArray[Any]) -> NDArray[Any]:
+    """The data of the program's own array in the shape that the model has for it; elements that only the model has are 0."""
+    flat = own.reshape(-1)
+    return np.concatenate([flat, np.zeros(array.elements - flat.size, flat.dtype)]).reshape(array.extents)
+
+
+def as_declared(array: Array, modelled: NDArray[Any]) -> NDArray[Any]:
+    """The inverse of `as_modelled`."""
+    return modelled.reshape(-1)[:array.own_elements].reshape(array.own_extents)
 
 
 def save_reference(reference: Reference, path: Path | BinaryIO) -> None:

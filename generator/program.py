@@ -33,7 +33,9 @@ class Array:
 
     `role`: `in` is only read; `out` is written and none of its elements is live at the entry; `inout` is
     written and some element is live at the entry; `temp` is local to the SCoP (neither live in nor out).
-    `expanded` names the loops whose iterations have copies of their own: the leading dimensions.
+    `expanded` names the loops whose iterations have copies of their own: the leading dimensions. `declared` are the extents
+    that the program itself gives the array, where they are others than those of the model (a matrix in one dimension); the
+    model's array may then have a few elements more at its end.
     """
 
     name: str
@@ -41,6 +43,22 @@ class Array:
     extents: tuple[int, ...]
     role: Role
     expanded: tuple[str, ...] = ()
+    declared: tuple[int, ...] = field(default=(), repr=False)  # digests are older
+
+    @property
+    def own_extents(self) -> tuple[int, ...]:
+        """The extents that the program gives it: the shape of its data outside of kernels."""
+        return self.declared or self.extents
+
+    @property
+    def own_elements(self) -> int:
+        """The number of elements that the program's own array has (1 for a scalar)."""
+        return prod(self.own_extents)
+
+    @property
+    def own_bytes(self) -> int:
+        """The size of the program's own array in bytes."""
+        return self.own_elements * ELEMENT_BYTES[self.type]
 
     @property
     def by_value(self) -> bool:

@@ -13,8 +13,9 @@ from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
 from generator.plan import Schedule, ScheduleChoice, Stages
+from generator.polyhedral.delinearize import left_flat
 from generator.polyhedral.expansion import expand
-from generator.problem import Problem
+from generator.problem import Problem, as_modelled
 from generator.program import Program
 from generator.rounding import rounding_note
 
@@ -42,13 +43,23 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
     names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held
-    inputs = {name: value for name, value in captured.reference.inputs.items() if name in names}
-    outputs = {a.name: captured.reference.outputs[a.name] for a in program.outputs}
-    rounding = {name: value for name, value in captured.reference.rounding.items() if name in outputs}
+    inputs = {name: as_modelled(program.array(name), value)
+              for name, value in captured.reference.inputs.items() if name in names}
+    outputs = {a.name: as_modelled(a, captured.reference.outputs[a.name]) for a in program.outputs}
+    rounding = {name: as_modelled(program.array(name), value)
+                for name, value in captured.reference.rounding.items() if name in outputs}
     note = rounding_note(outputs, rounding)
-    warnings = (*captured.reference.warnings, *([note] if note else []))
+    warnings = (*captured.reference.warnings, *([note] if note else []), *_flat_notes(program))
     return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
                                     warnings=warnings))
+
+
+def _flat_notes(program: Program) -> list[str]:
+    """A sentence for each matrix in one dimension that had to stay so, since that makes slow code."""
+    sizes = {array.name: array.extents[0] for array in program.arrays if len(array.extents) == 1 and not array.expanded}
+    return [f"`{name}` is used as a matrix with rows of {row}, but `{(statement := program.statements[place]).text}` in line "
+            f"{statement.line} does not keep within them; it stays one long row, which is slow: declare it as `{name}[...][{row}]` "
+            "and use two subscripts" for name, (row, place) in left_flat(program.statements, sizes).items()]
 
 
 def usual_schedule(file: Path) -> Schedule:

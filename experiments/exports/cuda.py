@@ -118,13 +118,13 @@ def _write(name: str, number: int, slot: Slot, data: str) -> str:
     array = slot.array
     match slot.placed:
         case Constant(_, symbol):
-            return (f"{name}_check(cudaMemcpyToSymbol({symbol}, (const void *){data}, {array.bytes}), \"copying in\", "
+            return (f"{name}_check(cudaMemcpyToSymbol({symbol}, (const void *){data}, {array.own_bytes}), \"copying in\", "
                     f"{label(array)})")
         case Texture(_, kind, (width, height), _):
             row = width * ELEMENT_BYTES[kind]
             return f"{name}_rows(antune, {number}, {label(array)}, {row}, {height}, (const void *){data})"
         case _:
-            return f"{name}_write(antune, {number}, {label(array)}, {array.bytes}, (const void *){data})"
+            return f"{name}_write(antune, {number}, {label(array)}, {array.own_bytes}, (const void *){data})"
 
 
 def _launcher(chosen: Chosen, variant: Variant,

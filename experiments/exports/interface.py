@@ -47,7 +47,7 @@ def reads(chosen: Chosen, signature: Signature, slots: Sequence[Slot]) -> list[s
     """Calls that copy the results out."""
     data = data_of(signature)
     results = [(number, slot.array) for number, slot in enumerate(slots) if copied_out(slot.array, slot)]
-    return [f"{chosen.name}_read(antune, {number}, {label(array)}, {array.bytes}, (void *){data[array.name]})"
+    return [f"{chosen.name}_read(antune, {number}, {label(array)}, {array.own_bytes}, (void *){data[array.name]})"
             for number, array in results]
 
 

@@ -99,7 +99,7 @@ def _write(chosen: Chosen, number: int, slot: Slot, data: str) -> str:
         case Texture(_, _, (width, height), _):
             return f"{chosen.name}_texels{begin}, {width}, {height}, (const void *){data})"
         case _:
-            return f"{chosen.name}_write{begin}, {slot.array.bytes}, (const void *){data})"
+            return f"{chosen.name}_write{begin}, {slot.array.own_bytes}, (const void *){data})"
 
 
 def _scalars(chosen: Chosen, variant: Variant, signature: Signature) -> list[str]:

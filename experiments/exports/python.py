@@ -19,6 +19,7 @@ from experiments.exports.opencl import CHOICE, how_timed, usual_devices
 from experiments.exports.signature import Parameter, Signature, signature_of
 from experiments.exports.templates import fill
 from generator.expr import Expr
+from generator.problem import as_declared
 from generator.program import NUMPY_TYPES
 from generator.rounding import PEERS, relative_tolerance
 from generator.variant import Launch, Texture, Variant
@@ -63,7 +64,7 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
     given = [(p.name, names[p.name]) for p in signature.of_role("array")]
     temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
     own = [program.array(name) for name, _ in given]
-    arrays = {array.name: (NUMPY_TYPES[array.type], array.extents) for array in (*own, *temporaries)}
+    arrays = {array.name: (NUMPY_TYPES[array.type], array.own_extents, array.bytes) for array in (*own, *temporaries)}
     lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *how_timed(chosen, "opencl")))]
     docstring = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
     used = {name for kernel in variant.kernels for name in kernel.arrays}
@@ -96,7 +97,7 @@ def _names(signature: Signature) -> dict[str, str]:
     return names
 
 
-def _table(arrays: dict[str, tuple[str, tuple[int, ...]]]) -> str:
+def _table(arrays: dict[str, tuple[str, tuple[int, ...], int]]) -> str:
     return "{\n" + "".join(f"    {name!r}: {entry!r},\n" for name, entry in arrays.items()) + "}"
 
 
@@ -143,13 +144,12 @@ def _data(chosen: Chosen) -> bytes:
     assert chosen.problem is not None, "a self-check needs data"
     program, reference = chosen.info.program, chosen.problem.reference
     chain, values = longest_chain(program), initial_values(chosen.problem)
-    arrays: dict[str, Any] = {f"in:{a.name}": values[a.name] for a in program.arrays if a.role != "temp"}
+    arrays: dict[str, Any] = {f"in:{a.name}": as_declared(a, values[a.name]) for a in program.arrays if a.role != "temp"}
     for output in program.outputs:
-        shape = output.extents
-        arrays[f"out:{output.name}"] = reference.outputs[output.name].reshape(shape)
+        arrays[f"out:{output.name}"] = as_declared(output, reference.outputs[output.name])
         arrays[f"relative:{output.name}"] = np.array(relative_tolerance(output.type, chain))
         if output.name in reference.rounding:
-            arrays[f"rounding:{output.name}"] = reference.rounding[output.name].reshape(shape)
+            arrays[f"rounding:{output.name}"] = as_declared(output, reference.rounding[output.name])
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

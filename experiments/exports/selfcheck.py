@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from experiments.exports.chosen import Chosen
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import c_string, comment, fill
+from generator.problem import as_declared
 from generator.program import ELEMENT_BYTES
 from generator.rounding import PEERS, relative_tolerance
 from runners.check import longest_chain
@@ -48,17 +49,17 @@ def selfcheck_files(chosen: Chosen, signature: Signature) -> dict[str, str | byt
     data, rows, chain = _Data([]), [], longest_chain(program)
     arrays = [program.array(parameter.name) for parameter in signature.of_role("array", "scalar")]
     for array in arrays:
-        offset = data.add(values[array.name])
+        offset = data.add(as_declared(array, values[array.name]))
         result = array in program.outputs
         rounding = reference.rounding.get(array.name) if result else None
         relative = relative_tolerance(array.type, chain)
-        allowed = -1 if rounding is None else data.add(rounding.astype(np.float64))
-        rows.append(f"  {{{c_string(array.name)}, {_kind_name(array.type)}, {array.elements}, {array.bytes}, {offset}, "
+        allowed = -1 if rounding is None else data.add(as_declared(array, rounding.astype(np.float64)))
+        rows.append(f"  {{{c_string(array.name)}, {_kind_name(array.type)}, {array.own_elements}, {array.own_bytes}, {offset}, "
                     f"{allowed}, {int(result)}, {relative!r}, NULL, NULL}},")
     numbers = {name: k for k, name in enumerate(array.name for array in arrays)}
     sequential = _sequential_call(chosen, signature, numbers)
     if signature.sequential is None:
-        expected = {a.name: data.add(reference.outputs[a.name]) for a in arrays if a in program.outputs}
+        expected = {a.name: data.add(as_declared(a, reference.outputs[a.name])) for a in arrays if a in program.outputs}
         parts = [(f"arrays[{numbers[name]}]", offset) for name, offset in expected.items()]
         sequential = "\n".join(f"    {a}.expected = part(file, path, {offset}, {a}.bytes);" for a, offset in parts)
     text = fill("selfcheck.c.in", {

@@ -119,7 +119,7 @@ def _check_same(source: ScopSource, program: Program) -> None:
         found = variables.get(array.name)
         if array.role == "temp":
             continue
-        if found is None or found.type != array.type or len(found.extents) != len(array.extents):
+        if found is None or found.type != array.type or len(found.extents) != len(array.own_extents):
             raise InputError(f"`{array.name}` is declared in another way now")
 
 
@@ -136,7 +136,7 @@ def _of_program(program: Program) -> Iterator[Parameter]:
 
 def _memory(array: Array, indirect: bool, const: str) -> Parameter:
     """A parameter that points to an array, or to a scalar that the SCoP changes."""
-    sizes = "".join(f"[{extent}]" for extent in array.extents)
+    sizes = "".join(f"[{extent}]" for extent in array.own_extents)
     if not array.extents:
         text = f"{const}{array.type} *{array.name}"
     else:
@@ -176,7 +176,7 @@ def _unmentioned(name: str, declaration: str, source: ScopSource, program: Progr
     """A parameter that the SCoP does not use; it may still be an extent of an array that it uses."""
     if not _PLAIN.fullmatch(declaration):
         return Parameter(name, f"void *{name}", "unused", name)
-    extents = {array.name: array.extents for array in program.arrays if array.role != "temp"}
+    extents = {array.name: array.own_extents for array in program.arrays if array.role != "temp"}
     told = [extent for v in source.variables for text, extent in zip(v.extents, extents.get(v.name, ()), strict=False)
             if text == name]
     return Parameter(name, declaration, "size", name, told[0]) if told else Parameter(name, declaration, "unused", name)
@@ -210,7 +210,7 @@ def _declared(variable: Variable, program: Program) -> str:
         array = next((a for a in program.arrays if a.name == name), None)
         if array is None or array.expanded:
             raise InputError(f"how large `{name}` is, is not known")
-        extents = tuple(str(extent) for extent in array.extents)
+        extents = tuple(str(extent) for extent in array.own_extents)
     sizes = "".join(f"[{extent}]" for extent in extents)
     if not variable.indirect:
         return f"static {variable.type} {name}{sizes}"

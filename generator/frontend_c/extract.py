@@ -30,6 +30,7 @@ from generator.polyhedral.affine import (
     subtract,
     top,
 )
+from generator.polyhedral.delinearize import delinearized
 from generator.polyhedral.original import (
     Block,
     Loop,
@@ -52,13 +53,16 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
             leaves its array.
     """
     builder = _build(source, parameters, {v.name: extents[v.name] for v in source.variables if v.name in extents})
+    rows = builder.find_rows()
     usage = builder.usage()
     arrays = []
     for variable in builder.variables.values():
         if variable.name in usage:
-            shape = tuple(extent for extent in builder.shape(variable.name) if extent is not None)
+            declared = tuple(extent for extent in builder.shape(variable.name) if extent is not None)
+            shape = rows.get(variable.name, declared)
             _check_range(variable, shape, usage[variable.name], builder, source.file)
-            arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role))
+            arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role,
+                                declared=declared if variable.name in rows else ()))
     poison = tuple(box for name in sorted(usage) for box in usage[name].poison)
     return Program(source.function, source.file, tuple(sorted(_live_results(arrays, source), key=lambda a: a.name)),
                    tuple(builder.statements), builder.schedule, tuple(sorted(parameters.items())), poison)
@@ -126,6 +130,14 @@ class _Builder:
     start: Location
     statements: list[Statement] = field(default_factory=list)
     schedule: str = ""
+
+    def find_rows(self) -> dict[str, tuple[int, ...]]:
+        """Give arrays of one dimension that are used as matrices their dimensions; returns the shapes of these."""
+        flat = {name: shape[0] for name in sorted({a.array for s in self.statements for a in s.accesses})
+                if len(shape := self.shape(name)) == 1 and shape[0] is not None}
+        statements, shapes = delinearized(self.statements, flat)
+        self.statements = list(statements)
+        return shapes
 
     def usage(self) -> dict[str, Usage]:
         """Roles and ranges of all arrays."""

@@ -11,6 +11,7 @@ from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
+from generator.frontend_c.elements import write_subscripts
 from generator.frontend_c.inlining import inline_calls
 from generator.frontend_c.liveness import dead_locals
 from generator.frontend_c.places import where
@@ -241,6 +242,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     for item in found.items:
         resolve_casts(item, typedefs)
     items = inline_calls(found.items, tree, found.function, found.scope, typedefs)
+    write_subscripts(items, _subscriptable(found.scope, typedefs))
     names = _Names()
     for item in items:
         _refuse_deep(item)
@@ -260,6 +262,12 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         compilation, items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
               for name, declaration in sorted(names.iterators.items())), expanded.overridden)
+
+
+def _subscriptable(scope: dict[str, Any], typedefs: dict[str, Any]) -> set[str]:
+    """The names of the arrays and pointers of a scope."""
+    kinds = {name: declared(node.type, typedefs) for name, node in scope.items() if isinstance(node, c_ast.Decl)}
+    return {name for name, kind in kinds.items() if kind is not None and kind.extents}
 
 
 def _known(name: str, node: Any, scope: dict[str, Any]) -> bool:

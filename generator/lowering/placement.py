@@ -94,6 +94,8 @@ def _texture_refusal(array: Array, target: Target) -> str:
     """Why an array cannot be a texture; empty: it can."""
     if refusal := _refusal(array):
         return refusal
+    if array.own_elements != array.elements:
+        return "its last row is not complete"
     if array.type not in TEXTURE_TYPES:
         return f"its type is {array.type}; textures hold {', '.join(TEXTURE_TYPES)}"
     if not target.images:

@@ -1,0 +1,189 @@
+"""Pointer arithmetic becomes subscripts: `*(a + i)`, `(a + i * n)[j]` and `(&a[i])[1]` become `a[i]`, `a[i * n + j]`, `a[i + 1]`.
+
+So does a pointer that is declared in the SCoP and keeps its value: after `float *row = a + i * n`, `row[j]` is `a[i * n + j]`.
+Trees are changed in place, before anything else looks at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.errors import InputError
+from generator.frontend_c.ctypes import to_c
+from generator.frontend_c.places import where
+
+
+def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> None:
+    """Replace pointer arithmetic below `items`; `pointers` are the names of what can be subscripted.
+
+    Raises:
+        InputError: a pointer declared in the SCoP whose value may change.
+    """
+    aliases: dict[str, Any] = {}
+    for item in items:
+        aliases |= {node.name: node for node in _nodes(item) if _is_alias(node)}
+    _check_aliases(items, aliases)
+    for item in items:
+        _rewrite(item, {*pointers, *aliases}, aliases)
+
+
+def _nodes(node: Any, headers: bool = True) -> Iterator[Any]:
+    """`node` and all below it; without `headers` those that step a loop's iterator are left out: no body sees it change."""
+    yield node
+    for label, child in node.children():
+        if headers or not (isinstance(node, c_ast.For) and label in ("init", "next")):
+            yield from _nodes(child, headers)
+
+
+def _is_alias(node: Any) -> bool:
+    return isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl) and node.init is not None
+
+
+def _check_aliases(items: Sequence[Any], aliases: dict[str, Any]) -> None:
+    """Raise InputError where a pointer, or what it was made from, is assigned to in the SCoP."""
+    changed = {name for item in items for node in _nodes(item, headers=False) for name in _assigned(node)}
+    for name, node in aliases.items():
+        used = {one.name for one in _nodes(node.init) if isinstance(one, c_ast.ID)}
+        if moved := sorted(changed & {name, *used}):
+            raise InputError(f"`{to_c(node)}`: `{moved[0]}` is assigned to in the SCoP, so the pointer may point elsewhere later; "
+                             "write the subscripts out", where(node))
+
+
+def _assigned(node: Any) -> tuple[str, ...]:
+    """The plain variables that a node itself assigns to."""
+    match node:
+        case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
+            return (str(name),)
+        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--", expr=c_ast.ID(name=name)):
+            return (str(name),)
+        case _:
+            return ()
+
+
+def _rewrite(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> Any:
+    """`node` with its children rewritten, or what it is replaced by."""
+    if isinstance(node, c_ast.Decl) and node.name in aliases:
+        return c_ast.EmptyStatement(node.coord)
+    if isinstance(node, (c_ast.ArrayRef, c_ast.UnaryOp)):
+        found = element(node, pointers, aliases) if _has_arithmetic(node, aliases) else None
+        if found is not None:
+            whole = found.name
+            for subscript in found.subscripts:
+                whole = c_ast.ArrayRef(whole, subscript, node.coord)
+            node = whole
+    for label, child in node.children():
+        _put(node, label, _rewrite(child, pointers, aliases))
+    return node
+
+
+def _put(node: Any, label: str, child: Any) -> None:
+    """Make `child` the child of `node` that pycparser calls `label`: `stmt`, `block_items[3]`."""
+    name, bracket, rest = label.partition("[")
+    if bracket:
+        getattr(node, name)[int(rest.rstrip("]"))] = child
+    else:
+        setattr(node, name, child)
+
+
+def _has_arithmetic(node: Any, aliases: dict[str, Any]) -> bool:
+    """Whether the lvalue `node` has more to it than subscripts, or one `*` before a name."""
+    inner = node.name if isinstance(node, c_ast.ArrayRef) else node.expr if node.op == "*" else None
+    match inner:
+        case c_ast.ID():
+            return inner.name in aliases
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+            return _has_arithmetic(inner, aliases)
+        case c_ast.BinaryOp() | c_ast.UnaryOp(op="&"):
+            return True
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The syntax tree of an array's (or scalar's) name, and those of its subscripts, outermost first."""
+
+    name: Any
+    subscripts: tuple[Any, ...]
+
+
+def element(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> Element | None:
+    """What the lvalue `node` means; None where it is none.
+
+    `pointers` are the names of what can be subscripted: in `p + i`, who is the pointer? `aliases` are the declarations of
+    pointers that are replaced by what they point at.
+    """
+    match node:
+        case c_ast.ID() if node.name not in aliases:
+            return Element(node, ())
+        case c_ast.ArrayRef():
+            return _shifted(_pointer(node.name, pointers, aliases), node.subscript)
+        case c_ast.UnaryOp(op="*"):
+            return _shifted(_pointer(node.expr, pointers, aliases), None)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """The address of an element, and how many elements further it points (None: none)."""
+
+    base: Element
+    offset: Any
+
+
+def _pointer(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> _Pointer | None:
+    """What a pointer expression points at: `a`, `a + i`, `i + a`, `a - 1`, `&a[i]`; None for anything else."""
+    match node:
+        case c_ast.ID() if node.name in aliases:
+            return _pointer(deepcopy(aliases[node.name].init), pointers, aliases)
+        case c_ast.BinaryOp(op="+" | "-" as op) if _mentions(node.left, pointers):
+            return _moved(_pointer(node.left, pointers, aliases), op, node.right)
+        case c_ast.BinaryOp(op="+"):
+            return _moved(_pointer(node.right, pointers, aliases), "+", node.left)
+        case c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef()):
+            inner = element(node.expr, pointers, aliases)
+            return None if inner is None else _Pointer(Element(inner.name, inner.subscripts[:-1]), inner.subscripts[-1])
+        case _:
+            base = element(node, pointers, aliases)
+            return None if base is None else _Pointer(base, None)
+
+
+def _mentions(node: Any, pointers: Collection[str]) -> bool:
+    """Whether a pointer is at the root of `node`."""
+    match node:
+        case c_ast.ID():
+            return node.name in pointers
+        case c_ast.BinaryOp(op="+" | "-"):
+            return _mentions(node.left, pointers) or (node.op == "+" and _mentions(node.right, pointers))
+        case c_ast.UnaryOp(op="&" | "*"):
+            return True
+        case c_ast.ArrayRef():
+            return _mentions(node.name, pointers)
+        case _:
+            return False
+
+
+def _moved(pointer: _Pointer | None, op: str, by: Any) -> _Pointer | None:
+    if pointer is None:
+        return None
+    if pointer.offset is None:
+        return _Pointer(pointer.base, by if op == "+" else c_ast.UnaryOp("-", by, by.coord))
+    return _Pointer(pointer.base, c_ast.BinaryOp(op, pointer.offset, by, by.coord))
+
+
+def _shifted(pointer: _Pointer | None, subscript: Any) -> Element | None:
+    """The element that `subscript` places behind what `pointer` points at (None: that itself)."""
+    if pointer is None:
+        return None
+    base, offset = pointer.base, pointer.offset
+    if offset is None:
+        last = c_ast.Constant("int", "0", base.name.coord) if subscript is None else subscript
+    else:
+        last = offset if subscript is None else c_ast.BinaryOp("+", offset, subscript, subscript.coord)
+    return Element(base.name, (*base.subscripts, last))
