@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from antune.command_everyday import everyday
 from antune.command_pipelines import pipelines
 from antune.command_polybench import polybench
 from antune.command_timing import timing
@@ -23,6 +24,7 @@ INTERRUPTED = 130
 suite = typer.Typer(name="suite", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
                     help="Compare: programs tuned in several ways, explorers on recorded measurements, a machine's "
                     "timing with itself, runs with what their device can do.")
+suite.command(cls=GroupedCommand)(everyday)
 suite.command(cls=GroupedCommand)(polybench)
 suite.command(cls=GroupedCommand)(pipelines)
 suite.command(cls=GroupedCommand)(timing)

@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from experiments.options import Budget, RunOptions
+from experiments.side_by_side.everyday import Everyday
 from experiments.side_by_side.names import words_of
 from experiments.side_by_side.pipelines import Pipelines
 from experiments.side_by_side.polybench import PolyBench
 from generator.errors import InputError
 
-Setting: TypeAlias = PolyBench | Pipelines
-"""A set of programs, and all that is the same for each of them. What both have:
+Setting: TypeAlias = PolyBench | Pipelines | Everyday
+"""A set of programs, and all that is the same for each of them. What all have:
 
 `suite` is its name, `title` says in words what it sets, `file` and `entry_name` belong to a program. `default_words` are how the
 default plan is called. `rival` is what searches have to beat beside it, `rival_words` say what that is: the best plan of a
@@ -26,7 +27,7 @@ BEST = "best"
 """The way that is the best of all explorers."""
 GPU_DEFAULT = "gpu-default"
 """The way that is the default plan of GPUs, on devices that have another."""
-_SETTINGS: Mapping[str, type[Setting]] = MappingProxyType({"polybench": PolyBench, "pipelines": Pipelines})
+_SETTINGS: Mapping[str, type[Setting]] = MappingProxyType({"polybench": PolyBench, "pipelines": Pipelines, "everyday": Everyday})
 
 
 @dataclass(frozen=True, slots=True)
