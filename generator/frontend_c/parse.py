@@ -242,10 +242,11 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     for item in found.items:
         resolve_casts(item, typedefs)
     items = inline_calls(found.items, tree, found.function, found.scope, typedefs)
+    for item in items:
+        _refuse_deep(item)
     write_subscripts(items, _subscriptable(found.scope, typedefs))
     names = _Names()
     for item in items:
-        _refuse_deep(item)
         names.visit(item)
     arguments = _parameters(found.function)
     own = {p.name for p in arguments}
