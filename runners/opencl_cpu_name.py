@@ -30,16 +30,15 @@ def repair_cpu_name(device: Any) -> str:
     if device.platform.name.strip() != "Portable Computing Language" or platform.machine() not in ("x86_64", "AMD64"):
         return ""
     try:
-        with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
+        with Path("/proc/self/mem").open("rb", buffering=0) as memory:
             place = find_pointer(memory, device.int_ptr, b"generic\0")
-            if place is None:
-                return ""
-            name = known_cpu(Path("/proc/cpuinfo").read_text(errors="replace"))
-            memory.seek(place)
-            memory.write(struct.pack("P", lasting_string(name)))
-            return name
+        name = known_cpu(Path("/proc/cpuinfo").read_text(errors="replace"))
     except OSError:  # no /proc, or it may not be used
         return ""
+    if place is None:
+        return ""
+    ctypes.c_void_p.from_address(place).value = lasting_string(name)
+    return name
 
 
 def find_pointer(memory: BinaryIO, structure: int, text: bytes) -> int | None:

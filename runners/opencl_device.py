@@ -59,11 +59,11 @@ class Session:
     """The context and the profiling queue of one device."""
 
     def __init__(self, key: str) -> None:
-        """Opens the device called `key`. Raises InputError when it is not there."""
+        """Opens the device called `key`. Raises InputError when it is not there, LaunchError when the driver refuses."""
         self.device = open_device(key)
-        self.context = cl.Context([self.device])
-        self.queue = cl.CommandQueue(self.context,
-                                     properties=cl.command_queue_properties.PROFILING_ENABLE)
+        with _refusals("opening the device: "):
+            self.context = cl.Context([self.device])
+            self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._from_text = lru_cache(maxsize=MOST_PROGRAMS)(self._build_text)
 
     @property

@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +22,7 @@ from experiments.store import read_store
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations, Timed
 from runners.devices import Survey, choose, find_device, survey
-from runners.opencl_cpu_name import find_pointer, known_cpu, lasting_string
+from runners.opencl_cpu_name import find_pointer, known_cpu, lasting_string, repair_cpu_name
 from tests.support_cli import Antune, antune_command
 from tests.support_cpu import BEYOND_REPAIR, CRASH, UNKNOWN, spoiled
 from tests.support_exports import need_opencl_development, pocl_environment, suite_run
@@ -198,6 +200,30 @@ def test_a_pointer_is_found_among_numbers_that_are_no_addresses() -> None:
     with Path("/proc/self/mem").open("rb", buffering=0) as memory:
         assert find_pointer(memory, start, b"generic\0") == start + 6 * 8
         assert find_pointer(memory, start, b"specific\0") is None
+
+
+@dataclass(frozen=True)
+class Pretended:
+    """A device of a driver, with its structure at an address."""
+
+    platform: SimpleNamespace
+    int_ptr: int
+
+
+@pytest.mark.parametrize(("driver", "name", "repaired"), [("Portable Computing Language", "generic", True),
+                                                          ("Portable Computing Language", "znver3", False),
+                                                          ("Intel(R) OpenCL", "generic", False)])
+def test_only_pocl_is_repaired_and_only_where_it_is_needed(driver: str, name: str, repaired: bool) -> None:
+    structure = (ctypes.c_void_p * 256)(None, lasting_string("pthread"), lasting_string(name))
+    answer = repair_cpu_name(Pretended(SimpleNamespace(name=driver), ctypes.addressof(structure)))
+    own = known_cpu(Path("/proc/cpuinfo").read_text())
+    assert answer == (own if repaired else "")
+    assert ctypes.string_at(structure[2] or 0).decode() == (own if repaired else name)
+    assert ctypes.string_at(structure[1] or 0) == b"pthread"
+
+
+def test_a_structure_that_cannot_be_read_is_left_alone() -> None:
+    assert repair_cpu_name(Pretended(SimpleNamespace(name="Portable Computing Language"), 4096)) == ""
 
 
 BARE = """
