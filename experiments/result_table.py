@@ -40,7 +40,8 @@ def openmp_words(threads: int) -> str:
 def result_notes(summary: Summary) -> Iterator[str]:
     """What the times in the table are: device time or wall-clock time, which compiler, options and threads."""
     wall = "" if summary.best_wall_ms is None else f"; on the wall clock the best plan takes {describe_ms(summary.best_wall_ms)}"
-    yield f"Plans: {PLAN_TIME}{wall}."
+    again = "" if summary.final is None else "; how they compare is taken within the rounds in which they were measured again"
+    yield f"Plans: {PLAN_TIME}{wall}{again}."
     if summary.sequential_ms is not None:
         yield f"Sequential C: {C_TIME}, 1 thread, {summary.compiler}."
     if summary.openmp_ms is not None:

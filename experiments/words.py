@@ -142,8 +142,15 @@ def describe_ms(ms: float | None) -> str:
         return "-"
     for unit, factor in (("ns", 1e6), ("us", 1e3), ("ms", 1.0)):
         if abs(ms) * factor < _NEXT_UNIT:
-            return f"{describe_number(ms * factor)} {unit}"
-    return f"{describe_number(ms / 1000)} s"
+            return f"{_three_digits(ms * factor)} {unit}"
+    return f"{_three_digits(ms / 1000)} s"
+
+
+def _three_digits(value: float) -> str:
+    """`9.00`, `12.3`, `457`; all digits from 1,000 on."""
+    if value == 0 or abs(value) >= _NEXT_UNIT:
+        return f"{value:.0f}"
+    return f"{value:#.3g}".rstrip(".")
 
 
 def describe_ratio(ratio: float | None) -> str:

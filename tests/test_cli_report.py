@@ -124,7 +124,7 @@ def test_plans_and_numbers_in_words() -> None:
          "unroll factor 4"))
     assert describe_plan(Plan(ScheduleChoice(), (KernelPlan(("S0",), (), ()),)))[1] == "kernel S0: a single thread"
     assert [describe_ms(ms) for ms in (None, 0.0, 0.0004567, 0.01234, 0.99951, 12.34, 999.6, 4321.0, 2e6)] == [
-        "-", "0 ns", "457 ns", "12.3 us", "1 ms", "12.3 ms", "1 s", "4.32 s", "2000 s"]
+        "-", "0 ns", "457 ns", "12.3 us", "1.00 ms", "12.3 ms", "1.00 s", "4.32 s", "2000 s"]
     assert [describe_percent(share) for share in (None, 0.0, 0.0041, 0.0996, 0.15, 1.1, 12.0)] == [
         "-", "0 %", "0.41 %", "10 %", "15 %", "110 %", "1200 %"]
     assert [describe_ratio(x) for x in (None, 0.5, 12.34, 4321.0)] == ["-", "0.5x", "12.3x", "4321x"]
@@ -137,6 +137,6 @@ def test_progress_counts_failures_and_guesses_the_time_left() -> None:
     tally.add(Result(Evaluation(0, 0, 0, "[]", DEFAULT), timed(5.0), "", 0.0))
     tally.add(result(1, timed(2.0), {}))
     tally.add(result(2, CompileFailed("x", Durations()), {}))
-    assert tally.best() == "best 2 ms (5x sequential, 2.5x default)"
+    assert tally.best() == "best 2.00 ms (5x sequential, 2.5x default)"
     assert tally.failed() == "failed: 1 compile failed"
     assert tally.left().endswith(" left") and tally.done == 2

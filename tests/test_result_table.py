@@ -69,7 +69,7 @@ def test_cards_tables_and_terminal_have_the_same_figures(source: Path, tmp_path:
     first = toy_outcome(DEFAULT)
     assert isinstance(first, Timed) and finish.summary.default_ms == pytest.approx(3 * first.median_ms)
     assert cells(kernels.section(facts).body, "S0")[1] == cells(page, "default plan")[1]
-    for words in ("71 ms", "your OpenMP, 2 threads", "1 thread, cc 1.0.", "2 threads, cc 1.0 -O3 -fopenmp."):
+    for words in ("71.0 ms", "your OpenMP, 2 threads", "1 thread, cc 1.0.", "2 threads, cc 1.0 -O3 -fopenmp."):
         assert words in shown and words in page, words
 
 

@@ -52,7 +52,7 @@ def test_table_json_and_plot(run_antune: Antune, tmp_path: Path, capsys: pytest.
     assert run_antune("toy.json.gz", "toy_T4.json", *QUICK, "--explorers", "random,colony", "--budgets", "8,4,16",
                       "--json", "out.json", "--plot", "out.png") == 0
     out = capsys.readouterr().out
-    assert "toy (Pretended GPU): 16 configurations, 5 of them invalid; optimum 1 ms" in out
+    assert "toy (Pretended GPU): 16 configurations, 5 of them invalid; optimum 1.00 ms" in out
     assert len(re.findall(r"random +0\.\d{3} ± 0\.\d{3} +0\.\d{3} ± 0\.\d{3} +1\.000 ± 0\.000", out)) == 2
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert [(row["space"], row["explorer"], row["budget"]) for row in rows] == [
