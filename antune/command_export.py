@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -47,10 +48,10 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None) -
 def _next(kind: Kind, out: Path, files: tuple[Path, ...]) -> str:
     match kind:
         case Kind.opencl | Kind.cuda:
-            return f"Next: make -C {out} check"
+            return f"Next: {shlex.join(['make', '-C', str(out), 'check'])}"
         case Kind.python:
-            return f"Next: cd {out} && python -m {files[0].stem}"
+            return f"Next: cd {shlex.quote(str(out))} && python -m {files[0].stem}"
         case Kind.c_header:
-            return f"Next: #include \"{files[0].name}\", and link with -lOpenCL"
+            return f"Next: #include \"{files[0].name}\", and link with -ldl"
         case Kind.json | Kind.csv | Kind.t4 | Kind.kernel_tuner:
             return f"Next: {files[0]} is for other programs; docs/exports.md says what it holds"

@@ -38,9 +38,8 @@ def driver_environment(folder: Path) -> Mapping[str, str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     environment = {"PYOPENCL_NO_CACHE": "1", "PYTHONWARNINGS": "ignore", "TMPDIR": str(folder)}
-    library = _intel_library()
-    if library is not None and "OCL_ICD_VENDORS" not in os.environ:
-        environment["OCL_ICD_VENDORS"] = str(_register(folder / "vendors", library))
+    if _intel_library() is not None and "OCL_ICD_VENDORS" not in os.environ:
+        environment["OCL_ICD_VENDORS"] = str(_register(folder / "vendors"))
     if "POCL_CACHE_DIR" not in os.environ:
         cache = folder / "pocl-cache"
         cache.mkdir(exist_ok=True)
@@ -80,12 +79,18 @@ def _intel_library() -> Path | None:
     return None
 
 
-def _register(folder: Path, library: Path) -> Path:
-    """Fill `folder` with registrations: one file per driver, each holding the path of a library."""
+def registrations() -> Mapping[str, str]:
+    """Names and texts of files that register drivers, each with the path of a library: the system's, and Intel's from pip."""
+    library = _intel_library()
+    texts = {registered.name: registered.read_text() for registered in sorted(SYSTEM_VENDORS.glob("*.icd"))}
+    if library is None:
+        return texts
+    return {name: text for name, text in texts.items() if library.name not in text} | {"intel.icd": f"{library}\n"}
+
+
+def _register(folder: Path) -> Path:
+    """Fill `folder` with registrations."""
     folder.mkdir(exist_ok=True)
-    for registered in sorted(SYSTEM_VENDORS.glob("*.icd")):
-        text = registered.read_text()
-        if library.name not in text:
-            (folder / registered.name).write_text(text)
-    (folder / "intel.icd").write_text(f"{library}\n")
+    for name, text in registrations().items():
+        (folder / name).write_text(text)
     return folder

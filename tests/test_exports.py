@@ -32,10 +32,9 @@ AGREES = "selfcheck: ok: the results of the exported function agree with the seq
 
 @pytest.fixture(scope="module")
 def pocl(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """An environment for C programs; skips where there is no OpenCL to build with."""
-    folder = tmp_path_factory.mktemp("pocl")
-    support.need_opencl_development(folder)
-    return support.pocl_environment(folder)
+    """An environment for C programs; skips where none can be built."""
+    support.need_compiler()
+    return support.pocl_environment(tmp_path_factory.mktemp("pocl"))
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +146,7 @@ int main(void) {
 }
 """)
     for compiler in (["cc", "-std=c99"], ["c++", "-std=c++11", "-x", "c++"]):
-        built = ran(folder, pocl, *compiler, "-Wall", "-Wextra", "-Werror", "main.c", "-lOpenCL", "-o", "main")
+        built = ran(folder, pocl, *compiler, "-Wall", "-Wextra", "-Werror", "main.c", "-ldl", "-o", "main")
         assert built.returncode == 0, built.stderr
         done = ran(folder, pocl, "./main")
         assert (done.returncode, done.stdout) == (1, "430 0\n"), done.stderr

@@ -8,8 +8,8 @@ from experiments.exports.opencl import CHOICE, host_code, how_timed
 from experiments.exports.signature import signature_of
 from experiments.exports.templates import c_string
 
-USE = "Everything here is `static inline`; compile with a C99 or C++11 compiler and link with -lOpenCL."
-VERSION = "#ifndef CL_TARGET_OPENCL_VERSION\n#define CL_TARGET_OPENCL_VERSION 120\n#endif\n"
+USE = ("Everything here is `static inline`; compile with a C99 or C++11 compiler and link with -ldl. OpenCL is loaded when the "
+       "first context is opened: its headers are not needed. ANTUNE_OPENCL_LIBRARY names another loader than the system's.")
 
 
 def header_files(chosen: Chosen) -> dict[str, str | bytes]:
@@ -18,4 +18,4 @@ def header_files(chosen: Chosen) -> dict[str, str | bytes]:
     kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in variant.source.splitlines())
     body = host_code(chosen, signature, variant, kernels, "static inline ", "static inline ")
     return {f"{chosen.name}.h": header(chosen, signature, (CHOICE, USE, *how_timed(chosen, "opencl")),
-                                       "static inline ", VERSION, body)}
+                                       "static inline ", "", body)}

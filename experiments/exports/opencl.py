@@ -8,6 +8,8 @@ from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.host_program import c_lines
 from experiments.exports.interface import body_values, data_of, header, incoming, label, reads
 from experiments.exports.memory import Slot, placement, slots_of
+from experiments.exports.opencl_api import api_values
+from experiments.exports.opencl_here import here_files
 from experiments.exports.selfcheck import selfcheck_files
 from experiments.exports.signature import Signature, signature_of
 from experiments.exports.templates import c_string, chain, comment, fill
@@ -18,6 +20,8 @@ from runners.opencl_platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
           "DEVICE\"), else on one like the tuned one, else on the first that is found.")
+LOADED = ("OpenCL is loaded when the first context is opened (link with -ldl): the library that ANTUNE_OPENCL_LIBRARY names, else the "
+          "system's. `sh opencl-here.sh COMMAND` runs a command with the OpenCL of the Python environment that made this.")
 PINNED = ("With PoCL, set POCL_AFFINITY=1 where all cores are for the program: without it, short kernels often run on one core "
           "only.")
 
@@ -27,12 +31,12 @@ def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
     name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, "opencl")
     body = host_code(chosen, signature, variant, '#include "kernels.inc"', "", "static inline ")
     values = {"F": name, "SOURCES": f"{name}.c"}
-    return {f"{name}.h": header(chosen, signature, (CHOICE, *how_timed(chosen, "opencl"))),
-            f"{name}.c": f'#define CL_TARGET_OPENCL_VERSION 120\n#include "{name}.h"\n\n{body}',
+    return {f"{name}.h": header(chosen, signature, (CHOICE, LOADED, *how_timed(chosen, "opencl"))),
+            f"{name}.c": f'#include "{name}.h"\n\n{body}',
             "kernels.cl": comment(chosen.origin()) + variant.source,
             "embed.sed": 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/^/"/\ns/$/\\\\n",/\n',
             "Makefile": fill("opencl_makefile.in", values), "CMakeLists.txt": fill("opencl_cmake.in", values),
-            **selfcheck_files(chosen, signature)}
+            **here_files(), **selfcheck_files(chosen, signature)}
 
 
 def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
@@ -60,7 +64,7 @@ def host_code(chosen: Chosen, signature: Signature, variant: Variant, kernels: s
         "STORAGE": storage, "INTERNAL": internal, "KERNELS": kernels,
         "KERNEL_COUNT": str(max(len(variant.kernels), 1)), "SLOT_COUNT": str(max(len(slots), 1)),
         "USUAL": ", ".join(map(c_string, usual_devices(chosen))), "CPU_ERROR": c_string(ERROR),
-        "PREPARE": chain([*_memory(chosen, slots), *_kernels(chosen, variant, slots)]),
+        **api_values(chosen.name), "PREPARE": chain([*_memory(chosen, slots), *_kernels(chosen, variant, slots)]),
         "IN": chain([*writes, *_scalars(chosen, variant, signature)]), "OUT": chain(out),
         "LAUNCHES": "\n".join(c_lines(variant.host, _launcher(chosen, variant), chosen.name))})
 
@@ -88,7 +92,7 @@ def _kernels(chosen: Chosen, variant: Variant, slots: tuple[Slot, ...]) -> list[
         for position, array in enumerate(kernel.arrays):
             slot = Slot(program.array(array), placement(kernel, array, variant))
             memory = "images" if isinstance(slot.placed, Texture) else "memory"
-            calls.append(f"{chosen.name}_argument(antune, {number}, {position}, sizeof(cl_mem), "
+            calls.append(f"{chosen.name}_argument(antune, {number}, {position}, sizeof(void *), "
                          f"&antune->{memory}[{slots.index(slot)}])")
     return calls
 

@@ -62,6 +62,7 @@ def _write(files: Files, folder: Path) -> tuple[Path, ...]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in paths.items():
+            path.parent.mkdir(exist_ok=True)
             write_atomically(path, content)
     except OSError as error:
         raise InputError(f"--out {folder} cannot be written: {error.strerror}; choose another folder") from None
