@@ -86,6 +86,9 @@ def signature_of(chosen: Chosen) -> Signature:
         notes.append(f"{_listed(more)}: no parameter of the original function, whose loops take it from elsewhere.")
     if changed := [parameter for parameter in own if parameter.by_address]:
         notes.append(f"{_listed(changed)}: passed by address, because the loops change it.")
+    structures = [v for v in source.variables if v.components and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
+    notes += [f"`{v.name}`: structures of {v.components} x {v.type} in the original; pass their address as "
+              f"({v.type} (*)[{v.components}])." for v in structures]
     try:
         sequential = tuple(_sequential(source, program, (*own, *more)))
     except InputError as error:

@@ -96,6 +96,9 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> 
 
 
 def _check_size(source: ScopSource, variable: Variable, found: int) -> None:
+    if found != ELEMENT_BYTES[variable.type] and variable.components:
+        raise InputError(f"a structure of `{variable.name}` has {found} bytes, more or fewer than its {variable.components} numbers: "
+                         "declare it without alignment attributes", Location(source.file, source.first_line))
     if found != ELEMENT_BYTES[variable.type]:
         raise InputError(f"`{variable.name}` has elements of {found} bytes but its type was understood as "
                          f"`{variable.type}`; declare it with a standard arithmetic type",

@@ -77,7 +77,22 @@ def c_string(text: str) -> str:
 def element_of(variable: Variable) -> str:
     """An lvalue of the variable's element type: `(A)[0][0]`, `alpha`, `(*p)`."""
     base = f"(*{variable.name})" if variable.indirect else f"({variable.name})"
+    if variable.components:
+        return f"(*({variable.type} *)&{_structure_of(variable)})"
     return base + "[0]" * len(variable.extents)
+
+
+def element_bytes(variable: Variable) -> str:
+    """The size of an element as a C expression; what a structure has beside its numbers makes it another one."""
+    if variable.components:
+        whole, number = f"sizeof({_structure_of(variable)})", f"sizeof({element_of(variable)})"
+        return f"({whole} == {variable.components} * {number} ? {number} : {whole})"
+    return f"sizeof({element_of(variable)})"
+
+
+def _structure_of(variable: Variable) -> str:
+    """An lvalue of a variable that is a structure, or of the first one in an array of them."""
+    return f"({variable.name})" + "[0]" * (len(variable.extents) - 1)
 
 
 def is_real(variable: Variable) -> bool:
@@ -159,5 +174,7 @@ def _dump(k: int, variable: Variable, first: int | None) -> str:
         return (f"{{ {variable.type} antune_copy = {element}; antune_capture_scalar({k}, &antune_copy, "
                 f"sizeof antune_copy, sizeof({element}), {written}); }} ")
     address = f"(const void *)(*{variable.name})" if variable.indirect else f"(const void *)({variable.name})"
-    return (f"antune_capture_array({k}, {address}, sizeof({element}), {len(variable.extents)}, "
+    if variable.components:
+        address = f"(const void *)&{_structure_of(variable)}"
+    return (f"antune_capture_array({k}, {address}, {element_bytes(variable)}, {len(variable.extents)}, "
             f"{extent_list(variable, first)}, {written}, {int(is_real(variable))}); ")

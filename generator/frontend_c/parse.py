@@ -19,6 +19,7 @@ from generator.frontend_c.preprocess import Preprocessed, find_compiler, preproc
 from generator.frontend_c.refused import unreadable
 from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
+from generator.frontend_c.structures import without_structures
 
 MAX_DEPTH = 150  # printing an expression takes several Python frames per level
 
@@ -241,20 +242,21 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     separate_names(found.items)
     for item in found.items:
         resolve_casts(item, typedefs)
-    items = inline_calls(found.items, tree, found.function, found.scope, typedefs)
+    flat = without_structures(found.items, tree, found.scope, typedefs)
+    items = inline_calls(flat.items, tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)
-    write_subscripts(items, _subscriptable(found.scope, typedefs))
+    write_subscripts(items, _subscriptable(flat.scope, typedefs))
     names = _Names()
     for item in items:
         names.visit(item)
     arguments = _parameters(found.function)
     own = {p.name for p in arguments}
     local = {n: d for n, d in names.declared.items() if n not in names.iterators}
-    variables = [_variable(name, found.scope[name], typedefs, names, own) for name, node in sorted(names.used.items())
-                 if name not in names.iterators and name not in local and _known(name, node, found.scope)]
+    variables = [_variable(name, flat.scope[name], typedefs, names, own) for name, node in sorted(names.used.items())
+                 if name not in names.iterators and name not in local and _known(name, node, flat.scope)]
     dead = dead_locals(found.function, found.items, found.scope, typedefs)
-    variables = [replace(v, unread_after=v.name in dead) for v in variables]
+    variables = [replace(v, unread_after=v.name in dead, components=flat.components.get(v.name, 0)) for v in variables]
     parameters = tuple(v.name for v in variables if not v.extents and not v.written and v.type in INTEGER_TYPES)
     return ScopSource(
         str(file), found.function.decl.name, found.first.coord.line, found.last.coord.line, tuple(variables),

@@ -65,6 +65,7 @@ class Variable:
     pointer to the whole array (`double (*A)[N][M]`, used as `(*A)[i][j]`).
     `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
     `unread_after`: a local variable of that function that nothing can read once the SCoP has run.
+    `components`: in the file, what the last extent counts is a structure of so many numbers of this type (0: it is not).
     """
 
     name: str
@@ -74,6 +75,7 @@ class Variable:
     is_argument: bool
     indirect: bool = False
     unread_after: bool = False
+    components: int = 0
 
 
 @dataclass(frozen=True, slots=True)
