@@ -59,7 +59,7 @@ int main(void) {
 EACH = "for (int i = 0; i < n; i++) "
 
 # What is in the SCoP, and the arrays that it becomes with their extents.
-ACCEPTED = {
+ACCEPTED: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     "members": (EACH + "{ float dx = q[i].pos.x - q[0].pos.y; acc[i][1].z += dx * q[i].mass; }", {"acc": (24, 2, 3)}),
     "members that are arrays": (EACH + "for (int k = 0; k < 3; k++) q[i].v[k] = 2 * q[i].v[2 - k] + k;", {"q": (24, 7)}),
     "matrices": (EACH + "for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) g[i].w[r][c] += g[i].w[1 - r][c] * i;",
