@@ -1,12 +1,12 @@
 """antune finds fast OpenCL and CUDA code for a program by search. This package is the door: public names and the CLI.
 
-From Python: `options = antune.RunOptions(...)`, then `antune.tune(options, directory, reporter)`; what it found is
-in the directory and in the `Finish` it returns. Names load their rooms when first used, so `import antune` costs
-nothing.
+From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, docs/python.md). Names load their rooms when first used,
+so `import antune` costs nothing.
 
 Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the
-words of a command line become typed values, `progress.py` and `tables.py` are what the user sees. May import
-every other top-level folder, nothing imports it.
+words of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are what
+the user sees. `folders.py` keeps a user's files of the same names out of the way. May import every other top-level folder,
+nothing imports it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from antune.errors import AntuneError, IllegalPlan, InputError, Location
+from antune.folders import take_own_folders
+
+take_own_folders()
+
+from antune.errors import AntuneError, IllegalPlan, InputError, Location  # these are in a folder
 
 if TYPE_CHECKING:
+    from antune.api import Result, resume, tune
     from experiments.options import Budget, RunOptions
-    from experiments.run import Finish, Reporter, resume, tune
+    from experiments.run import Finish, Reporter
     from experiments.store import read_store
     from experiments.summary import Summary, summarize
     from generator.frontend_c.source import Compilation
@@ -28,12 +33,13 @@ if TYPE_CHECKING:
     from generator.reading import read_problem
 
 __all__ = ["AntuneError", "Budget", "Compilation", "Finish", "IllegalPlan", "InputError", "KernelPlan", "Location",
-           "Plan", "Problem", "Program", "Reporter", "RunOptions", "ScheduleChoice", "Summary", "plan_from_json",
+           "Plan", "Problem", "Program", "Reporter", "Result", "RunOptions", "ScheduleChoice", "Summary", "plan_from_json",
            "read_problem", "read_store", "resume", "summarize", "tune"]
 
 _HOMES = {
     "experiments.options": ("Budget", "RunOptions"),
-    "experiments.run": ("Finish", "Reporter", "resume", "tune"),
+    "antune.api": ("Result", "resume", "tune"),
+    "experiments.run": ("Finish", "Reporter"),
     "experiments.store": ("read_store",),
     "experiments.summary": ("Summary", "summarize"),
     "generator.frontend_c.source": ("Compilation",),

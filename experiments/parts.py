@@ -16,7 +16,7 @@ from typing import assert_never
 from experiments.options import RunOptions
 from experiments.records import RunInfo
 from explorer.base import Explorer
-from generator.errors import IllegalPlan, InputError
+from generator.errors import IllegalPlan
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
@@ -58,10 +58,9 @@ def _read_problem(options: RunOptions) -> Problem:
 
 
 def _check_explorer(name: str) -> None:
-    from explorer.registry import EXPLORERS
+    from explorer.registry import find_maker
 
-    if name not in EXPLORERS:
-        raise InputError(f"unknown explorer {name!r}; use one of {', '.join(EXPLORERS)}")
+    find_maker(name)
 
 
 def _make_space(program: Program, target: Target, options: RunOptions) -> Space:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from explorer.ant_systems import ANT_SYSTEMS
 from explorer.base import Explorer
@@ -28,7 +31,9 @@ def _as_published(options: ColonyOptions) -> Callable[[Space, int, Starts], Expl
     return lambda space, seed, starts: Colony(space, seed, options)
 
 
-_MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyType(
+ExplorerMaker: TypeAlias = Callable[[Space, int, Starts], Explorer]
+"""Makes an explorer of a space, with a seed and plans to start with."""
+_MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
     {
         "colony": lambda space, seed, starts: Colony(space, seed, starts=starts),
         "genetic": lambda space, seed, starts: Genetic(space, seed, starts=starts),
@@ -44,7 +49,53 @@ _MAKERS: Mapping[str, Callable[[Space, int, Starts], Explorer]] = MappingProxyTy
 )
 
 EXPLORERS = tuple(_MAKERS)
-"""The names, the default first."""
+"""The names of antune's own, the default first."""
+ENTRY_POINTS = "antune.explorers"
+"""The group of entry points in which other packages name explorers of theirs."""
+
+
+def explorers() -> tuple[str, ...]:
+    """All names: antune's own, then those of installed packages."""
+    return (*EXPLORERS, *sorted(set(_installed()) - set(EXPLORERS)))
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def find_maker(name: str) -> ExplorerMaker:
+    """What makes the explorer called `name`: one of antune's own, or one of an installed package.
+
+    `MODULE:CLASS` is a class of the Python program that runs: only what that has imported is ever looked at, since names
+    are stored, and runs may come from somebody else.
+
+    Raises:
+        InputError: there is none, or it cannot be imported.
+    """
+    if name in _MAKERS:
+        return _MAKERS[name]
+    if ":" in name:
+        return _of_program(name)
+    entry = _installed().get(name)
+    if entry is None:
+        raise InputError(f"unknown explorer {name!r}; use one of {', '.join(explorers())}, or install the package that brings it")
+    try:
+        made: ExplorerMaker = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"the explorer {name!r} ({entry.value}) cannot be imported: {error}; mend or reinstall its package") from None
+    return made
+
+
+def _of_program(name: str) -> ExplorerMaker:
+    module, _, place = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in place.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type):
+        raise InputError(f"the explorer {name!r} is a class of a Python program: go on from a program that imports it "
+                         "(antune.resume), or give it a name by an entry point (docs/python.md)")
+    maker: ExplorerMaker = found
+    return maker
 
 
 def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Explorer:
@@ -53,8 +104,6 @@ def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Ex
     Raises:
         InputError: there is no explorer of this name, or the seed is negative.
     """
-    if name not in _MAKERS:
-        raise InputError(f"there is no explorer {name!r}; use one of {', '.join(EXPLORERS)}")
     if seed < 0:
         raise InputError(f"the seed is negative: {seed}; use 0 or a positive number")
-    return _MAKERS[name](space, seed, starts)
+    return find_maker(name)(space, seed, starts)

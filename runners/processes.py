@@ -37,6 +37,8 @@ START_S = 120.0
 END_S = 5.0
 START_ATTEMPTS = 3
 KILLED_ATTEMPTS = 3  # that end by a SIGKILL from outside before a task is blamed for it
+ROOT = Path(__file__).resolve().parents[1]
+"""Where antune's folders are: first in the path of processes, so that no file of the user's hides one."""
 BOOTSTRAP = ("import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
              "from runners.worker_main import main; main()")
 
@@ -96,7 +98,7 @@ class Worker:
         """Starts the process; it says Ready when `startup` is done."""
         self.connection, inner = Pipe()
         alive, self.life_line = os.pipe()
-        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        path = json.dumps([str(ROOT), *(entry or str(Path.cwd()) for entry in sys.path)])
         with log.open("ab") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", BOOTSTRAP, path, str(inner.fileno()), str(alive), str(os.getpid())],

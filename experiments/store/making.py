@@ -113,8 +113,9 @@ def open_store(directory: Path) -> Store:
     return Store(directory, connection, lock)
 
 
-def read_store(directory: Path) -> Store:
+def read_store(directory: Path | str) -> Store:
     """The run in `directory`, for reading only: possible at any time. Raises InputError like `open_store`."""
+    directory = Path(directory)
     _check_run(directory)
     try:
         return _read(directory, "mode=ro")

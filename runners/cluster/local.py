@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from generator.errors import AntuneError, InputError
+from runners.processes import ROOT
 
 LOCAL = "local:"
 MOST_WORKERS = 256
@@ -63,7 +64,7 @@ class LocalCluster:
         Raises:
             AntuneError: it does not start.
         """
-        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        path = json.dumps([str(ROOT), *(entry or str(Path.cwd()) for entry in sys.path)])
         asked = json.dumps({"devices": spec.devices, "threads": spec.threads, "folder": str(folder)})
         self._log = folder / "cluster.log"
         with self._log.open("ab") as log:

@@ -24,6 +24,7 @@ from metrics.outcome import MetricValues
 from runners.driver import open_device
 from runners.host_program import launches
 from runners.kernel_codes import alone
+from runners.processes import ROOT
 from runners.profiling.perf_events import CountersUnavailable
 
 USUAL_PLACE = Path("/usr/local/cuda/bin/ncu")
@@ -56,7 +57,7 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
     file.write_bytes(pickle.dumps(work))
     try:
         run = subprocess.run(command(tool, file), capture_output=True, text=True, timeout=limit_s, check=False,
-                             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+                             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])})
     except subprocess.TimeoutExpired:
         raise CountersUnavailable(f"ncu took longer than {limit_s:g} s") from None
     finally:
