@@ -134,6 +134,12 @@ def test_subscripts_stay_affine(tmp_path: Path) -> None:
     assert read_scop(write_c(text, tmp_path), Compilation()).locals == ()
 
 
+def test_names_of_values_are_new(tmp_path: Path) -> None:
+    body = EACH + "{ float f_v_1 = x[i]; y[i] = f(x[i] * x[i] + 1) + f_v_1; }"
+    text = program("static float f(float v) { return v * v; }", body)
+    assert printed(without_calls(text, tmp_path), tmp_path) == printed(text, tmp_path)
+
+
 def random_function(rng: np.random.Generator, name: str, earlier: tuple[str, ...]) -> str:
     """A function of numbers of random types, with locals, branches and early returns."""
     def kind() -> str:
@@ -202,6 +208,8 @@ def test_refused(name: str, tmp_path: Path) -> None:
     ("static float at(const double *p, int i) { return p[i]; }", "y[i] = at(x, i);", "`x` has not the type"),
     ("static float at(const float p[4][4], int i) { return p[i][0]; }", "y[i] = at(a, i);", "`a` has not the type"),
     ("static float g(float v) { return v * gain; }", "{ float gain = 2; y[i] = g(x[i]) + gain; }", "`gain` is not visible"),
+    ("static float g(float v) { return 1; }", "y[i] = g(k[0]++);", "`k[0]++`, given to a function that is inlined, has or may"),
+    ("int rand(void); static float g(float v) { return 1; }", "y[i] = g(rand());", "`rand()`, given to a function"),
     ("static void g(float *p) { *p = 1; }", "g(x);", "call of `g` as a statement"),
     ("", 'printf("%f", x[i]);', "`printf` inside the SCoP: tuned code runs on a device and prints nothing; move the"),
     ("", 'fprintf(stderr, "here");', "`fprintf` inside the SCoP"),

@@ -68,6 +68,8 @@ ACCEPTED: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
                          {"old": (24, 7), "acc": (24, 2, 3)}),
     "local structure": (EACH + "{ struct body b = q[i]; vec f; f.x = f.y = b.mass; f.z = b.v[1]; b.v[2] = 3; acc[i][0] = f; "
                         "old[i] = b; }", {"acc": (24, 2, 3)}),
+    "a name like a member's": (EACH + "{ float f_x = 2, f_y; vec f; f.x = q[i].mass; f_y = f_x * f.x; acc[i][0].x = f_y; }",
+                               {"acc": (24, 2, 3)}),
     "single structures": (EACH + "{ mean.x += q[i].pos.x * first.mass; mean.y = first.v[0]; }", {"mean": (3,), "first": (7,)}),
     "through a pointer": (EACH + "old[i].mass = one->mass + q->pos.x;", {"one": (1, 7), "q": (1, 7)}),
     "matrices in one dimension": (EACH + "for (int j = 0; j < 4; j++) if (i < 6) old[i * 4 + j].mass = q[j * 6 + i].mass;", {"old": (24, 7)}),

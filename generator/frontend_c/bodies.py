@@ -154,6 +154,7 @@ class Bodies:
         uses = used_names(function.body)
         found: dict[str, Value] = {}
         for parameter, node in zip(function.parameters, nodes, strict=True):
+            _refuse_effects(node, self.defined)
             if parameter.kind.extents:
                 found[parameter.name] = pointer(node, frame.names, lambda n: self.value(n, frame))
             else:
@@ -281,3 +282,14 @@ def _not_pure(function: str, node: Any) -> InputError:
             reason = (f"`{to_c(node).split(' {')[0][:60]}` is more than declarations, assignments to its own "
                       "variables, `if`/`else` and `return`")
     return cannot_inline(function, reason, node)
+
+
+def _refuse_effects(node: Any, defined: Mapping[str, Any]) -> None:
+    """Raise InputError for an argument whose evaluation changes something: it may be evaluated never or twice."""
+    name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else None
+    if isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in _CHANGES or (
+            isinstance(node, c_ast.FuncCall) and name not in defined and name not in FUNCTIONS):
+        raise InputError(f"`{to_c(node)}`, given to a function that is inlined, has or may have an effect; compute it in a "
+                         "statement before", where(node))
+    for _, child in node.children():
+        _refuse_effects(child, defined)

@@ -47,7 +47,7 @@ def inline_calls(items: Sequence[Any], tree: Any, function: Any, scope: Mapping[
             kinds[name] = "int"
         elif kind is not None:
             kinds[name] = kind.element
-    taken = {*used_names([tree]), *(node.name for node in _declarations(tree) if node.name), *defined}
+    taken = {*variables, *used_names([tree]), *(node.name for node in _declarations(tree) if node.name), *defined}
     temporaries = Temporaries(kinds, dict(FUNCTIONS), taken)
     common = frozenset(name for name, node in _file_level(tree) if variables.get(name) is node)
     bodies = Bodies(temporaries, defined, typedefs, variables, common, (function.decl.name,))

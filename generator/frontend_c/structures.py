@@ -13,6 +13,7 @@ import copy
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from pycparser import c_ast
@@ -37,8 +38,8 @@ class Flat:
 def without_structures(items: Sequence[Any], tree: Any, scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> Flat:
     """A SCoP whose structures are arrays (`items` change in place). Raises InputError for those that cannot be."""
     layouts = Layouts(dict(structures_in(tree)), typedefs)
-    pass_ = _Flattening(layouts)
     used = _names(items)
+    pass_ = _Flattening(layouts, {*used, *scope, *_names(tree.ext)})
     flat = dict(scope)
     for name in used & scope.keys():
         if isinstance(scope[name], c_ast.Decl) and (layout := layouts.of(scope[name].type)) is not None:
@@ -75,9 +76,10 @@ class _Place:
 
 @dataclass(eq=False)
 class _Flattening:
-    """Rewrites statements; `layouts_of` are the structures by name, with the subscripts that lead to one."""
+    """Rewrites statements; `taken` are names that mean something, `layouts_of` the structures by name, with the subscripts that lead to one."""
 
     layouts: Layouts
+    taken: set[str]
     layouts_of: dict[str, tuple[Layout, int]] = field(default_factory=dict)
     scalars: dict[str, dict[int, str]] = field(default_factory=dict)
 
@@ -111,7 +113,7 @@ class _Flattening:
         """A structure that is a local variable of the SCoP."""
         if not isinstance(node.type, c_ast.TypeDecl):
             raise InputError(f"`{to_c(node)}`: declare it before the SCoP", where(node))
-        names = {number: f"{node.name}_{path}" for path, number in _numbers(layout)}
+        names = {number: self.fresh(f"{node.name}_{path}") for path, number in _numbers(layout)}
         self.layouts_of[node.name], self.scalars[node.name] = (layout, 0), names
         kind = c_ast.IdentifierType(layout.element.split())
         found = [c_ast.Decl(name, node.quals, [], [], [],
@@ -124,6 +126,12 @@ class _Flattening:
             assert target is not None
             found += self.copied(target, node.init, node)
         return found
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing has yet."""
+        name = next(name for number in count(1) if (name := base if number == 1 else f"{base}_{number}") not in self.taken)
+        self.taken.add(name)
+        return name
 
     def whole(self, node: Any) -> _Place | None:
         """The structure that `node` is as a whole, if it is one."""
@@ -244,7 +252,7 @@ def _names(items: Sequence[Any]) -> set[str]:
     waiting = list(items)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, c_ast.ID):
+        if isinstance(node, (c_ast.ID, c_ast.Decl, c_ast.Enumerator)) and node.name:
             found.add(node.name)
         waiting += [child for _, child in node.children()]
     return found
