@@ -23,6 +23,8 @@ def test_make_check_finds_what_pip_installed(tmp_path: Path) -> None:
         pytest.skip("pyopencl uses the system's loader")
     support.need_compiler()
     pocl = support.pocl_environment(tmp_path)
+    if "ANTUNE_OPENCL_DEVICE" in pocl:
+        pytest.skip("PoCL's compiler does not know this CPU, which nothing repairs for C programs")
     bare = {key: value for key, value in pocl.items() if key not in ("ANTUNE_OPENCL_LIBRARY", "OCL_ICD_VENDORS", "PYOPENCL_HOME")}
     folder = exported(suite_run(tmp_path / "run", "gemm"), Kind.opencl, tmp_path / "an export")
     assert (folder / "vendors" / "pocl.icd").read_text() == f"{bundled[1]}\n"
