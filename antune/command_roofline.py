@@ -82,8 +82,10 @@ def _print_ceilings(ceilings: Ceilings) -> None:
 
 def _print_placed(placed: Sequence[Placed]) -> None:
     from antune.tables import print_table
+    from experiments.result_table import PLAN_TIME
     from experiments.words import describe_ms, describe_percent
 
     print_table(("run", "limited by", "least time", "default plan", "of the possible", "best plan", "of the possible"),
                 [(one.run, one.limit, describe_ms(one.roof_ms), describe_ms(one.default_ms), describe_percent(one.default_share),
                   describe_ms(one.best_ms), describe_percent(one.best_share)) for one in placed])
+    print(f"Plans: {PLAN_TIME}.")

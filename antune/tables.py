@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from experiments.result_table import HEADER, result_notes, result_rows
+from experiments.result_table import C_TIME, HEADER, PLAN_TIME, result_notes, result_rows
 from experiments.run import Finish
 from experiments.run_dirs import Listed
 from experiments.summary import describe_final
@@ -110,6 +110,7 @@ def print_runs(runs: Sequence[Listed]) -> None:
                      describe_ratio(found.speedup_over_sequential), found.device))
     header = ("run", "status", "plans", "sequential C", "default plan", "best plan", "vs sequential C", "device")
     print_table(header, rows)
+    print(f"Plans: {PLAN_TIME}. Sequential C: {C_TIME}.")
 
 
 def print_devices(devices: Sequence[DeviceInfo]) -> None:

@@ -148,6 +148,7 @@ def _settled(first: Timed, standing: Standing, sittings: Sequence[Outcome]) -> T
     kernels = tuple(replace(kernel, median_ms=median([outcome.kernels[place].median_ms for outcome in timed]))
                     for place, kernel in enumerate(first.kernels) if all(len(o.kernels) == len(first.kernels) for o in timed))
     return replace(first, median_ms=standing.median_ms, low_ms=standing.low_ms, high_ms=standing.high_ms,
+                   samples_ms=tuple(ms for outcome in timed for ms in outcome.samples_ms),
                    host_ms=median([outcome.host_ms for outcome in timed]), kernels=kernels or first.kernels)
 
 

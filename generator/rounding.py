@@ -129,9 +129,9 @@ def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, 
 
 def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
     """How many elements of `other`, the same program's result in another build, differ by more than rounding errors do."""
-    distance = _distance(value, other)
-    allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = _distance(value, other)
+        allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)
         return int(np.count_nonzero(distance > (allowed if rounding is None else np.maximum(allowed, rounding))))
 
 

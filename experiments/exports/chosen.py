@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from experiments.finals import ranking, settled
 from experiments.outcome_rows import kind_of
 from experiments.records import Result, RunInfo
 from experiments.store import Store
@@ -50,9 +51,11 @@ def choose(store: Store, number: int | None, needs_data: bool) -> Chosen:
     Raises:
         InputError: there is no such evaluation, it failed, or the inputs are lost.
     """
-    info, results = store.info(), store.results()
+    info, results, final = store.info(), store.results(), store.finals.latest()
     problem = Problem(info.program, store.reference()) if needs_data else None
-    return Chosen(info, results, _result(store, results, number), store.directory, problem)
+    result = _result(store, results, number)
+    outcome = settled(results, final, ranking(results, final)).get(result.evaluation.number, result.outcome)
+    return Chosen(info, results, replace(result, outcome=outcome), store.directory, problem)
 
 
 def choose_any(store: Store) -> Chosen:
