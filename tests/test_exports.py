@@ -266,19 +266,26 @@ from kernel_gemm import kernel_gemm
 rng = np.random.default_rng(0)
 A, B, C = rng.random((20, 30)), rng.random((30, 25)), rng.random((20, 25))
 want = 10.0 * C + 2.0 * A @ B
-kernel_gemm(20, 25, 30, 2.0, 10.0, C, A, B)
+before = C.copy()
+assert np.allclose(kernel_gemm(2.0, 10.0, C, A, B, ni=20, nj=25, nk=30), want)
+assert (C == before).all()
+assert kernel_gemm(2.0, 10.0, C, A, B, inplace=True) is C
 assert np.allclose(C, want)
-for bad in ((20, 25, 31, 2.0, 10.0, C, A, B), (20, 25, 30, 2.0, 10.0, C, A.astype("float32"), B)):
+C.flags.writeable = False
+for bad in (lambda: kernel_gemm(2.0, 10.0, C, A, B, nk=31), lambda: kernel_gemm(2.0, 10.0, C, A.astype("float32"), B),
+            lambda: kernel_gemm(2.0, 10.0, C, A, B[:, :5]), lambda: kernel_gemm(2.0, 10.0, C, A, B, inplace=True)):
     try:
-        kernel_gemm(*bad)
+        bad()
     except ValueError as error:
         print(error)
 """)
     done = ran(folder, os.environ, sys.executable, "use.py")
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
+    first, second, third, fourth = done.stdout.splitlines()
+    assert third.startswith("B must be a numpy array of float64 with shape (30, 25), the shape that the code was tuned for, not ")
+    assert third.endswith("float64 with shape (30, 5)") and fourth == "C must be writeable: it takes a result"
     assert first == "nk is 31, but the code was tuned for 30 and works for that only"
-    assert second.startswith("A must be a numpy array of float64 with shape (20, 30), not float32")
+    assert second.startswith("A must be a numpy array of float64 with shape (20, 30), the shape that the code was tuned for, not float32")
 
 
 CUDA = replace(GPU, dialect="cuda", sub_group=32, local_bytes=227 * 1024, capability=(9, 0))

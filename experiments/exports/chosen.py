@@ -35,6 +35,14 @@ class Chosen:
         name = re.sub(r"\W", "_", self.info.program.name)
         return "main_scop" if name == "main" else name
 
+    @property
+    def tuned(self) -> str:
+        """What the kernels took where they were tuned, in words."""
+        device, spent = self.info.device, describe_ms(cost_ms(self.result.outcome))
+        if device.key == "deterministic":
+            return f"the run computed {spent} for them and measured nothing"
+        return f"when tuned {spent} on {device.name} ({device.platform})"
+
     def origin(self) -> list[str]:
         """Lines that say where the plan comes from."""
         info, evaluation = self.info, self.result.evaluation

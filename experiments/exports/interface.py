@@ -26,9 +26,10 @@ def body_values(chosen: Chosen, signature: Signature) -> dict[str, str]:
     name = chosen.name
     sizes = [f"{name}_size({c_string(p.name)}, {p.data}, {p.value})" for p in signature.of_role("size")]
     unused = "".join(f"  (void){p.name};\n" for p in signature.of_role("unused"))
+    every = "".join(f"  (void){p.name};\n" for p in signature.parameters)
     arguments = ", ".join(parameter.name for parameter in signature.parameters)
     context = f"struct {name}_context *antune"
-    return {"F": name, "PARAMETERS": signature.declarations, "SIZES": chain(sizes), "UNUSED": unused,
+    return {"F": name, "PARAMETERS": signature.declarations, "SIZES": chain(sizes), "UNUSED": unused, "ALL_UNUSED": every,
             "CONTEXT_PARAMETERS": f"{context}, {signature.declarations}" if arguments else context,
             "CONTEXT_ARGUMENTS": f"antune, {arguments}" if arguments else "antune"}
 

@@ -6,6 +6,7 @@ import inspect
 import io
 import keyword
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -20,22 +21,18 @@ from experiments.exports.signature import Parameter, Signature, signature_of
 from experiments.exports.templates import fill
 from generator.expr import Expr
 from generator.problem import as_declared
-from generator.program import NUMPY_TYPES
+from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import PEERS, relative_tolerance
 from generator.variant import Launch, Texture, Variant
 from runners.check import longest_chain
 from runners.data import initial_values
 from runners.opencl_cpu_name import ERROR, find_pointer, known_cpu, lasting_string, repair_cpu_name
 
-BRIEF = ("Run on the device; arrays that take results are changed in place.\n\n"
-         "    The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that the\n"
-         "    code was not tuned for.\n    ")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
 """What makes PoCL work on CPUs that its compiler does not know: the module has it for itself."""
-_TAKEN = frozenset(("name", "given", "array", "arrays", "scalars", "result", "np", "cl", "ARRAYS", "SIZES", "RESULTS",
-                    "COPIED_IN", "dict", "str", "int", "ValueError"))
+_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "ARRAYS", "SIZES", "RESULTS", "tuple", "len", "ValueError"))
 """Names that mean something inside the function."""
-_IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "struct", "sys",
+_IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys", "time",
                        *(function.__name__ for function in CPU_NAME)))
 """Names that mean something in the module."""
 
@@ -68,21 +65,26 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
     lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *how_timed(chosen, "opencl")))]
     docstring = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
     used = {name for kernel in variant.kernels for name in kernel.arrays}
+    results = [n for n, _ in given if program.array(n) in program.outputs]
+    outputs = [n for n in results if n in used and _made(program, program.array(n))]
     return fill("python_module.py.in", {
         "F": _function_name(chosen), "MODULE": _module_name(chosen),
         "DOCSTRING": f'"""{docstring}\n"""', "ARRAYS": _table(arrays),
         "SIZES": repr({p.name: p.value for p in sizes}),
         "COPIED_IN": repr([n for n, _ in given if n in used and copied_in(program, program.array(n))]),
-        "RESULTS": repr([array.name for array in program.outputs]), "IMAGES": repr(_images(variant)),
+        "RESULTS": repr(results), "IMAGES": repr(_images(variant)),
         "KERNELS": "[\n" + "".join(f"    {_kernel(variant, n)!r},\n" for n in range(len(variant.kernels))) + "]",
         "USUAL": repr(usual_devices(chosen)),
         "SOURCE": variant.source, "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME), "CPU_ERROR": repr(ERROR),
-        "PARAMETERS": ", ".join(names[p.name] for p in signature.parameters), "BRIEF": BRIEF,
+        "PARAMETERS": _parameters(signature, names, outputs), "BRIEF": _brief(results, outputs, names),
+        "OUTPUTS": repr(outputs), "TUNED": repr(chosen.tuned),
         "GIVEN_SIZES": _pairs([(p.name, names[p.name]) for p in sizes]), "GIVEN_ARRAYS": _pairs(given),
         "GIVEN_SCALARS": "{" + ", ".join(
             f"{p.name!r}: np.{NUMPY_TYPES[program.array(p.name).type]}({names[p.name]})" for p in scalars) + "}",
         "LAUNCHES": "\n".join(python_lines(variant.host, _launcher(variant), 1)) or "    pass",
-        "PEERS": repr(PEERS), "CHECK_ARGUMENTS": ", ".join(_check_argument(p) for p in signature.parameters),
+        "PEERS": repr(PEERS),
+        "CHECK_ARGUMENTS": "".join(f"{names[p.name]}={_check_argument(p)}, " for p in signature.of_role("scalar", "array")),
+        "CHECK_SCALARS": "{" + ", ".join(f"{p.name!r}: {_check_argument(p)}" for p in scalars) + "}",
     })
 
 
@@ -128,15 +130,35 @@ def _launcher(variant: Variant) -> Callable[[Launch, Callable[[Expr], str]], lis
 
 
 def _check_argument(parameter: Parameter) -> str:
-    match parameter.role:
-        case "size":
-            return f"SIZES[{parameter.name!r}]"
-        case "unused":
-            return "0"
-        case "array":
-            return f"values[{parameter.name!r}]"
-        case "scalar":
-            return f"stored[{f'in:{parameter.name}'!r}][()]"
+    """The value of an array or scalar in the self-check."""
+    return f"values[{parameter.name!r}]" if parameter.role == "array" else f"stored[{f'in:{parameter.name}'!r}][()]"
+
+
+def _made(program: Program, array: Array) -> bool:
+    """Whether the function can make this array for its caller: all of it is a result, whatever it held."""
+    return not copied_in(program, array) and array.own_elements == array.elements
+
+
+def _parameters(signature: Signature, names: dict[str, str], outputs: list[str]) -> str:
+    """What is read comes first, in the original order; then by name what can be left out."""
+    read = [names[p.name] for p in signature.of_role("scalar", "array") if p.name not in outputs]
+    optional = [f"{names[name]}=None" for name in outputs]
+    optional += [f"{names[p.name]}={p.value}" for p in signature.of_role("size")]
+    return ", ".join([*read, "*", *optional, "inplace=False"])
+
+
+def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str:
+    """The docstring of the function."""
+    changed = [name for name in results if name not in outputs]
+    notes = [f"Run on the device and return {', '.join(names[name] for name in results)}."]
+    if outputs:
+        notes.append(f"{', '.join(names[name] for name in outputs)}: an array for the result; without it a new one is made.")
+    if changed:
+        notes.append(f"{', '.join(names[name] for name in changed)}: read and changed; the argument itself stays "
+                     "as it is unless inplace is true.")
+    notes.append("The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that the code was "
+                 "not tuned for.")
+    return "\n\n    ".join("\n    ".join(textwrap.wrap(note, 105)) for note in notes) + "\n    "
 
 
 def _data(chosen: Chosen) -> bytes:

@@ -67,7 +67,7 @@ def selfcheck_files(chosen: Chosen, signature: Signature) -> dict[str, str | byt
         "NUMBERS": "\n".join(f"    case {_kind_name(kind)}: return (double)((const {kind} *)data)[i];"
                              for kind in ELEMENT_BYTES),
         "PEERS": f"{PEERS:g}", "PROTOTYPE": _prototype(chosen, signature), "SEQUENTIAL": sequential,
-        "EXPORTED": _call(chosen.name, signature, numbers, "got"),
+        "ARGUMENTS": "".join(f", {_argument(p, numbers, 'got')}" for p in signature.parameters), "TUNED": c_string(chosen.tuned),
         "AGAINST": STORED if signature.sequential is None else SEQUENTIAL})
     return {"selfcheck.c": text, "sequential.c": _sequential_file(chosen, signature), "data.bin": b"".join(data.parts)}
 
