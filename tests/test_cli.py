@@ -304,6 +304,6 @@ def test_definitions_and_sizes_are_read_as_a_compiler_reads_them() -> None:
 
 def test_public_names_exist_and_can_be_found() -> None:
     for name in antune.__all__:
-        assert getattr(antune, name).__module__.split(".")[0] != "antune"
+        assert getattr(antune, name).__module__ != "antune", "it comes from a room"
     with pytest.raises(AttributeError):
         antune.nothing  # noqa: B018  # the access is the test

@@ -35,6 +35,8 @@ from tests.test_generated_code import FORESEEN, LIMITS
 from tests.test_pipeline_suite import small_problem
 from tests.test_races import edited, without_barrier
 
+TYPICAL = ("harris", "histogram_equalize", "iir_blur", "bilateral_grid", "pyramid_blend")
+"""A stencil, a histogram, scans, tables and pyramids: in every run of the tests; the others are slow."""
 QUICK = ("blur", "unsharp", "conv_layer", "histogram_equalize")
 """Programs that are quick to compile whatever the plan."""
 MANY, MORE = 30, 6
@@ -84,7 +86,8 @@ def check(program: Pipeline, device: str, folder: Path, number: int, opening: bo
             and not any(words in outcome.message for words in FORESEEN)] == []
 
 
-@pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", [p if p.name in TYPICAL else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES],
+                         ids=lambda p: p.name)
 def test_a_plan_with_stages_is_right_on_pocl(program: Pipeline, tmp_path: Path) -> None:
     check(program, "pocl", tmp_path, 1)
 
