@@ -44,10 +44,11 @@ def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None
     from experiments.graph_figure import graph_page, graph_picture, graph_svg
     from experiments.store import read_store
 
-    chosen = kind or _format(out)
-    path = out or directory / f"graph.{chosen}"
-    check_place(path)
     with read_store(directory) as store:
+        if out is not None:
+            check_place(out)
+        chosen = kind or _format(out)
+        path = out or directory / f"graph.{chosen}"
         match chosen:
             case FormatChoice.html:
                 write_atomically(path, graph_page(store))

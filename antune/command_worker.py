@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,27 +40,14 @@ def worker(address: Scheduler, device: Devices = None, compilers: Compilers = No
         from runners.cuda.compiler import open_translator
 
         open_translator()
-    from runners.cluster.hub import check_scheduler
+    from runners.cluster.hub import check_scheduler, scheduler_address
 
     check_scheduler(address)
     found = () if compile_only else find_devices(tuple(device or ()))
     threads = (compilers or len(os.sched_getaffinity(0))) + len(found)
-    words = ["-m", "distributed.cli.dask_worker", _scheduler(address), "--nthreads", str(threads),
+    words = ["-m", "distributed.cli.dask_worker", scheduler_address(address), "--nthreads", str(threads),
              "--memory-limit", "0", "--no-dashboard", "--preload", "runners.cluster.preload"]
     words += [word for one in found for word in ("--device", one.key)]
     words += ["--compile-only"] if compile_only else []
     print(f"antune worker for {address}: {', '.join(one.key for one in found) or 'compiles only'}", flush=True)
     os.execv(sys.executable, [sys.executable, *words])
-
-
-def _scheduler(address: str) -> str:
-    """The scheduler's address, read from its file if that is what `address` names."""
-    from antune.errors import InputError
-
-    if not address.endswith(".json"):
-        return address
-    try:
-        return str(json.loads(Path(address).read_text())["address"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{address} is no scheduler file ({error}); `dask scheduler --scheduler-file {address}` "
-                         "writes one") from None

@@ -65,11 +65,18 @@ def test_a_graph_is_written_as_its_name_says_or_refused(run_antune: Antune, tmp_
         assert run_antune("graph", "run", "--out", name) == 0
         assert (tmp_path / name).read_bytes().startswith(beginning)
     capsys.readouterr()
-    for out, message in (("a.gif", "is no .svg, .html, .png or .pdf file"), ("run", "is no .svg"), ("", "--out . is no .svg"),
+    for out, message in (("a.gif", "is no .svg, .html, .png or .pdf file"), ("run", "is a directory; name a file in it"),
+                         ("", "an empty name is no file; name the file to write"),
                          ("no/a.svg", "there is no directory no"), ("folder.svg", "is a directory; name a file in it")):
         (tmp_path / "folder.svg").mkdir(exist_ok=True)
         assert run_antune("graph", "run", "--out", out) == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["nowhere", "scale.c"])
+def test_a_graph_of_no_run_names_what_is_no_run(place: str, run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_antune("graph", place) == 2
+    assert f"{place} is not a run directory" in capsys.readouterr().err
 
 
 def test_compare_leaves_a_damaged_run_out_and_says_which(run_antune: Antune, tmp_path: Path,
@@ -111,3 +118,12 @@ def test_ctrl_c_while_everything_is_imported_is_quiet(delay_s: float) -> None:
     _, err = child.communicate(timeout=60)
     assert child.returncode in (130, -signal.SIGINT)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "no JSON", '{"address": "nowhere"}'])
+def test_what_is_no_scheduler_file_is_refused_at_once(content: str, run_antune: Antune, tmp_path: Path,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    (tmp_path / "scheduler.json").write_text(content)
+    assert run_antune("worker", "scheduler.json", "--device", "deterministic") == 2
+    assert "scheduler.json is no scheduler file" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import warnings
@@ -19,6 +20,7 @@ from runners.cluster.offers import Offer
 from runners.cluster.preload import describe
 from runners.cluster.versions import differences, versions
 
+ADDRESS = r"\w+://.+:\d+/?"
 CONNECT_S = 10.0
 FETCH_S = 5.0
 START = "start workers with `antune worker {}`, or Dask's own with `--preload runners.cluster.preload`"
@@ -171,20 +173,39 @@ def check_scheduler(address: str) -> None:
     Hub(address).close()
 
 
+def scheduler_address(address: str) -> str:
+    """`address`, or what the scheduler file of that name says. Raises InputError for what is neither."""
+    file = Path(address)
+    if file.suffix == ".json":
+        return _read_scheduler_file(file)
+    if not re.fullmatch(ADDRESS, address):  # Dask would leave a half-made client behind
+        raise InputError(f"{address!r} is no address of a Dask scheduler: write tcp://HOST:PORT, tls://HOST:PORT (see "
+                         "docs/cluster.md) or its scheduler file; `antune tune --cluster` also takes local:N")
+    return address
+
+
+def _read_scheduler_file(file: Path) -> str:
+    """The address in `file`; Dask itself would wait for one that is empty, and for ever."""
+    if not file.is_file():
+        raise InputError(f"there is no scheduler file {file}; `dask scheduler --scheduler-file {file}` writes it")
+    try:
+        found = str(json.loads(file.read_text(encoding="utf-8"))["address"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is no scheduler file ({error}); `dask scheduler --scheduler-file {file}` writes one") from None
+    if not re.fullmatch(ADDRESS, found):
+        raise InputError(f"{file} is no scheduler file: its address is {found!r}; `dask scheduler --scheduler-file {file}` "
+                         "writes one")
+    return found
+
+
 def _client(address: str) -> Client:
-    where = {"scheduler_file": address} if Path(address).suffix == ".json" else {"address": address}
-    return Client(**where, timeout=CONNECT_S, set_as_default=False, name="antune")
+    return Client(address=address, timeout=CONNECT_S, set_as_default=False, name="antune")
 
 
 def _connect(address: str, attempts: int = 3) -> Client:
-    file = Path(address)
-    if file.suffix == ".json" and not file.is_file():
-        raise InputError(f"there is no scheduler file {address}; `dask scheduler --scheduler-file {address}` writes it")
-    if file.suffix != ".json" and not re.fullmatch(r"\w+://.+:\d+/?", address):  # Dask would leave a half-made client behind
-        raise InputError(f"{address!r} is no address of a Dask scheduler: write tcp://HOST:PORT, tls://HOST:PORT (see "
-                         "docs/cluster.md) or its scheduler file; `antune tune --cluster` also takes local:N")
+    where = scheduler_address(address)
     try:
-        return _client(address)
+        return _client(where)
     except AssertionError:  # Dask gives its own thread ten seconds to start, which a busy machine may not keep
         if attempts == 1:
             raise InputError(f"the machine is too busy to connect to {address}; try again later") from None
