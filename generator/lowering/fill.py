@@ -10,7 +10,7 @@ from generator.expr import Binary, Expr, Int, Load, map_children
 from generator.linear import plain_form, substitute
 from generator.lowering.computed import Computing, entered
 from generator.lowering.private import PrivateArray
-from generator.lowering.registers import Register, exchanges
+from generator.lowering.registers import Register, Variable, exchanges
 from generator.lowering.staging import LocalArray, copies, into_local, origin
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
 from generator.plan import KernelPlan
@@ -49,7 +49,7 @@ class Filling:
     points: tuple[StagePoint, ...]
     arrays: tuple[LocalArray, ...]
     computing: Computing
-    registers: Mapping[str, Register]
+    registers: Mapping[str, Register | Variable]
     shared_updates: Mapping[str, Updates]
     outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
     any_order: frozenset[str] = frozenset()

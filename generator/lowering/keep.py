@@ -12,7 +12,7 @@ from generator.expr import Binary, Expr, Load, children, loads_of
 from generator.lowering.fill import Updates
 from generator.lowering.naming import fresh_name
 from generator.lowering.private import PrivateArray, private_arrays
-from generator.lowering.registers import Register
+from generator.lowering.registers import Register, Variable
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept, Sharing, keepable, sharing
 from generator.polyhedral.kernels import KernelPart
@@ -20,6 +20,9 @@ from generator.polyhedral.legality import indices
 from generator.polyhedral.mapping import MappedKernel
 from generator.polyhedral.placement import locate
 from generator.polyhedral.reductions import update_of
+from generator.polyhedral.thread_values import thread_values
+from generator.polyhedral.tree import Band, Tree
+from generator.polyhedral.tree import Mapping as TreeMapping
 from generator.program import ELEMENT_BYTES, Assignment, Program
 
 MAX_REGISTERS = 64
@@ -30,21 +33,30 @@ MAX_PARTIAL = 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptArrays:
-    """The registers of a kernel, its statements that update elements together with other threads, copies per block."""
+    """The registers of a kernel, its statements that update elements together with other threads, copies per block.
+
+    `variables` are arrays of which nothing is in global memory.
+    """
 
     registers: tuple[Register, ...]
     shared_updates: Mapping[str, Updates]
     private: tuple[PrivateArray, ...] = ()
+    variables: tuple[Variable, ...] = ()
 
     @property
-    def by_array(self) -> dict[str, Register]:
-        """The registers by the array they hold."""
-        return {register.array: register for register in self.registers}
+    def by_array(self) -> dict[str, Register | Variable]:
+        """The registers and variables by the array they hold."""
+        return {**{one.array: one for one in self.registers}, **{one.array: one for one in self.variables}}
+
+    @property
+    def elements(self) -> list[Kept]:
+        """What the registers and variables stand for."""
+        return [*(one.kept for one in self.registers), *(one.kept for one in self.variables if one.kept is not None)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Threads:
-    """A mapped kernel and its surroundings.
+    """A mapped kernel and its surroundings; `whole`: nothing runs but its program.
 
     `prefix` names the host loops, `reductions` are relaxed statements, `loops` names the loops over the points of a
     thread by statement and dimension.
@@ -56,6 +68,7 @@ class Threads:
     prefix: Sequence[str]
     reductions: Sequence[str]
     loops: Mapping[str, Mapping[int, str]]
+    whole: bool
 
 
 def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> KeptArrays:
@@ -66,8 +79,12 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
     shares = {name: sharing(program, name, part, *where) for name in relaxed}
     together = {name: how for name, how in shares.items() if how != "thread"}
     _check_atomics(program, together)
+    variables = _variables(program, threads, taken, allowed)
+    own = {variable.array for variable in variables}
     registers = []
     for kept in keepable(program, part) if allowed and (plan.registers or together) else ():
+        if kept.array in own:
+            continue
         wanted = _wanted(kept, plan, together)
         if wanted is not None:
             registers.append(_register(program, threads, kept, wanted, taken))
@@ -79,7 +96,37 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
         update = update_of(program, statement)
         assert update is not None, "only reductions are relaxed"
         updates[name] = Updates(update, by_array.get(statement.body.target.array), private.get(name))
-    return KeptArrays(tuple(registers), updates, tuple(private.values()))
+    return KeptArrays(tuple(registers), updates, tuple(private.values()), variables)
+
+
+def _variables(program: Program, threads: Threads, taken: set[str], allowed: bool) -> tuple[Variable, ...]:
+    """The arrays of which a thread needs nothing but a variable, one for each of its points unless it ends one before the next.
+
+    Targets of relaxed reductions are left to `keepable`, whose order of updates is another one.
+    """
+    part, plan = threads.part, threads.plan
+    points = tuple((d, plan.tile[d] // plan.block[d]) for d in sorted(threads.mapped.several)) if not _one_by_one(
+        threads.mapped.tree) else ()
+    if not threads.whole or (points and not allowed) or prod(count for _, count in points) > MAX_REGISTERS:
+        return ()
+    relaxed = {program.statement(name).body.target.array for name in threads.reductions if name in part.statements}
+    single = {kept.array: kept for kept in keepable(program, part)}
+    found = []
+    for array in thread_values(program, part):
+        if array in relaxed or (plan.inner_tile > 1 and array not in single):  # inner tiles change the order within a point
+            continue
+        users = [s for s in part.statements if any(a.array == array for a in program.statement(s).accesses)]
+        loops = {s: tuple(threads.loops[s][d] for d, _ in points) for s in users}
+        name = fresh_name(f"{array}_here", taken)
+        found.append(Variable(name, array, program.array(array).type, points, loops, single.get(array)))
+    return tuple(found)
+
+
+def _one_by_one(tree: Tree) -> bool:
+    """Whether a thread ends one of its points before it begins the next."""
+    while isinstance(tree, TreeMapping):
+        tree = tree.child
+    return isinstance(tree, Band) and tree.notes[:1] == ("point",)
 
 
 def _check_atomics(program: Program, together: Iterable[str]) -> None:
@@ -124,7 +171,7 @@ def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool
     data (a subscript that is loaded).
     """
     statements = [program.statement(name) for name in part.statements]
-    return (bool(kept.registers)
+    return (bool(kept.registers) and all(variable.kept is not None for variable in kept.variables)
             and all(s.body.guard is None and s.body.target.array in kept.by_array for s in statements)
             and not any(_risky(_computed(s.body), {a.name: a.type for a in program.arrays}) for s in statements))
 

@@ -13,11 +13,11 @@ from generator.lowering.barriers import check_barriers
 from generator.lowering.computed import ComputedArray, Computing, computed_arrays
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
-from generator.lowering.keep import Threads, keep, unseen_outside
+from generator.lowering.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.lowering.points import over_all_points
 from generator.lowering.private import combined, filled
-from generator.lowering.registers import Register, closing, opening, scratch_for
+from generator.lowering.registers import closing, opening, scratch_for
 from generator.lowering.staging import LocalArray, local_arrays
 from generator.lowering.vectors import is_vector
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
@@ -83,16 +83,20 @@ def numbered(lowered: LoweredKernel, number: int) -> LoweredKernel:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a kernel takes from the schedule around it: names of host loops, statements that reduce in parallel."""
+    """What a kernel takes from the schedule around it: names of host loops, statements that reduce in parallel.
+
+    `whole`: nothing runs but the program that the kernel is a part of.
+    """
 
     prefix: tuple[str, ...]
     reductions: tuple[str, ...]
+    whole: bool
 
 
 def frame_of(section: Section, part: KernelPart) -> Frame:
     """The Frame of one of the kernels of a section."""
     prefix = tuple(loop.name for loop in host_names(section.program, section.schedule)[:len(part.prefix)])
-    return Frame(prefix, tuple(name for name in section.schedule.reductions if name in part.statements))
+    return Frame(prefix, tuple(name for name in section.schedule.reductions if name in part.statements), section.whole)
 
 
 @lru_cache(maxsize=1024)
@@ -120,12 +124,12 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     names = _loop_names(program, part, mapped, frame.prefix)
     loops = point_loops(mapped.tree, part.domain, names, mapped.several)
     taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
-    kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops), taken, registers)
+    kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops, frame.whole), taken, registers)
     fill_up = not program.stages and unseen_outside(program, part, kept)
-    whole = padded(program, part, plan, [r.kept for r in kept.registers]) if fill_up else None
+    whole = padded(program, part, plan, kept.elements) if fill_up else None
     staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
         whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, stage_points(whole.program, whole.part), mapped.several))
-    owned = _owned(loops, kept.registers) if kept.registers else {}
+    owned = _owned(loops, kept)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
@@ -133,8 +137,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
-    body = (*filled(kept.private, plan.block), *(node for r in kept.registers for node in opening(r)),
-            *(_unrolled(node, plan, owned) for node in inside),
+    body = (*filled(kept.private, plan.block), *(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
+            *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
             *combined(kept.private, plan.block))
     check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
@@ -232,15 +236,17 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[str]:
     return [array.name for array in program.arrays if array.name in used]
 
 
-def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]]) -> Node:
-    """Innermost loops get the unroll factor; with registers, those over `points` are unrolled completely."""
+def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]], whole_points: bool) -> Node:
+    """Innermost loops get the unroll factor; those over `points` are unrolled completely if `whole_points`."""
     whole = {name: plan.tile[d] // plan.block[d] for loops in points.values() for d, name in loops.items()}
-    return _with_factors(node, plan.unroll, whole if plan.registers else {})
+    return _with_factors(node, plan.unroll, whole if whole_points else {})
 
 
-def _owned(loops: Mapping[str, Mapping[int, str]], registers: Sequence[Register]) -> Mapping[str, Mapping[int, str]]:
+def _owned(loops: Mapping[str, Mapping[int, str]], kept: KeptArrays) -> Mapping[str, Mapping[int, str]]:
     """The loops over points that tell registers apart."""
-    dims = {d for register in registers for d in register.kept.owned}
+    if not kept.registers and not any(variable.points for variable in kept.variables):
+        return {}
+    dims = {d for register in kept.registers for d in register.kept.owned} | {d for v in kept.variables for d, _ in v.points}
     return {statement: {d: name for d, name in names.items() if d in dims} for statement, names in loops.items()}
 
 

@@ -59,6 +59,30 @@ class Register:
         return Load(self.array, self.element)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A variable of a thread that stands for `array`, which nobody else sees: one element per point in `points`.
+
+    `points` and `loops` are as in Register. `kept`: the elements that it stands for, where a point has only one.
+    """
+
+    name: str
+    array: str
+    type: str
+    points: tuple[tuple[int, int], ...]
+    loops: Mapping[str, tuple[str, ...]]
+    kept: Kept | None
+
+    def at(self, statement: str) -> Load:
+        """The variable that `statement` means inside its loops."""
+        return Load(self.name, tuple(Name(n) for n in self.loops[statement]))
+
+    @property
+    def declared(self) -> Node:
+        """Its declaration: every read comes after a write."""
+        return Declare(self.name, self.type, tuple(count for _, count in self.points))
+
+
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """Shared memory through which the threads of a block combine values of one type."""

@@ -10,7 +10,7 @@ places, and what then still has an order), `limited.py` (calls that may not end)
 (programs scheduled stage by stage), `time_steps.py` (loops over time, and what a tile needs to run several steps),
 `footprint.py` (arrays worth a shared copy), `tile_boxes.py`, `private.py` (what
 a block may update in a copy of its own) and `boxes.py` (what a block computes of a stage; `rough_boxes.py`: quickly),
-`stage_facts.py` (stages as a search sees them), `accumulate.py`, `placement.py` and `padding.py` (elements that a
+`stage_facts.py` (stages as a search sees them), `thread_values.py` (arrays that are variables of a thread), `accumulate.py`, `placement.py` and `padding.py` (elements that a
 thread keeps in registers), `mapping.py` (blocks, threads, tiles), `legality.py` and `staged.py` (the exact checks),
 `violation.py` (a broken dependence in words), `ast.py` (loops and expressions out of isl), `coverage.py` (the exact
 check of those loops), `points.py` and `demand.py` (how much a program computes and moves, for the roofline model).

@@ -24,10 +24,11 @@ from generator.program import Program, Stage, Where
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a program, and how it is scheduled."""
+    """A part of a program, and how it is scheduled; `whole`: it is the whole program."""
 
     program: Program
     schedule: Schedule
+    whole: bool
 
     def identity(self, statements: tuple[str, ...]) -> tuple[str, ...]:
         """The statements whose work a kernel with these `statements` does, those of its stages too; sorted."""
@@ -44,7 +45,7 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
         IllegalPlan: an array cannot be computed where it is read, or a name is no reduction.
     """
     if not isinstance(schedule, Stages):
-        return (Section(program, schedule),)
+        return (Section(program, schedule, True),)
     possible = possible_stages(program)
     if wrong := [array for array, _ in schedule.computed if array not in possible]:
         raise IllegalPlan(f"`{wrong[0]}` cannot be computed where it is read; arrays that can: "
@@ -58,7 +59,7 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
             continue
         needed = _needed(program, group, computed)
         reductions = tuple(name for name in schedule.reductions if name in group.statements)
-        found.append(Section(_part(program, number, needed), ScheduleChoice(reductions=reductions)))
+        found.append(Section(_part(program, number, needed), ScheduleChoice(reductions=reductions), False))
     return tuple(found)
 
 
