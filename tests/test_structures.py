@@ -125,6 +125,6 @@ def test_exports_take_structures(tmp_path: Path) -> None:
             export(store, kind, None, tmp_path / kind)
     header = (tmp_path / Kind.opencl / "run.h").read_text()
     assert "void run(float q[24][7], int n, float acc[24][2][3], float old[24][7]);" in header
-    assert "`q`: structures of 7 x float in the original; pass their address as (float (*)[7])." in header.replace("\n * ", " ")
+    assert "`q`: structures or complex numbers of 7 x float in the original; pass their address as (float (*)[7])." in header.replace("\n * ", " ")
     done = subprocess.run([sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

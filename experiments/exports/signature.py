@@ -87,7 +87,7 @@ def signature_of(chosen: Chosen) -> Signature:
     if changed := [parameter for parameter in own if parameter.by_address]:
         notes.append(f"{_listed(changed)}: passed by address, because the loops change it.")
     structures = [v for v in source.variables if v.components and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
-    notes += [f"`{v.name}`: structures of {v.components} x {v.type} in the original; pass their address as "
+    notes += [f"`{v.name}`: structures or complex numbers of {v.components} x {v.type} in the original; pass their address as "
               f"({v.type} (*)[{v.components}])." for v in structures]
     try:
         sequential = tuple(_sequential(source, program, (*own, *more)))

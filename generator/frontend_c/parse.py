@@ -10,6 +10,7 @@ from typing import Any
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
+from generator.frontend_c.complex_numbers import without_complex
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
 from generator.frontend_c.elements import write_subscripts
 from generator.frontend_c.inlining import inline_calls
@@ -242,7 +243,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     separate_names(found.items)
     for item in found.items:
         resolve_casts(item, typedefs)
-    flat = without_structures(found.items, tree, found.scope, typedefs)
+    flat = without_complex(without_structures(found.items, tree, found.scope, typedefs), tree, typedefs)
     items = inline_calls(flat.items, tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)

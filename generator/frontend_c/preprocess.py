@@ -116,6 +116,7 @@ def _user_text(expanded: str, file: Path) -> Preprocessed:
             kept.append(f'# {marker.group(1)} "{name}"')
             if Path(name).is_file() and Path(name).resolve() != file.resolve():
                 includes[str(Path(name).resolve())] = None
+    kept = [line.replace("1.0iF", "_Complex_I") for line in kept]  # what `I` of complex.h is to GCC
     text = without_assembly(blank_other_bodies("\n".join(kept) + "\n"))
     return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes))
 

@@ -38,13 +38,13 @@ class Flat:
 def without_structures(items: Sequence[Any], tree: Any, scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> Flat:
     """A SCoP whose structures are arrays (`items` change in place). Raises InputError for those that cannot be."""
     layouts = Layouts(dict(structures_in(tree)), typedefs)
-    used = _names(items)
-    pass_ = _Flattening(layouts, {*used, *scope, *_names(tree.ext)})
+    used = names_in(items)
+    pass_ = _Flattening(layouts, {*used, *scope, *names_in(tree.ext)})
     flat = dict(scope)
     for name in used & scope.keys():
         if isinstance(scope[name], c_ast.Decl) and (layout := layouts.of(scope[name].type)) is not None:
             pass_.layouts_of[name] = (layout, _depth(scope[name].type))
-            flat[name] = _as_array(scope[name], layout)
+            flat[name] = as_array(scope[name], layout)
     components = {name: layout.size for name, (layout, _) in pass_.layouts_of.items()}
     return Flat(tuple(pass_.block(items)), flat, components)
 
@@ -196,11 +196,11 @@ class _Flattening:
                                  "by an assignment of its own", where(node))
             return place.number(0, node)
         for name, child in node.children():
-            _put(node, name, self.rewritten(child))
+            put(node, name, self.rewritten(child))
         return node
 
 
-def _put(node: Any, name: str, child: Any) -> None:
+def put(node: Any, name: str, child: Any) -> None:
     """Replace the child of a syntax tree that is called `name` (`cond`, `exprs[2]`)."""
     indexed = re.fullmatch(r"(\w+)\[(\d+)\]", name)
     if indexed:
@@ -230,7 +230,7 @@ def _depth(node: Any) -> int:
     return depth
 
 
-def _as_array(node: Any, layout: Layout) -> Any:
+def as_array(node: Any, layout: Layout) -> Any:
     """The declaration of an array of numbers with the same memory."""
     result = copy.deepcopy(node)
     result.init = None
@@ -247,7 +247,8 @@ def _as_array(node: Any, layout: Layout) -> Any:
     return result
 
 
-def _names(items: Sequence[Any]) -> set[str]:
+def names_in(items: Sequence[Any]) -> set[str]:
+    """All names that stand in syntax trees."""
     found: set[str] = set()
     waiting = list(items)
     while waiting:

@@ -62,6 +62,16 @@ class Temporaries:
         for condition, holds in () if _has_value(node) else reversed(path):
             parts = (node, _zero(node)) if holds else (_zero(node), node)
             node = c_ast.TernaryOp(self.kept(condition), *parts, node.coord)
+        return self._declared(node, base, kind)
+
+    def kept_value(self, node: Any, base: str) -> Any:
+        """A variable with the value that `node` has before the statement, which changes what it reads."""
+        kind = type_of(node, self.kinds, self.returns)
+        if kind is None:
+            raise InputError(f"the type of `{to_c(node)}` is not known here", where(node))
+        return self._declared(node, base, kind)
+
+    def _declared(self, node: Any, base: str, kind: ElementType) -> Any:
         name = next(name for number in count(1) if (name := f"{base}_{number}") not in self.taken)
         self.taken.add(name)
         self.kinds[name] = kind
