@@ -41,7 +41,7 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None) -
 
     with read_store(directory) as store:
         files = write(store, to, plan, out)
-    print(f"Written to {out}: {', '.join(path.name for path in files)}")
+    print(f"Written to {out}: {', '.join(str(path.relative_to(out)) for path in files)}")
     print(_next(to, out, files))
 
 

@@ -34,7 +34,8 @@ def test_make_check_finds_what_pip_installed(tmp_path: Path) -> None:
     assert (folder / "vendors" / "pocl.icd").read_text() == f"{bundled[1]}\n"
     text = checked(folder, {**bare, "ANTUNE_OPENCL_DEVICE": "Portable"})
     assert AGREES in text
-    assert re.search(r"selfcheck: the kernels take [0-9.e+]+ (ns|us|ms|s) here, without copies; when tuned 4.00 ms on pthread \(PoCL\)", text)
+    assert re.search(r"selfcheck: the kernels take [0-9.e+]+ (ns|us|ms|s) here on the wall clock, without copies; "
+                     r"when tuned 4.00 ms of device time, 5.00 ms on the wall clock, on pthread \(PoCL\)", text)
     if shutil.which("cmake"):
         build = tmp_path / "a build"
         for command in (["cmake", "-S", str(folder), "-B", str(build)], ["cmake", "--build", str(build)], ["ctest", "--test-dir", str(build)]):
@@ -97,4 +98,18 @@ def test_a_python_function_makes_its_results(tmp_path: Path) -> None:
     assert done.stdout == ("a must be a numpy array of float32 with shape (12,), the shape that the code was tuned for, not float32 with "
                            "shape (6,)\n")
     done = ran(folder, os.environ, sys.executable, "-m", "blend")
-    assert done.returncode == 0 and "here, without copies; when tuned 4.00 ms on pthread (PoCL)" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "here on the wall clock, without copies; when tuned 4.00 ms of" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_python_module_finds_the_driver_of_pip_that_it_was_tuned_with(tmp_path: Path) -> None:
+    if support.intel_library() is None:
+        pytest.skip("the extra `intel` is not installed")
+    run = suite_run(tmp_path / "run", "gemm", device=("some CPU", "Intel OpenCL"))
+    folder = exported(run, Kind.python, tmp_path / "python")
+    bare = {key: value for key, value in os.environ.items() if key != "OCL_ICD_VENDORS"}
+    code = "import kernel_gemm as k; assert k.selfcheck(); print(k._context.device.platform.name)"
+    done = ran(folder, bare, sys.executable, "-c", code)
+    assert done.returncode == 0 and done.stdout.endswith("Intel(R) OpenCL\n"), done.stdout + done.stderr
+    (folder / "kernel_gemm_vendors" / "intel.icd").write_text("/no/such.so\n")
+    done = ran(folder, {**bare, "ANTUNE_OPENCL_DEVICE": "Portable"}, sys.executable, "-c", code)
+    assert done.returncode == 0 and done.stdout.endswith("Portable Computing Language\n"), done.stdout + done.stderr

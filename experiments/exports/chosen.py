@@ -16,7 +16,7 @@ from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem
 from generator.target import Dialect
 from generator.variant import Variant
-from metrics.outcome import cost_ms
+from metrics.outcome import Timed, cost_ms
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,12 @@ class Chosen:
     @property
     def tuned(self) -> str:
         """What the kernels took where they were tuned, in words."""
-        device, spent = self.info.device, describe_ms(cost_ms(self.result.outcome))
+        device, outcome = self.info.device, self.result.outcome
+        spent = describe_ms(cost_ms(outcome))
         if device.key == "deterministic":
             return f"the run computed {spent} for them and measured nothing"
-        return f"when tuned {spent} on {device.name} ({device.platform})"
+        wall = f", {describe_ms(outcome.host_ms)} on the wall clock" if isinstance(outcome, Timed) else ""
+        return f"when tuned {spent} of device time{wall}, on {device.name} ({device.platform})"
 
     def origin(self) -> list[str]:
         """Lines that say where the plan comes from."""

@@ -27,7 +27,9 @@ from generator.variant import Launch, Texture, Variant
 from runners.check import longest_chain
 from runners.data import initial_values
 from runners.opencl_cpu_name import ERROR, find_pointer, known_cpu, lasting_string, repair_cpu_name
+from runners.opencl_platforms import driver_name, registrations
 
+INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
 """What makes PoCL work on CPUs that its compiler does not know: the module has it for itself."""
 _TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "ARRAYS", "SIZES", "RESULTS", "tuple", "len", "ValueError"))
@@ -41,7 +43,9 @@ def python_files(chosen: Chosen) -> dict[str, str | bytes]:
     """The module and its data."""
     signature, variant = signature_of(chosen), variant_of(chosen, "opencl")
     name = _module_name(chosen)
-    return {f"{name}.py": _module(chosen, signature, variant), f"{name}_data.npz": _data(chosen)}
+    drivers = registrations() if driver_name(chosen.info.device.platform) == INTEL else {}
+    return {f"{name}.py": _module(chosen, signature, variant), f"{name}_data.npz": _data(chosen),
+            **{f"{name}_vendors/{file}": text for file, text in drivers.items() if "intel.icd" in drivers}}
 
 
 def _function_name(chosen: Chosen) -> str:
