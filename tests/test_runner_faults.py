@@ -26,7 +26,6 @@ from runners.base import Bounds, DeviceInfo, Job, Limits
 from runners.limits import COMPILE_FLOOR_S
 from tests import support_runners as support
 
-pytestmark = pytest.mark.xdist_group("runner faults")  # one process makes `outcomes`, which takes 40 s
 ROOT = Path(__file__).parents[1]
 LIMITS = Limits(compile_s=8.0, run_s=4.0, half_width=0.0, min_repeats=5, max_repeats=8, time_s=0.5)
 
