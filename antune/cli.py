@@ -62,7 +62,7 @@ Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_
 def antune(version: Version = False) -> None:
     """Find fast OpenCL and CUDA code for C loops by search.
 
-    Mark the loops with `#pragma scop` and `#pragma endscop`, then:
+    Mark the loops with `#pragma scop` and `#pragma endscop`, or let antune find those that take the time:
 
     \b
       antune tune FILE.c      search; everything is saved as it goes

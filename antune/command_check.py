@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 import typer
 
 from antune.command_explain import PlanFile
+from antune.loops import settle
 from antune.options import (
     Args,
     Cflags,
@@ -54,7 +55,9 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
+    scoped, taken = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
+    if taken:
+        print(taken)
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from antune.errors import InputError
+from antune.loops import found_lines, settle
 from antune.options import (
     Args,
     Cflags,
@@ -17,6 +19,7 @@ from antune.options import (
     IncludeDirs,
     Parameters,
     Scop,
+    Scoped,
     Size,
     SourceFile,
     Sources,
@@ -39,7 +42,11 @@ WhyFile = Annotated[Path | None, typer.Option("--why", metavar="PLAN.json", show
                                               "violate.")]
 
 
-def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
+Find = Annotated[bool, typer.Option("--find", help="Only list the loop nests of a C file that can be tuned, where the program "
+                                    "spends its time, and why other loops are left out. `#pragma scop` is not needed.")]
+
+
+def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
             source: Sources = None, cflags: Cflags = "", function: Function = None, scop: Scop = None,
             param: Parameters = None, size: Size = None, args: Args = "",
             stdin: Stdin = None, device: Device = None) -> None:
@@ -50,6 +57,7 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
       antune explain gemm.c -D MEDIUM_DATASET
       antune explain gemm.c -D MEDIUM_DATASET --plan antune-runs/gemm-1/best.json
       antune explain gemm.c -D MEDIUM_DATASET --why my-plan.json
+      antune explain solver.c --find
     """
     from antune.files import read_plan
     from antune.global_memory import memory_lines
@@ -60,6 +68,12 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
     from generator.reading import read_problem, usual_schedule
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
+    if find:
+        _find(scoped)
+        return
+    scoped, taken = settle(scoped)
+    if taken:
+        print(taken)
     plan = read_plan(plan_file, "--plan")
     doubted = read_plan(why_file, "--why")
     found = find_device(device)
@@ -75,6 +89,13 @@ def explain(file: SourceFile, plan_file: PlanFile = None, why_file: WhyFile = No
                      *_roofline(program, found)]))
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
+
+
+def _find(scoped: Scoped) -> None:
+    """List what can be tuned. Raises InputError for a pipeline, or when there is nothing."""
+    if scoped.file.suffix == ".py":
+        raise InputError(f"{scoped.file} is a pipeline: --find is for C files")
+    print("\n".join(found_lines(scoped)))
 
 
 def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:

@@ -26,7 +26,8 @@ class CacheChoice(StrEnum):
 
 
 SourceFile: TypeAlias = Annotated[Path, typer.Argument(
-    metavar="FILE", help="C file with the loops to tune between `#pragma scop` and `#pragma endscop`; or PIPELINE.py:FUNCTION, "
+    metavar="FILE", help="C file with the loops to tune between `#pragma scop` and `#pragma endscop` (without these: the loops "
+    "where the program spends its time); or PIPELINE.py:FUNCTION, "
     "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md).", show_default=False)]
 RunDirectory: TypeAlias = Annotated[Path, typer.Argument(
     metavar="DIR", help="Directory of a run, as `antune list` shows it.", show_default=False)]
@@ -48,10 +49,11 @@ Args: TypeAlias = Annotated[str, typer.Option(
 Stdin: TypeAlias = Annotated[Path | None, typer.Option(
     "--stdin", metavar="FILE", help="A file that the program reads as its standard input.", show_default=False)]
 Function: TypeAlias = Annotated[str | None, typer.Option(
-    "--function", metavar="NAME", help="The function that holds the SCoP, when the file has several.",
+    "--function", metavar="NAME", help="The function that holds the SCoP (or the loops), when the file has several.",
     show_default=False)]
 Scop: TypeAlias = Annotated[int | None, typer.Option(
-    "--scop", metavar="N", min=1, help="Which SCoP of the file, counted from 1, when there are several.",
+    "--scop", metavar="N", min=1, help="Which SCoP of the file, counted from 1, when there are several; in a file without pragmas: which loop nest, as "
+    "`antune explain FILE --find` counts them.",
     show_default=False)]
 Parameters: TypeAlias = Annotated[list[str] | None, typer.Option(
     "--param", metavar="NAME=VALUE", help="A size, for a file without a main that would set it. Repeatable.",
@@ -146,7 +148,7 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
     """
     file, function = pipeline_function(file, function)
     if not file.is_file():
-        raise InputError(f"{file} is not a file; give a C file with `#pragma scop`, or a pipeline PIPELINE.py:FUNCTION")
+        raise InputError(f"{file} is not a file; give a C file, or a pipeline PIPELINE.py:FUNCTION")
     pipeline = file.suffix == ".py"
     if pipeline and (include or define or source or cflags or scop or args or stdin):
         raise InputError(f"{file} is a pipeline: -I, -D, --source, --cflags, --scop, --args and --stdin are for C files; its sizes "

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from generator.capture import capture
 from generator.errors import InputError
+from generator.finding import choose_nest, describe_choice
 from generator.frontend_c.extract import extract, needed_extents
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
@@ -27,7 +28,8 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
                  overrides: Mapping[str, int], seed: int) -> Problem:
     """Read a C file or a pipeline.
 
-    Of a C file: read the SCoP, run the original program once, and build the model with all sizes bound, expanded.
+    Of a C file: read the SCoP (without pragmas: the loops where the program spends its time), run the original program
+    once, and build the model with all sizes bound, expanded.
 
     `overrides` gives values to parameters when there is no `main` to take them from.
 
@@ -38,7 +40,8 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
         problem = read_pipeline(file, function, overrides, seed)
         _check_index_range(problem.program)
         return problem
-    source = read_scop(file, compilation, function, scop)
+    choice = choose_nest(file, compilation, function, scop)
+    source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     captured = capture(source, overrides, lambda values: needed_extents(source, values), seed)
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
@@ -49,7 +52,8 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     rounding = {name: as_modelled(program.array(name), value)
                 for name, value in captured.reference.rounding.items() if name in outputs}
     note = rounding_note(outputs, rounding)
-    warnings = (*captured.reference.warnings, *([note] if note else []), *_flat_notes(program))
+    chosen = [describe_choice(file, choice)] if choice and scop is None else []
+    warnings = (*chosen, *captured.reference.warnings, *([note] if note else []), *_flat_notes(program))
     return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
                                     warnings=warnings))
 

@@ -64,6 +64,12 @@ def read_text(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
+def scop_text(source: ScopSource) -> str:
+    """The text of the SCoP's file, with pragmas where it has none of its own."""
+    text = read_text(Path(source.file))
+    return source.marks.put(text) if source.marks else text
+
+
 def write_text(file: Path, text: str) -> None:
     """The inverse of `read_text`."""
     file.write_text(text, encoding="utf-8", errors="surrogateescape")

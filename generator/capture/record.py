@@ -34,7 +34,7 @@ from generator.capture.build import (
 from generator.capture.dump import Log, check_aliasing, read_data, read_log
 from generator.capture.execute import Ended, execute
 from generator.capture.harness import Harness, harness_main, plan_harness
-from generator.capture.instrument import c_string, instrumented, is_real, read_text, write_text
+from generator.capture.instrument import c_string, instrumented, is_real, scop_text, write_text
 from generator.errors import InputError, Location
 from generator.frontend_c.source import PLAIN_START, Invocation, ScopSource
 from generator.problem import Origin, Reference, Values
@@ -112,7 +112,7 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
     """
     compiler = system_compiler()
     with tempfile.TemporaryDirectory(prefix="antune-capture-", ignore_cleanup_errors=True) as directory:
-        job = _Job(source, compiler, Path(directory).resolve(), read_text(Path(source.file)), resolve, seed, limit_s)
+        job = _Job(source, compiler, Path(directory).resolve(), scop_text(source), resolve, seed, limit_s)
         warnings = source.warnings
         if source.has_main or source.compilation.sources:
             try:

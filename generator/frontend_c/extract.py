@@ -43,6 +43,12 @@ from generator.polyhedral.original import (
 )
 from generator.program import Array, Assignment, ElementType, Program, Statement
 
+_ANY_SIZE = 64
+
+
+class NeverRuns(InputError):
+    """A SCoP of which no statement runs, with the sizes given."""
+
 
 def extract(source: ScopSource, parameters: Mapping[str, int],
             extents: Mapping[str, tuple[int, ...]]) -> Program:
@@ -88,6 +94,23 @@ def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[st
             for v in source.variables if None in v.extents and v.name in usage}
 
 
+def static_control(source: ScopSource) -> tuple[Statement, ...]:
+    """The statements of a SCoP with sizes that stand for any, for which nothing was captured: is it static control?
+
+    Sizes differ, so that loops between two of them run in one of the two orders.
+
+    Raises:
+        InputError: as `extract`.
+    """
+    shapes = {v.name: tuple(None if text is None else 1 for text in v.extents) for v in source.variables}
+    ascending = {name: _ANY_SIZE + k for k, name in enumerate(sorted(source.parameters))}
+    descending = {name: _ANY_SIZE - k for k, name in enumerate(sorted(source.parameters))}
+    try:
+        return tuple(_build(source, ascending, shapes).statements)
+    except NeverRuns:
+        return tuple(_build(source, descending, shapes).statements)
+
+
 def _build(source: ScopSource, parameters: Mapping[str, int],
            shapes: Mapping[str, tuple[int | None, ...]]) -> _Builder:
     iterators = {v.name: v.type for v in source.iterators}
@@ -96,7 +119,7 @@ def _build(source: ScopSource, parameters: Mapping[str, int],
                        Location(source.file, source.first_line))
     order = builder.block(source.items, Place(top()))
     if order is None:
-        raise InputError("the SCoP holds no statement that is ever executed", builder.start)
+        raise NeverRuns("the SCoP holds no statement that is ever executed", builder.start)
     builder.schedule = original_schedule(order, {s.name: s for s in builder.statements})
     return builder
 

@@ -15,6 +15,7 @@ from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resol
 from generator.frontend_c.elements import write_subscripts
 from generator.frontend_c.inlining import inline_calls
 from generator.frontend_c.liveness import dead_locals
+from generator.frontend_c.marks import Marks
 from generator.frontend_c.places import where
 from generator.frontend_c.preprocess import Preprocessed, find_compiler, preprocess
 from generator.frontend_c.refused import unreadable
@@ -37,22 +38,22 @@ class _Found:
 
 
 def read_scop(file: Path, compilation: Compilation, function: str | None = None,
-              scop: int | None = None) -> ScopSource:
-    """The SCoP of `file`; `function` and `scop` (counted from 1) choose among several.
+              scop: int | None = None, marks: Marks | None = None) -> ScopSource:
+    """The SCoP of `file`; `function` and `scop` (counted from 1) choose among several; `marks` stand for missing pragmas.
 
     Raises:
         InputError: no such file, a preprocessor or syntax error, no SCoP, or several and no choice.
     """
-    expanded = preprocess(file, compilation)
+    expanded = preprocess(file, compilation, marks)
     try:
-        tree = _parse(expanded.text, file, compilation)
+        tree = parse_text(expanded.text, file, compilation)
         found = _choose(list(_scops(tree)), file, function, scop)
     except RecursionError:
         raise InputError(f"{file}: an expression is nested too deeply; split it into several statements") from None
     for item in found.items:
         _refuse_deep(item)
     typedefs = {d.name: d.type for d in _typedefs(tree)}
-    return _source(file, compilation, expanded, tree, typedefs, found)
+    return replace(_source(file, compilation, expanded, tree, typedefs, found), marks=marks)
 
 
 def _refuse_deep(item: Any) -> None:
@@ -65,7 +66,8 @@ def _refuse_deep(item: Any) -> None:
         level, depth = [child for node in level for _, child in node.children()], depth + 1
 
 
-def _parse(text: str, file: Path, compilation: Compilation) -> Any:
+def parse_text(text: str, file: Path, compilation: Compilation) -> Any:
+    """The syntax tree of preprocessed text. Raises InputError."""
     try:
         return c_parser.CParser().parse(text)
     except c_parser.ParseError as error:

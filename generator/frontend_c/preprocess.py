@@ -10,11 +10,13 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from generator.errors import InputError, Location
+from generator.frontend_c.marks import Marks
 from generator.frontend_c.refused import DIAGNOSTIC, refuse_constructs, refuse_cplusplus
 from generator.frontend_c.source import Compilation
 
@@ -55,8 +57,8 @@ def find_compiler() -> str:
     raise InputError("no C compiler found (tried $CC, cc, gcc, clang); install gcc or set CC")
 
 
-def preprocess(file: Path, compilation: Compilation) -> Preprocessed:
-    """Expand macros and includes of `file`.
+def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None, whole: bool = False) -> Preprocessed:
+    """Expand macros and includes of `file`, with pragmas at `marks`; `whole` keeps functions that hold no SCoP, too.
 
     Raises:
         InputError: the file cannot be read or the preprocessor fails (a missing include: file:line).
@@ -64,12 +66,29 @@ def preprocess(file: Path, compilation: Compilation) -> Preprocessed:
     if not file.is_file():
         raise InputError(f"no such file: {file}")
     refuse_cplusplus(file)
-    command = [find_compiler(), "-E", *compilation.flags, *_EXTENSIONS, str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                            env={**os.environ, "LC_ALL": "C"})  # messages are read below
+    if marks is None:
+        result = _expand(file, compilation, ())
+    else:
+        with tempfile.TemporaryDirectory(prefix="antune-marked-") as folder:
+            result = _expand(_marked_copy(file, marks, Path(folder)), compilation, ("-iquote", str(file.resolve().parent)))
     if result.returncode:
         raise _failure(result.stderr, file, compilation)
-    return replace(_user_text(result.stdout, file), overridden=tuple(_overridden(result.stderr, compilation)))
+    return replace(_user_text(result.stdout, file, whole), overridden=tuple(_overridden(result.stderr, compilation)))
+
+
+def _expand(file: Path, compilation: Compilation, flags: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    command = [find_compiler(), "-E", *flags, *compilation.flags, *_EXTENSIONS, str(file)]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                          env={**os.environ, "LC_ALL": "C"})  # messages are read by others
+
+
+def _marked_copy(file: Path, marks: Marks, folder: Path) -> Path:
+    """A copy with the pragmas, which says that it is `file`."""
+    copy = folder / file.name
+    name = str(file).replace("\\", "\\\\").replace('"', '\\"')
+    text = marks.put(file.read_text(encoding="utf-8", errors="surrogateescape"))
+    copy.write_text(f'#line 1 "{name}"\n{text}', encoding="utf-8", errors="surrogateescape")
+    return copy
 
 
 def _failure(stderr: str, file: Path, compilation: Compilation) -> InputError:
@@ -97,7 +116,7 @@ def _overridden(stderr: str, compilation: Compilation) -> Iterator[str]:
                    f"effect; put `#ifndef {name}` before it and `#endif` behind it")
 
 
-def _user_text(expanded: str, file: Path) -> Preprocessed:
+def _user_text(expanded: str, file: Path, whole: bool) -> Preprocessed:
     kept: list[str] = []
     dropped: list[str] = []
     includes: dict[str, None] = {}
@@ -116,8 +135,9 @@ def _user_text(expanded: str, file: Path) -> Preprocessed:
             kept.append(f'# {marker.group(1)} "{name}"')
             if Path(name).is_file() and Path(name).resolve() != file.resolve():
                 includes[str(Path(name).resolve())] = None
-    kept = [line.replace("1.0iF", "_Complex_I") for line in kept]  # what `I` of complex.h is to GCC
-    text = without_assembly(blank_other_bodies("\n".join(kept) + "\n"))
+    joined = "\n".join(kept) + "\n"
+    joined = joined.replace("1.0iF", "_Complex_I")  # what `I` of complex.h is to GCC
+    text = without_assembly(joined if whole else blank_other_bodies(joined))
     return Preprocessed(_stand_ins("\n".join(dropped), text) + text, tuple(includes))
 
 
@@ -126,6 +146,11 @@ def _stand_ins(system: str, text: str) -> str:
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", text))
     names = {first or second for first, second in _TYPEDEF.findall(system)} & used
     return "".join(f"typedef {_STANDARD_TYPEDEFS.get(name, 'int')} {name};\n" for name in sorted(names))
+
+
+def has_pragma(text: str) -> bool:
+    """Whether preprocessed text says where a SCoP begins or ends."""
+    return bool(_SCOP.search(text) or _SCOP_END.search(text))
 
 
 def blank_other_bodies(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from generator.frontend_c.marks import Marks
 from generator.program import ElementType
 
 
@@ -88,6 +89,7 @@ class ScopSource:
     `includes` are the non-system files that were included, as absolute paths. `items` are the syntax trees
     (pycparser) between the pragmas, where no name means two things. `locals` are the variables declared there,
     `iterators` those of its loops. `warnings`: what the user should know of how the file was read.
+    `marks`: where the pragmas would stand, for loops without them; lines are then those of the loops.
     """
 
     file: str
@@ -105,6 +107,7 @@ class ScopSource:
     locals: tuple[Variable, ...] = ()
     iterators: tuple[Variable, ...] = ()
     warnings: tuple[str, ...] = ()
+    marks: Marks | None = None
 
     def variable(self, name: str) -> Variable:
         """The variable called `name`. Raises KeyError when the SCoP does not mention it."""

@@ -12,7 +12,7 @@ from typing import Any
 from pycparser import c_ast, c_generator
 
 from generator.errors import InputError
-from generator.frontend_c.parse import read_scop
+from generator.frontend_c.detect import read_loops
 from generator.frontend_c.source import Compilation, ScopSource, Variable
 
 
@@ -20,13 +20,13 @@ def read_stored(text: str, file: Path, compilation: Compilation, function: str |
     """The SCoP of a file as it was when its `text` was kept; `file` says where its included files are.
 
     Raises:
-        InputError: included files are not there any more, or whatever `read_scop` refuses.
+        InputError: included files are not there any more, or whatever `read_loops` refuses.
     """
     with tempfile.TemporaryDirectory(prefix="antune-source-") as folder:
         copy = Path(folder) / file.name
         copy.write_text(text, encoding="utf-8", errors="surrogateescape")
         beside = replace(compilation, cflags=(*compilation.cflags, "-iquote", str(file.parent)))
-        return replace(read_scop(copy, beside, function, scop), file=str(file))
+        return replace(read_loops(copy, beside, function, scop), file=str(file))
 
 
 def scop_lines(source: ScopSource, outside: Mapping[str, str]) -> list[str]:

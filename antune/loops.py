@@ -1,0 +1,66 @@
+"""Loops without `#pragma scop`: which of them a command means, and the list of all that can be tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from antune.options import Scoped
+
+if TYPE_CHECKING:
+    from generator.finding import Choice
+    from generator.frontend_c.detect import Nest
+
+
+def settle(scoped: Scoped) -> tuple[Scoped, str | None]:
+    """The same file with the number of the loop nest that is meant, and a sentence that says which; None where pragmas say so.
+
+    Raises:
+        InputError: no loops can be tuned.
+    """
+    from generator.finding import choose_nest, describe_choice
+
+    if scoped.file.suffix == ".py":
+        return scoped, None
+    choice = choose_nest(scoped.file, scoped.compilation, scoped.function, scoped.scop)
+    if choice is None:
+        return scoped, None
+    return replace(scoped, scop=choice.nest.number), describe_choice(scoped.file, choice)
+
+
+def found_lines(scoped: Scoped) -> Iterator[str]:
+    """What `antune explain FILE --find` prints. Raises InputError where nothing can be tuned."""
+    from generator.finding import most_time
+    from generator.frontend_c.detect import find_nests, has_own_pragma, refuse_empty
+
+    found = find_nests(scoped.file, scoped.compilation, scoped.function)
+    refuse_empty(scoped.file, found, scoped.function)
+    choice = most_time(found)
+    for nest in found.nests:
+        yield from _nest_lines(nest, choice)
+    if found.left_out:
+        yield ""
+        yield "Left out:"
+        yield from (f"  {left.reason}" for left in found.left_out)
+    yield ""
+    if has_own_pragma(scoped.file, scoped.compilation):
+        yield "`#pragma scop` says which loops are tuned"
+    else:
+        yield f"`antune tune` takes {choice.nest.number} ({choice.why}); --scop N takes another"
+
+
+def _nest_lines(nest: Nest, choice: Choice) -> Iterator[str]:
+    from generator.finding import share
+
+    source = nest.source
+    time = f", {share(choice.watched, nest.number - 1)} of the program's time" if choice.watched else ""
+    count = len(nest.statements)
+    yield (f"{nest.number}: {source.function}, lines {source.first_line} to {source.last_line}: {_loops(nest.depth)}, {count} "
+           f"statement{'s' * (count > 1)}{time}")
+    for statement in nest.statements:
+        yield f"     line {statement.line}, in loops over {', '.join(statement.iterators) or '(none)'}: {statement.text}"
+
+
+def _loops(depth: int) -> str:
+    return "one loop" if depth == 1 else f"{depth} loops in each other"

@@ -1,0 +1,74 @@
+"""Which loops of a C file without `#pragma scop` are tuned: those where the program spends its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.capture.build import RunFailed
+from generator.capture.watch import Watched, watch
+from generator.frontend_c.detect import Nest, Nests, find_nests, has_own_pragma, nest_number, refuse_empty
+from generator.frontend_c.source import Compilation
+from generator.polyhedral.parsed import set_of
+from generator.polyhedral.points import points
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The nest that is taken, in words why, and what the program's run said (None: it was not run)."""
+
+    nest: Nest
+    why: str
+    watched: Watched | None = None
+
+
+def choose_nest(file: Path, compilation: Compilation, function: str | None, scop: int | None) -> Choice | None:
+    """The nest to tune in a file without pragmas; None where it has pragmas, which say so themselves.
+
+    Raises:
+        InputError: no loops can be tuned, or there is no nest `scop`.
+    """
+    if has_own_pragma(file, compilation):
+        return None
+    found = find_nests(file, compilation, function)
+    refuse_empty(file, found, function)
+    if scop is not None:
+        return Choice(nest_number(file, found, scop), "as --scop says")
+    return most_time(found)
+
+
+def most_time(found: Nests) -> Choice:
+    """The nest where the program spends most time, by one run; the largest one where it cannot be run."""
+    sources = [nest.source for nest in found.nests]
+    if not sources[0].has_main and not sources[0].compilation.sources:
+        return _largest(found, "the file has no `main` that could be timed")
+    try:
+        watched = watch(sources)
+    except RunFailed as error:
+        return _largest(found, f"the program could not be timed: {error}")
+    if not any(watched.entries):
+        return _largest(found, "the program reaches none of them")
+    number = max(range(len(sources)), key=lambda k: (watched.nests_s[k], watched.entries[k] > 0))
+    return Choice(found.nests[number], f"{share(watched, number)} of the program's time", watched)
+
+
+def share(watched: Watched, number: int) -> str:
+    """The part of the program's time that a nest takes: `93 %`."""
+    return f"{100 * watched.nests_s[number] / watched.program_s:.0f} %" if watched.program_s > 0 else "0 %"
+
+
+def describe_choice(file: Path, choice: Choice) -> str:
+    """What is tuned, as one sentence."""
+    source = choice.nest.source
+    return (f"{file.name} has no #pragma scop: taking loop nest {choice.nest.number}, lines {source.first_line} to "
+            f"{source.last_line} in {source.function} ({choice.why}); --scop N takes another, `antune explain {file.name} "
+            "--find` lists them")
+
+
+def _largest(found: Nests, why: str) -> Choice:
+    """The deepest nest; of several, the one with most iterations."""
+    return Choice(max(found.nests, key=lambda nest: (nest.depth, _iterations(nest))), f"the largest; {why}")
+
+
+def _iterations(nest: Nest) -> float:
+    return sum(points(set_of(statement.domain)) for statement in nest.statements)
