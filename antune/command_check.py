@@ -55,9 +55,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped, taken = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
-    if taken:
-        print(taken)
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

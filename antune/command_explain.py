@@ -60,23 +60,23 @@ def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, wh
       antune explain solver.c --find
     """
     from antune.files import read_plan
-    from antune.global_memory import memory_lines
     from experiments.parts import find_device
+
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
+    if find:
+        _find(scoped)
+    else:
+        _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), find_device(device))
+
+
+def _explain(scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: DeviceInfo) -> None:
+    """Print what `plan` makes of the loops, or only why `doubted` is illegal."""
+    from antune.global_memory import memory_lines
     from generator.explain import explain as explain_plan
     from generator.explain import why
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin)
-    if find:
-        _find(scoped)
-        return
-    scoped, taken = settle(scoped)
-    if taken:
-        print(taken)
-    plan = read_plan(plan_file, "--plan")
-    doubted = read_plan(why_file, "--why")
-    found = find_device(device)
     target = found.target
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
     program = problem.program

@@ -107,12 +107,10 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          profile: Profile = 0, reuse: Reuse = None, live: Live = False, live_port: LivePort = None, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
-    The loops stand between `#pragma scop` and `#pragma endscop`; in a file without these, antune takes those where the
-    program spends its time, and says which (`antune explain FILE --find` lists what it found).
-
-    The file is compiled and run once as it is: that gives the real inputs, the expected results and the
-    sequential time. Then plans are generated as OpenCL code, compiled, checked against the expected results and
-    timed. Everything is saved as it arrives: after Ctrl-C or a crash, `antune resume` goes on.
+    The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time. The file is
+    compiled and run once as it is: that gives the real inputs, the expected results and the sequential time. Then plans are
+    generated as OpenCL code, compiled, checked against the expected results and timed. Everything is saved as it arrives:
+    after Ctrl-C or a crash, `antune resume` goes on.
 
     \b
     Examples:
@@ -126,7 +124,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     from experiments.run import tune as run
     from experiments.run_dirs import RUNS_ROOT, next_directory
 
-    scoped, taken = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
     devices = tuple(device or ())
     options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,
@@ -135,8 +133,6 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
                          more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
     directory = out or next_directory(RUNS_ROOT, file.stem)
     with _reporting(directory, live, live_port) as reporter:
-        if taken:
-            reporter.note(taken)
         finish = _guarded(lambda: run(options, directory, reporter), directory)
     _end(finish)
 

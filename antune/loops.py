@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from generator.frontend_c.detect import Nest
 
 
-def settle(scoped: Scoped) -> tuple[Scoped, str | None]:
-    """The same file with the number of the loop nest that is meant, and a sentence that says which; None where pragmas say so.
+def settle(scoped: Scoped) -> Scoped:
+    """The same file with the number of the loop nest that is meant, which is printed; pragmas need neither.
 
     Raises:
         InputError: no loops can be tuned.
@@ -22,11 +22,12 @@ def settle(scoped: Scoped) -> tuple[Scoped, str | None]:
     from generator.finding import choose_nest, describe_choice
 
     if scoped.file.suffix == ".py":
-        return scoped, None
+        return scoped
     choice = choose_nest(scoped.file, scoped.compilation, scoped.function, scoped.scop)
     if choice is None:
-        return scoped, None
-    return replace(scoped, scop=choice.nest.number), describe_choice(scoped.file, choice)
+        return scoped
+    print(describe_choice(scoped.file, choice))
+    return replace(scoped, scop=choice.nest.number)
 
 
 def found_lines(scoped: Scoped) -> Iterator[str]:
