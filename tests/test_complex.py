@@ -54,6 +54,7 @@ ACCEPTED = {
     "mixed widths": EACH + "{ e[i] = a[i] * d[i] + x[i]; a[i] = d[i] * d[i]; d[i] = x[i]; }",
     "real into complex": EACH + "{ a[i] = x[i]; e[i] = x[i] * I; }",
     "local variable": EACH + "{ float complex z = a[i]; z = z * z + c; z = z * z + c; escaped[i] = cabsf(z) > 2; a[i] = z - conjf(z); }",
+    "names like parts": EACH + "{ float z_re = 3, z_im_1 = 2; float complex z = a[i]; z *= z; x[i] = z_re + crealf(z) - z_im_1; }",
     "sum": "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) total += b[i][j] * a[j];",
     "swapped": EACH + "for (int j = 0; j < i; j++) b[i][j] = b[j][i] * (crealf(b[i][j]) + I * cimagf(c));",
     "exponential": EACH + "{ e[i] = cexp(d[i] * 0.25); a[i] = cexpf(-2 * I * x[i]); }",

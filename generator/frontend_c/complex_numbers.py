@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast
@@ -77,6 +77,7 @@ class _Pairs:
     arrays: frozenset[str]
     local: Mapping[str, ElementType]
     typedefs: Mapping[str, Any]
+    named: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def block(self, items: Sequence[Any]) -> list[Any]:
         """Statements in text order."""
@@ -126,12 +127,11 @@ class _Pairs:
 
     def parts(self, name: str) -> tuple[str, str]:
         """The variables that hold the parts of a complex variable of the SCoP."""
-        names = (f"{name}_re", f"{name}_im")
-        for part in names:
-            if part in self.temporaries.taken and part not in self.temporaries.kinds:
-                raise InputError(f"`{part}` is needed for a part of `{name}`: rename one of them")
-            self.temporaries.kinds.setdefault(part, self.local[name])
-        return names
+        if name not in self.named:
+            re, im = (self.temporaries.fresh(f"{name}_{part}") for part in ("re", "im"))
+            self.named[name] = (re, im)
+            self.temporaries.kinds |= dict.fromkeys((re, im), self.local[name])
+        return self.named[name]
 
     def stored(self, node: Any) -> Pair | None:
         """The parts of a complex variable or element; None for other expressions."""

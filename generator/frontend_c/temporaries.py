@@ -72,8 +72,7 @@ class Temporaries:
         return self._declared(node, base, kind)
 
     def _declared(self, node: Any, base: str, kind: ElementType) -> Any:
-        name = next(name for number in count(1) if (name := f"{base}_{number}") not in self.taken)
-        self.taken.add(name)
+        name = self.fresh(base)
         self.kinds[name] = kind
         declarator = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(kind.split()), coord=node.coord)
         self.waiting.append(c_ast.Decl(name, [], [], [], [], declarator, node, None, node.coord))
@@ -93,6 +92,12 @@ class Temporaries:
                 case _:
                     return False
         return seen <= _LONGEST_INDEX
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing has yet: `base_1`, `base_2`, ..."""
+        name = next(name for number in count(1) if (name := f"{base}_{number}") not in self.taken)
+        self.taken.add(name)
+        return name
 
     def kept(self, condition: Condition) -> Any:
         """The expression of a condition, which is evaluated once."""
