@@ -42,7 +42,7 @@ REFUSED = {
     "function pointer": ("x[0] = (*callback)(1);", 5, "call of `*callback` in a SCoP"),
     "address of function": ("x[0] = callback == 0;", 1, "`double (*callback)(int)` is not supported in a SCoP"),
     "break": (FOR + "{\nif (i > 3)\n break;\n x[i] = 0; }", 7, "`break;` is not static control"),
-    "continue": (FOR + "{\nif (i > 3)\n continue;\n x[i] = 0; }", 7, "`continue;` is not static control"),
+    "continue": (FOR + "{\nif (i > 3) { if (x[i] > 0)\n continue;\n x[i] = 0; } }", 7, "`continue;` is not static control"),
     "while": ("s = 1;\nwhile (s > 0) s = s - 1;", 6, "`while (s > 0) s = s - 1;` is not static control"),
     "do": ("do { s = s - 1; } while (s > 0);", 5, "`do` is not static control"),
     "switch": ("switch (n) { case 1: s = 0; }", 5, "`switch (n)` is not static control"),

@@ -6,7 +6,7 @@ dropped), `parse.py` (syntax: the SCoP, its variables and their declarations), `
 a function returns as an expression, `functions.py`, `pointers.py`: arrays that it is given, `temporaries.py`: values
 used several times, `c_types.py`: what C converts them to), `structures.py` (structures become arrays with one more
 dimension; `layouts.py`), `complex_numbers.py` (pairs), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
-`expressions.py` (C expressions to ours), `loops.py` (loop headers), `conditions.py` (conditions that depend on data),
+`expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`), `conditions.py` (conditions that depend on data),
 `accesses.py` (which elements a statement may touch), `extract.py` (sets, statements and the original schedule, once
 parameters and extents are known from a capture). `standalone.py` makes a C function of a SCoP whose text was stored.
 

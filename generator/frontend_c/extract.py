@@ -15,6 +15,7 @@ from generator.frontend_c.accesses import Accesses
 from generator.frontend_c.conditions import Place, both, changes_condition, divide, negation
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
+from generator.frontend_c.jumps import jump_advice, without_continue
 from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.places import where
 from generator.frontend_c.source import ScopSource, Variable
@@ -218,6 +219,8 @@ class _Builder:
             case c_ast.FuncCall():
                 raise InputError(f"call of `{to_c(node.name)}` as a statement: its effects are unknown; move it out "
                                  "of the SCoP or write its body inline", where(node))
+            case c_ast.Break() | c_ast.Continue():
+                raise InputError(jump_advice(node), where(node))
             case _:
                 raise InputError(f"`{to_c(node).split(' {')[0][:60]}` is not static control: a SCoP holds `for` "
                                  "loops, `if`/`else` and assignments", where(node))
@@ -238,7 +241,7 @@ class _Builder:
             advice = "; let the loop run as far as it ever can and put the limit into an `if`"
             raise InputError(f"the bounds of `{text}` are not affine: {error}"
                              f"{advice if isinstance(error, DependsOnData) else ''}", where(node)) from None
-        body = self.node(node.stmt, place.within(inside)) if not inside.domain.is_empty() else None
+        body = self.node(without_continue(node.stmt), place.within(inside)) if not inside.domain.is_empty() else None
         return Loop(len(at.iterators), step, body) if body else None
 
     def step(self, node: Any, header: Header) -> int:

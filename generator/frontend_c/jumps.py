@@ -1,0 +1,63 @@
+"""`continue` under an `if`: the rest of the loop's body runs where the condition does not hold.
+
+    for (..) { A; if (c) { B; continue; } C; }   ->   for (..) { A; if (c) { B; } else { C; } }
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast
+
+
+def without_continue(body: Any) -> Any:
+    """The `body` of a loop without the `continue`s that end one part of an `if` of it; others are left as they are."""
+    return c_ast.Compound(_structured(_items(body)), body.coord) if _ends(body) or _has_jumps(body) else body
+
+
+def _items(node: Any) -> list[Any]:
+    match node:
+        case None:
+            return []
+        case c_ast.Compound():
+            return list(node.block_items or [])
+        case _:
+            return [node]
+
+
+def _structured(items: list[Any]) -> list[Any]:
+    for k, item in enumerate(items):
+        rest = items[k + 1:]
+        match item:
+            case c_ast.Continue():
+                return items[:k]
+            case c_ast.If(iftrue=yes, iffalse=no) if _ends(yes):
+                return [*items[:k], _branch(item, _items(yes), [*_items(no), *rest])]
+            case c_ast.If(iftrue=yes, iffalse=no) if _ends(no):
+                return [*items[:k], _branch(item, [*_items(yes), *rest], _items(no))]
+    return items
+
+
+def _branch(node: Any, yes: list[Any], no: list[Any]) -> Any:
+    parts = [c_ast.Compound(_structured(items), node.coord) for items in (yes, no)]
+    return c_ast.If(node.cond, *parts, node.coord)
+
+
+def _ends(node: Any) -> bool:
+    """Whether `continue` is the last of a block's own statements."""
+    items = _items(node)
+    return bool(items) and isinstance(items[-1], c_ast.Continue)
+
+
+def _has_jumps(body: Any) -> bool:
+    """Whether a part of an `if` in a loop's body ends so."""
+    return any(isinstance(item, c_ast.If) and (_ends(item.iftrue) or _ends(item.iffalse)) for item in _items(body))
+
+
+def jump_advice(node: Any) -> str:
+    """Why a `break` or `continue` that is still there is refused, and what to write instead."""
+    if isinstance(node, c_ast.Continue):
+        return ("`continue;` is not static control here: it may end one part of an `if` that stands in the loop's body itself; put what it "
+                "skips into an `if`")
+    return ("`break;` is not static control: which iterations run would depend on data; let the loop run as far as it ever can and "
+            "put its body under a condition, or leave this loop out of the SCoP")

@@ -1,0 +1,54 @@
+"""`continue` under an `if` is the rest of the body under the opposite condition; other jumps are refused with advice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from generator.errors import InputError
+from generator.lowering.default import default_plan
+from generator.polyhedral.expansion import expand
+from generator.program import Program
+from tests.support_interpreter import run_original
+from tests.support_orders import differences
+from tests.support_plans import run_plan
+from tests.support_programs import program_of, scop
+from tests.support_suite import TARGET
+
+# With `continue`, and what it means.
+PAIRS = {
+    "affine": ("if (i % 3 == 1) continue; x[i] += 1;", "if (!(i % 3 == 1)) x[i] += 1;"),
+    "data": ("if (y[i] > 2) continue; x[i] = y[i] * 2;", "if (!(y[i] > 2)) x[i] = y[i] * 2;"),
+    "with statements before": ("y[i] += 1; if (i < 4) { x[i] = 1; continue; } x[i] = y[i];",
+                               "y[i] += 1; if (i < 4) x[i] = 1; else x[i] = y[i];"),
+    "in the other part": ("if (i < 4) x[i] = 1; else continue; y[i] = x[i];", "if (i < 4) { x[i] = 1; y[i] = x[i]; }"),
+    "twice": ("if (i < 2) continue; x[i] = 1; if (y[i] > 1) continue; x[i] += 3;",
+              "if (!(i < 2)) { x[i] = 1; if (!(y[i] > 1)) x[i] += 3; }"),
+    "the condition changes": ("if (y[i] > 1) { y[i] = 0; continue; } y[i] += 3; x[i] = y[i];",
+                              "if (y[i] > 1) y[i] = 0; else { y[i] += 3; x[i] = y[i]; }"),
+    "at the end": ("x[i] = 2; continue;", "x[i] = 2;"),
+    "an inner loop": ("for (j = 0; j < 5; j++) { if (j == i) continue; x[i] += A[i][j]; } y[i] = x[i];",
+                      "for (j = 0; j < 5; j++) { if (!(j == i)) x[i] += A[i][j]; } y[i] = x[i];"),
+}
+
+
+def made(body: str) -> Program:
+    """The expanded program of a loop over i with this body."""
+    return expand(program_of(scop(f"for (i = 0; i < 9; i++) {{ {body} }}")))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_continue_skips_the_rest_of_the_body(name: str) -> None:
+    jumping, structured = (made(body) for body in PAIRS[name])
+    assert run_original(jumping).global_values(jumping) == run_original(structured).global_values(structured)
+    plan = default_plan(jumping, TARGET)
+    assert not differences(jumping, run_plan(jumping, plan, np.random.default_rng(1)), run_original(jumping))
+
+
+@pytest.mark.parametrize(("body", "words"), [
+    ("if (y[i] > 1) break; x[i] = 1;", "`break;` is not static control"),
+    ("if (y[i] > 1) { if (y[i] > 2) continue; x[i] = 0; } x[i] = 1;", "`continue;` is not static control here"),
+])
+def test_other_jumps_are_refused_with_advice(body: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        made(body)
