@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from generator.errors import InputError
+from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.polyhedral.expansion import expand
 from generator.program import Program
@@ -43,6 +44,15 @@ def test_continue_skips_the_rest_of_the_body(name: str) -> None:
     assert run_original(jumping).global_values(jumping) == run_original(structured).global_values(structured)
     plan = default_plan(jumping, TARGET)
     assert not differences(jumping, run_plan(jumping, plan, np.random.default_rng(1)), run_original(jumping))
+
+
+def test_a_variable_of_a_branch_keeps_no_loop_serial() -> None:
+    jumping = made("if (y[i] > 1) { x[i] = 1; continue; } double t = y[i] * 2; x[i] = t * t;")
+    plan = default_plan(jumping, TARGET)
+    kernels = lower(jumping, plan, TARGET).kernels
+    assert plan.kernels and all(kernel.tile for kernel in plan.kernels)  # parallel loops
+    assert all("t" not in kernel.arrays for kernel in kernels)
+    assert not differences(jumping, run_plan(jumping, plan, np.random.default_rng(2)), run_original(jumping))
 
 
 @pytest.mark.parametrize(("body", "words"), [

@@ -41,6 +41,16 @@ def both(first: Any, second: Any) -> Any:
     return c_ast.BinaryOp("&&", first, second, first.coord)
 
 
+def always(value: Any, place: Place) -> tuple[Any, Place]:
+    """The first value of a variable that is declared at `place`, and where it gets one: without the condition, since nobody reads it elsewhere.
+
+    `if (c) { float w = e; .. }` sets w to `c ? e : 0`, so that no iteration sees the w of another.
+    """
+    if place.guard is None:
+        return value, place
+    return c_ast.TernaryOp(place.guard, value, c_ast.Constant("int", "0"), value.coord), Place(place.at)
+
+
 def negation(condition: Any) -> Any:
     """The syntax tree of `!condition`."""
     return c_ast.UnaryOp("!", condition, condition.coord)

@@ -12,7 +12,7 @@ from pycparser import c_ast, c_parser
 from generator.errors import InputError, Location
 from generator.expr import Expr, evaluate
 from generator.frontend_c.accesses import Accesses
-from generator.frontend_c.conditions import Place, both, changes_condition, divide, negation
+from generator.frontend_c.conditions import Place, always, both, changes_condition, divide, negation
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.jumps import jump_advice, without_continue
@@ -213,7 +213,8 @@ class _Builder:
             case c_ast.Decl() if node.name in self.variables:
                 if node.init is None:
                     return None
-                return self.assign(node, c_ast.ID(node.name, node.coord), "", node.init, place)
+                value, place = always(node.init, place)
+                return self.assign(node, c_ast.ID(node.name, node.coord), "", value, place)
             case None | c_ast.EmptyStatement() | c_ast.Pragma():
                 return None
             case c_ast.FuncCall():
