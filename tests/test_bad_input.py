@@ -73,9 +73,9 @@ REFUSED = {
     "dangling pointer": ("double *q; q[0] = 0;", 4, "the size `?` of `q`, which is declared inside the SCoP"),
     "pointer to pointer": ("pp[0][0] = 0;", 1, "`double **pp` is not supported in a SCoP: use scalars and arrays"),
     "array of pointers": ("ap[0][0] = 0;", 1, "is not supported in a SCoP: use scalars and arrays"),
-    "member": (LOOP + "p.a = i;", 6, "`p.a`: members of structures are not supported in a SCoP"),
-    "member by pointer": (LOOP + "x[i] = ps->a;", 6, "`ps->a`: members of structures are not supported"),
-    "structure": ("p = p;", 1, "`struct point { int a; } p` is not supported in a SCoP"),
+    "member": (LOOP + "p.a = i;", 1, "the members of `struct point` have different types (`a` is int, `b` is float)"),
+    "member by pointer": (LOOP + "x[i] = ps->a;", 1, "the members of `struct point` have different types (`a` is int, `b` is float)"),
+    "structure": ("p = p;", 1, "the members of `struct point` have different types (`a` is int, `b` is float)"),
     "too few subscripts": (LOOP + "A[i] = 0;", 6, "`A[i]` has 1 subscripts but `A` has 2 dimensions"),
     "too many subscripts": (LOOP + "x[i][i] = 0;", 6, "`x[i][i]` has 2 subscripts but `x` has 1 dimensions"),
     "subscripted scalar": ("s[0] = 0;", 5, "`s[0]` has 1 subscripts but `s` has 0 dimensions"),
@@ -115,7 +115,7 @@ REFUSED = {
 }
 
 DECLARATIONS = """double A[16][16], x[64], y[64], s, *free, (*rows)[16], **pp, *ap[4], (*callback)(int); int idx[64]; long double ld;
-struct point { int a; } p, *ps;"""
+struct point { int a; float b; } p, *ps;"""
 
 
 @pytest.mark.parametrize("name", REFUSED)
