@@ -159,7 +159,9 @@ def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:
     values = "".join(
         f"{{ {v.type} antune_copy; antune_capture_value({k}, &antune_copy); {element_of(v)} = antune_copy; }} "
         for k, v in _written_scalars(source))
-    return (f"if (antune_capture_begin()) {{ {_parameters(source)}{dumps}}} antune_capture_again: ; "
+    kept = "".join(f"__typeof__({name}) antune_entry_{name} = {name}; " for name in source.swapped)
+    values += "".join(f"{name} = antune_entry_{name}; " for name in source.swapped)
+    return (f"{kept}if (antune_capture_begin()) {{ {_parameters(source)}{dumps}}} antune_capture_again: ; "
             f"if (antune_capture_repeating()) {{ {values}}} antune_capture_start();")
 
 

@@ -1,14 +1,15 @@
-"""The C front end: a C file with `#pragma scop` becomes a Program.
+"""The C front end: the loops of a C file, between `#pragma scop` and `#pragma endscop` or found without, become a Program.
 
 Read in this order: `source.py` (the values), `preprocess.py` (the system compiler's preprocessor, system text
 dropped), `parse.py` (syntax: the SCoP, its variables and their declarations), `places.py` (where trees stand),
 `scopes.py` (no name means two things), `inlining.py` (calls of the file's own functions: statements, `bodies.py`: what
 a function returns as an expression, `functions.py`, `pointers.py`: arrays that it is given, `temporaries.py`: values
 used several times, `c_types.py`: what C converts them to), `structures.py` (structures become arrays with one more
-dimension; `layouts.py`), `complex_numbers.py` (pairs), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
+dimension; `layouts.py`), `complex_numbers.py` (pairs),
+`swaps.py` (pointers that change places), `elements.py` (pointer arithmetic becomes subscripts), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
 `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`), `conditions.py` (conditions that depend on data),
 `accesses.py` (which elements a statement may touch), `extract.py` (sets, statements and the original schedule, once
-parameters and extents are known from a capture). `standalone.py` makes a C function of a SCoP whose text was stored.
+parameters and extents are known from a capture). `detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """

@@ -26,18 +26,18 @@ def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> None:
     """
     aliases: dict[str, Any] = {}
     for item in items:
-        aliases |= {node.name: node for node in _nodes(item) if _is_alias(node)}
+        aliases |= {node.name: node for node in nodes(item) if _is_alias(node)}
     _check_aliases(items, aliases)
     for item in items:
         _rewrite(item, {*pointers, *aliases}, aliases)
 
 
-def _nodes(node: Any, headers: bool = True) -> Iterator[Any]:
+def nodes(node: Any, headers: bool = True) -> Iterator[Any]:
     """`node` and all below it; without `headers` those that step a loop's iterator are left out: no body sees it change."""
     yield node
     for label, child in node.children():
         if headers or not (isinstance(node, c_ast.For) and label in ("init", "next")):
-            yield from _nodes(child, headers)
+            yield from nodes(child, headers)
 
 
 def _is_alias(node: Any) -> bool:
@@ -46,9 +46,9 @@ def _is_alias(node: Any) -> bool:
 
 def _check_aliases(items: Sequence[Any], aliases: dict[str, Any]) -> None:
     """Raise InputError where a pointer, or what it was made from, is assigned to in the SCoP."""
-    changed = {name for item in items for node in _nodes(item, headers=False) for name in _assigned(node)}
+    changed = {name for item in items for node in nodes(item, headers=False) for name in _assigned(node)}
     for name, node in aliases.items():
-        used = {one.name for one in _nodes(node.init) if isinstance(one, c_ast.ID)}
+        used = {one.name for one in nodes(node.init) if isinstance(one, c_ast.ID)}
         if moved := sorted(changed & {name, *used}):
             raise InputError(f"`{to_c(node)}`: `{moved[0]}` is assigned to in the SCoP, so the pointer may point elsewhere later; "
                              "write the subscripts out", where(node))
@@ -77,11 +77,11 @@ def _rewrite(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> A
                 whole = c_ast.ArrayRef(whole, subscript, node.coord)
             node = whole
     for label, child in node.children():
-        _put(node, label, _rewrite(child, pointers, aliases))
+        put_child(node, label, _rewrite(child, pointers, aliases))
     return node
 
 
-def _put(node: Any, label: str, child: Any) -> None:
+def put_child(node: Any, label: str, child: Any) -> None:
     """Make `child` the child of `node` that pycparser calls `label`: `stmt`, `block_items[3]`."""
     name, bracket, rest = label.partition("[")
     if bracket:

@@ -22,6 +22,7 @@ from generator.frontend_c.refused import unreadable
 from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
 from generator.frontend_c.structures import without_structures
+from generator.frontend_c.swaps import without_swaps
 
 MAX_DEPTH = 150  # printing an expression takes several Python frames per level
 
@@ -249,7 +250,10 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     items = inline_calls(flat.items, tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)
-    write_subscripts(items, _subscriptable(flat.scope, typedefs))
+    pointers = _subscriptable(flat.scope, typedefs)
+    unswapped = without_swaps(items, pointers)
+    items = unswapped.items
+    write_subscripts(items, pointers)
     names = _Names()
     for item in items:
         names.visit(item)
@@ -267,7 +271,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         any(isinstance(n, c_ast.FuncDef) and n.decl.name == "main" for n in tree.ext), expanded.includes,
         compilation, items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
-              for name, declaration in sorted(names.iterators.items())), expanded.overridden)
+              for name, declaration in sorted(names.iterators.items())), expanded.overridden, swapped=unswapped.pointers)
 
 
 def _subscriptable(scope: dict[str, Any], typedefs: dict[str, Any]) -> set[str]:

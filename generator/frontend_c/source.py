@@ -90,6 +90,7 @@ class ScopSource:
     (pycparser) between the pragmas, where no name means two things. `locals` are the variables declared there,
     `iterators` those of its loops. `warnings`: what the user should know of how the file was read.
     `marks`: where the pragmas would stand, for loops without them; lines are then those of the loops.
+    `swapped`: pointers that point elsewhere after the original SCoP; in `items` they keep their values.
     """
 
     file: str
@@ -108,6 +109,7 @@ class ScopSource:
     iterators: tuple[Variable, ...] = ()
     warnings: tuple[str, ...] = ()
     marks: Marks | None = None
+    swapped: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Variable:
         """The variable called `name`. Raises KeyError when the SCoP does not mention it."""
