@@ -16,10 +16,11 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.frontend_c.ctypes import declared, element_type, to_c
+from generator.frontend_c.elements import put_child
 from generator.frontend_c.expressions import FUNCTIONS
 from generator.frontend_c.layouts import Layout, innermost
 from generator.frontend_c.places import where
-from generator.frontend_c.structures import Flat, as_array, names_in, put
+from generator.frontend_c.structures import Flat, as_array, names_in
 from generator.frontend_c.temporaries import Temporaries
 from generator.program import ElementType
 
@@ -91,13 +92,13 @@ class _Pairs:
             case c_ast.For() | c_ast.If():
                 for name, child in node.children():
                     if name not in _BODIES:
-                        put(node, name, self.real(child))
+                        put_child(node, name, self.real(child))
                 before = self.temporaries.flush()
                 if before and isinstance(node, c_ast.For):
                     raise InputError("complex numbers in this loop's header: compute the bound before the loop", where(node))
                 for name, child in node.children():
                     if name in _BODIES:
-                        put(node, name, self.one(child))
+                        put_child(node, name, self.one(child))
                 return [*before, node]
             case c_ast.Decl() if node.name in self.local:
                 return self.declaration(node)
@@ -257,7 +258,7 @@ class _Pairs:
     def children(self, node: Any) -> None:
         """Rewrite the operands of an expression."""
         for name, child in node.children():
-            put(node, name, self.real(child))
+            put_child(node, name, self.real(child))
 
 
 def _declarations(node: Any) -> list[Any]:

@@ -10,7 +10,6 @@ A structure that is a local variable of the SCoP becomes a variable per number, 
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -20,6 +19,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.frontend_c.ctypes import to_c
+from generator.frontend_c.elements import put_child
 from generator.frontend_c.layouts import Layout, Layouts, innermost, structures_in
 from generator.frontend_c.places import where
 
@@ -196,17 +196,8 @@ class _Flattening:
                                  "by an assignment of its own", where(node))
             return place.number(0, node)
         for name, child in node.children():
-            put(node, name, self.rewritten(child))
+            put_child(node, name, self.rewritten(child))
         return node
-
-
-def put(node: Any, name: str, child: Any) -> None:
-    """Replace the child of a syntax tree that is called `name` (`cond`, `exprs[2]`)."""
-    indexed = re.fullmatch(r"(\w+)\[(\d+)\]", name)
-    if indexed:
-        getattr(node, indexed[1])[int(indexed[2])] = child
-    else:
-        setattr(node, name, child)
 
 
 def _numbers(layout: Layout, prefix: str = "", offset: int = 0) -> list[tuple[str, int]]:
