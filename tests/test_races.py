@@ -25,7 +25,7 @@ from runners.races import Finding, RaceReport, check_races, read_log
 from tests import support_runners as hand
 from tests.support_cli import Antune, antune_command
 from tests.support_runners import device_of, lower_by_hand, scale_problem
-from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
+from tests.support_suite import ALL_NAMES, NAMES, ODD_SIZES, TARGET, problem
 from tests.test_generated_code import random_plans
 
 LIMITS = Limits(compile_s=120, run_s=120)
@@ -87,7 +87,7 @@ def is_legal(program: Program, plan: Plan) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("name", [name if name in NAMES else pytest.param(name, marks=pytest.mark.slow) for name in ALL_NAMES])
 def test_no_races_in_a_plan_of_every_program(name: str) -> None:
     report = check_races(small(name), chosen(name), TARGET, LIMITS)
     assert report.clean, (chosen(name).to_json(), report)

