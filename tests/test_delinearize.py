@@ -171,7 +171,20 @@ def test_a_matrix_that_must_stay_flat_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("body", "message"), [
     ("const float *row = A + i * 5; row = A; A[i] = row[0];", "`row` is assigned to in the SCoP"),
     ("float *row = A + k; k = 3; A[i] = row[0];", "`k` is assigned to in the SCoP"),
+    ("float *row = A + idx[i]; idx[i] = 0; row[0] = 1;", "depends on data, which may change"),
+    ("int *p = idx + idx[i]; p[0] = 7; p[1] = 8;", "depends on data, which may change"),
+    ("float *row = A + k; for (k = 0; k < 3; k++) row[0] += k;", "`k` is assigned to in the SCoP"),
 ])
 def test_a_pointer_that_moves_is_refused(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        program_of(f"static float A[30]; void f(int k) {{\n#pragma scop\nfor (int i = 0; i < 5; i++) {{ {body} }}\n#pragma endscop\n}}")
+        program_of(f"static float A[30]; static int idx[30]; void f(int k) {{\n#pragma scop\nfor (int i = 0; i < 5; i++) {{ {body} }}\n#pragma endscop\n}}")
+
+
+def test_a_pointer_may_be_declared_before_all_loops_and_in_several() -> None:
+    text = ("static float A[40]; void f(void) {\n#pragma scop\nconst float *p = A + 5;\n"
+            "for (int i = 0; i < 4; i++) { float *row = A + i * 5 + 20; for (int j = 0; j < 5; j++) row[j] = p[j]; }\n"
+            "for (int i = 0; i < 4; i++) { float *row = A + 35 - i * 5; row[0] = 1; }\n#pragma endscop\n}")
+    program = program_of(text)
+    written = {(i, int(np.ravel_multi_index(element, program.array("A").extents)))
+               for (name, i), (_, element) in access_pairs(program, "write") if name == "S1"}
+    assert written == {((i,), 35 - i * 5) for i in range(4)}

@@ -21,7 +21,8 @@ static void run(int n, int from, int steps, double *a, double *b, double *c, dou
 #pragma scop
   for (int t = from; t {test} steps; t++) {{
     for (int i = 1; i < n; i++) {{
-      b[i] = a[i] + 2 * a[i - 1] + t;
+      double *from_here = a + i, *to = b;
+      to[i] = from_here[0] + 2 * *(from_here - 1) + t;
       d[i] = c[i] * 3 + b[i];
     }}
     {swaps}

@@ -18,18 +18,18 @@ from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.places import where
 
 
-def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> None:
-    """Replace pointer arithmetic below `items`; `pointers` are the names of what can be subscripted.
+def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> tuple[Any, ...]:
+    """`items` with subscripts for pointer arithmetic (changed in place); `pointers` are the names of what can be subscripted.
 
     Raises:
-        InputError: a pointer declared in the SCoP whose value may change.
+        InputError: a pointer declared in the SCoP whose value may change, or depends on data.
     """
     aliases: dict[str, Any] = {}
     for item in items:
         aliases |= {node.name: node for node in nodes(item) if _is_alias(node)}
-    _check_aliases(items, aliases)
-    for item in items:
-        _rewrite(item, {*pointers, *aliases}, aliases)
+    known = {*pointers, *aliases}
+    _check_aliases(items, aliases, known)
+    return tuple(_rewrite(item, known, aliases) for item in items)
 
 
 def nodes(node: Any, headers: bool = True) -> Iterator[Any]:
@@ -44,14 +44,34 @@ def _is_alias(node: Any) -> bool:
     return isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl) and node.init is not None
 
 
-def _check_aliases(items: Sequence[Any], aliases: dict[str, Any]) -> None:
-    """Raise InputError where a pointer, or what it was made from, is assigned to in the SCoP."""
+def _check_aliases(items: Sequence[Any], aliases: dict[str, Any], pointers: Collection[str]) -> None:
+    """Raise InputError where a pointer, or what it was made from, may be another one when it is used."""
     changed = {name for item in items for node in nodes(item, headers=False) for name in _assigned(node)}
+    around = {id(node): iterators for item in items for node, iterators in _placed(item, frozenset())}
+    stepped = {name for item in items for node in nodes(item) if isinstance(node, c_ast.For) for name in _iterators(node)}
     for name, node in aliases.items():
-        used = {one.name for one in nodes(node.init) if isinstance(one, c_ast.ID)}
-        if moved := sorted(changed & {name, *used}):
+        used = [one.name for one in nodes(node.init) if isinstance(one, c_ast.ID)]
+        if moved := sorted((changed | (stepped - around[id(node)])) & {name, *used}):
             raise InputError(f"`{to_c(node)}`: `{moved[0]}` is assigned to in the SCoP, so the pointer may point elsewhere later; "
                              "write the subscripts out", where(node))
+        if sum(one in pointers for one in used) > 1:
+            raise InputError(f"`{to_c(node)}`: where the pointer points depends on data, which may change; write the subscripts out",
+                             where(node))
+
+
+def _placed(node: Any, around: frozenset[str]) -> Iterator[tuple[Any, frozenset[str]]]:
+    """`node` and all below it, each with the iterators of the loops around it."""
+    yield node, around
+    inner = around | set(_iterators(node)) if isinstance(node, c_ast.For) else around
+    for label, child in node.children():
+        yield from _placed(child, inner if label == "stmt" else around)
+
+
+def _iterators(loop: Any) -> list[str]:
+    """The variables that the header of a loop sets."""
+    if isinstance(loop.init, c_ast.DeclList):
+        return [declaration.name for declaration in loop.init.decls]
+    return [name for node in (loop.init, loop.next) if node is not None for name in _assigned(node)]
 
 
 def _assigned(node: Any) -> tuple[str, ...]:

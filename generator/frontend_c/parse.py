@@ -252,8 +252,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         _refuse_deep(item)
     pointers = _subscriptable(flat.scope, typedefs)
     unswapped = without_swaps(items, pointers)
-    items = unswapped.items
-    write_subscripts(items, pointers)
+    items = write_subscripts(unswapped.items, pointers)
     names = _Names()
     for item in items:
         names.visit(item)

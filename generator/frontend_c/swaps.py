@@ -20,7 +20,7 @@ from typing import Any
 from pycparser import c_ast
 
 from generator.errors import InputError
-from generator.frontend_c.elements import nodes, put_child
+from generator.frontend_c.elements import nodes, put_child, write_subscripts
 from generator.frontend_c.loops import read_header
 from generator.frontend_c.places import where
 
@@ -48,6 +48,8 @@ def without_swaps(items: Sequence[Any], pointers: Collection[str]) -> Unswapped:
             raise InputError(f"`{used[0]}` changed places with another pointer in the loop before: end the SCoP after that loop",
                              where(item))
         pairs = _pairs(item, pointers) if isinstance(item, c_ast.For) else []
+        if pairs:  # pointers that are declared inside are written out first: the copies of the body would declare them, too
+            (item,) = write_subscripts([item], pointers)
         found += _by_parity(item, pairs) if pairs else [item]
         swapped |= {name for pair in pairs for name in pair}
     return Unswapped(tuple(found), tuple(sorted(swapped)))
