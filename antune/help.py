@@ -13,7 +13,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),
     ("How to measure", ("precision", "max_repeats", "cache", "finalists")),
-    ("Limits", ("compile_limit", "run_limit", "memory_limit", "program_limit")),
+    ("Limits", ("compile_limit", "run_limit", "memory_limit")),
     ("What to write", ("out", "live", "live_port", "json_file")),
 )
 """Titles with the names of parameters, in the order in which they are shown; all others stand under "Options" at the end."""

@@ -116,8 +116,8 @@ def check_random(seed: int) -> Counter[str]:
 
 
 def test_random_programs() -> None:
-    counts = sum((check_random(seed) for seed in range(7)), Counter[str]())
-    assert counts["variables"] >= 1 and counts["arrays"] >= 3, counts
+    counts = sum((check_random(seed) for seed in range(12)), Counter[str]())
+    assert counts["variables"] >= 10 and counts["arrays"] >= 10, counts
 
 
 @pytest.mark.slow

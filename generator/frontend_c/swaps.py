@@ -12,7 +12,7 @@ The names then mean the same memory all the time: what they pointed at when the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -135,10 +135,6 @@ def _renamed(node: Any, names: dict[str, str], values: dict[str, Any]) -> Any:
     if isinstance(node, c_ast.ID):
         node.name = names.get(node.name, node.name)
         return deepcopy(values[node.name]) if node.name in values else node
-    for label, child in _children(node):
+    for label, child in node.children():
         put_child(node, label, _renamed(child, names, values))
     return node
-
-
-def _children(node: Any) -> Iterator[tuple[str, Any]]:
-    yield from list(node.children())
