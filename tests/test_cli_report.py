@@ -87,7 +87,7 @@ def test_the_page_is_whole_safe_and_needs_no_network(tmp_path: Path) -> None:
 
 
 def test_the_command_to_reproduce_is_a_command_that_parses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "my toy.c").write_text("int x;\n")
+    (tmp_path / "my toy.c").write_text("void f(void) {\n#pragma scop\n#pragma endscop\n}\n")
     options = replace(toy_options(tmp_path / "my toy.c"), budget=Budget(evaluations=7, minutes=2.0), scop=1,
                       compilation=Compilation((str(tmp_path),), ("N=1 + 2", "M"), ("-std=c11", "-DX='a b'"), ()),
                       parameters=(("n", -3),), device="pocl", function="f", compile_limit_s=12.5,
