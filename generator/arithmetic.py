@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
 
 FLOATING = frozenset(["float", "double"])
 _RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
@@ -21,8 +21,8 @@ def c_type(expr: Expr, types: Mapping[str, str]) -> str:
             return "int" if -_INT_MAX - 1 <= value <= _INT_MAX else "long"
         case Real(text):
             return "float" if text[-1] in "fF" else "double"
-        case Name():
-            return "int"
+        case Name(_, kind) | Fold(Name(_, kind)):
+            return kind
         case Load(array, _, _):
             return types[array]
         case Cast(kind, _):

@@ -6,7 +6,7 @@ Operators keep their C meaning (`/` and `%` truncate on integers), so that an ex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import TypeAlias, assert_never
 
@@ -27,9 +27,10 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable of the generated code: an iterator, a block or thread index, a scalar argument."""
+    """A variable of the generated code: an iterator, a block or thread index, a scalar argument, a variable of a Fold."""
 
     name: str
+    type: str = field(default="int", repr=False)  # digests are older
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,27 @@ class Select:
     otherwise: Expr
 
 
-Expr: TypeAlias = Int | Real | Name | Load | Unary | Binary | Call | Cast | Select
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What `total` is after `total = first; for (iterator = start; condition; iterator += step) { lets; total = next; }`.
+
+    The bounds may depend on data; `lets` are variables of one iteration, in the order in which they get their values. A fold is
+    the value of an assignment, of a variable or of the `first` or `next` of another fold, or what one part of a Select that is
+    such a value chooses; it is never an operand. `usual` is about how often the loop runs.
+    """
+
+    total: Name
+    first: Expr
+    iterator: Name
+    start: Expr
+    condition: Expr
+    step: int
+    lets: tuple[tuple[Name, Expr], ...]
+    next: Expr
+    usual: int
+
+
+Expr: TypeAlias = Int | Real | Name | Load | Unary | Binary | Call | Cast | Select | Fold
 
 
 def evaluate(expr: Expr, names: Mapping[str, int]) -> int:
@@ -108,7 +129,7 @@ def evaluate(expr: Expr, names: Mapping[str, int]) -> int:
             return _binary(op, evaluate(left, names), evaluate(right, names))
         case Select(condition, then, otherwise):
             return evaluate(then if evaluate(condition, names) else otherwise, names)
-        case Real() | Load() | Call() | Cast():
+        case Real() | Load() | Call() | Cast() | Fold():
             raise TypeError(f"not an integer expression: {expr}")
         case _:
             assert_never(expr)
@@ -157,6 +178,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return expr.arguments
         case Select():
             return (expr.condition, expr.then, expr.otherwise)
+        case Fold():
+            return (expr.first, expr.start, expr.condition, *(value for _, value in expr.lets), expr.next)
         case _:
             assert_never(expr)
 
@@ -199,5 +222,9 @@ def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
             return Cast(expr.type, function(expr.operand))
         case Select():
             return Select(function(expr.condition), function(expr.then), function(expr.otherwise))
+        case Fold():
+            first, start, condition, *values, following = map(function, children(expr))
+            lets = tuple((name, value) for (name, _), value in zip(expr.lets, values, strict=True))
+            return replace(expr, first=first, start=start, condition=condition, lets=lets, next=following)
         case _:
             assert_never(expr)

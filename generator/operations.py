@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import assert_never
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children, loads_of
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, loads_of
 from generator.facts import Operations
 
 _ADD, _MUL, _DIV = Operations(adds=1.0), Operations(muls=1.0), Operations(divs=1.0)
@@ -41,6 +42,9 @@ def operations_of(expr: Expr, types: Mapping[str, str]) -> Operations:
             total = _INTEGER
         case Cast():
             total = _NONE
+        case Fold(first=first, start=start, usual=usual):
+            each = reduce(Operations.plus, (operations_of(part, types) for part in children(expr)[2:]))
+            return operations_of(first, types).plus(operations_of(start, types)).plus(each, usual)
         case _:
             assert_never(expr)
     for child in children(expr):
@@ -64,8 +68,10 @@ def is_floating(expr: Expr, types: Mapping[str, str]) -> bool:
     match expr:
         case Real():
             return True
-        case Int() | Name():
+        case Int():
             return False
+        case Name(_, kind) | Fold(Name(_, kind)):
+            return kind in ("float", "double")
         case Load(array, _, _):
             return types.get(array, "float") in ("float", "double")
         case Cast(kind, _):

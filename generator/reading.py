@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from generator.capture import capture
@@ -42,7 +43,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
         return problem
     choice = choose_nest(file, compilation, function, scop)
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
-    captured = capture(source, overrides, lambda values: needed_extents(source, values), seed)
+    captured = capture(source, overrides, partial(needed_extents, source), seed)
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
     names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held

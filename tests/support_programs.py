@@ -41,7 +41,7 @@ def program_of(text: str, parameters: Mapping[str, int] | None = None, *, functi
 
 def extents_of(source: ScopSource, values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Extents as a capture would report them; those behind a pointer are what the accesses need."""
-    unknown = needed_extents(source, {name: values[name] for name in source.parameters})
+    unknown = needed_extents(source, {name: values[name] for name in source.parameters}, {})
     return {v.name: tuple(_number(text, values) if text is not None else unknown[v.name][d]
                           for d, text in enumerate(v.extents)) for v in source.variables}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, assert_never
 
 from generator.emit.cstyle import Printer
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, map_children
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, map_children
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
 
 LaunchText: TypeAlias = Callable[[Launch, Callable[[Expr], str]], list[str]]
@@ -93,7 +93,7 @@ def python_text(expr: Expr) -> str:
             return _python_binary(op, python_text(left), python_text(right))
         case Select(condition, then, otherwise):
             return f"({python_text(then)} if {python_text(condition)} else {python_text(otherwise)})"
-        case Real() | Load() | Call() | Cast():
+        case Real() | Load() | Call() | Cast() | Fold():
             raise TypeError(f"not an integer expression: {expr}")
         case _:
             assert_never(expr)

@@ -18,7 +18,8 @@ from generator.program import ELEMENT_BYTES, NUMPY_TYPES
 class Log:
     """The log of a run, which may have ended early.
 
-    `parameters` and `defaults` (values that the harness chose) by name; `addresses`, `elements` (bytes) and
+    `parameters`, `defaults` (values that the harness chose) and `rooms` (how many elements or rows lie behind a pointer, 0 where
+    that is unknown) by name; `addresses`, `elements` (bytes) and
     `extents` by the variable's number; `open` is the variable whose data was being read when the log ends.
     `done`: the results and times are complete. `rounded` counts the pairs of runs with all arithmetic rounded up and
     rounded down that followed, `complete`: no run failed. `threads`: how many the process had. `error` is a message of the runtime.
@@ -26,6 +27,7 @@ class Log:
 
     parameters: dict[str, int] = field(default_factory=dict)
     defaults: dict[str, int] = field(default_factory=dict)
+    rooms: dict[str, int] = field(default_factory=dict)
     addresses: dict[int, int] = field(default_factory=dict)
     elements: dict[int, int] = field(default_factory=dict)
     extents: dict[int, list[int]] = field(default_factory=dict)
@@ -55,6 +57,8 @@ def _read_line(log: Log, line: str) -> None:
             log.parameters[name] = int(value)
         case ["default", name, value]:
             log.defaults[name] = int(value)
+        case ["room", name, value]:
+            log.rooms[name] = int(value)
         case ["variable", k, element, address, _]:
             log.elements[int(k)], log.addresses[int(k)], log.extents[int(k)] = int(element), int(address), []
             log.open = int(k)

@@ -22,6 +22,7 @@ OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b")
 PROTOTYPES = """\
 extern int antune_capture_begin(void);
 extern void antune_capture_parameter(const char *, long long);
+extern void antune_capture_room(const char *, const void *, unsigned long);
 extern void antune_capture_leave(void);
 extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int, int);
 extern void antune_capture_scalar(int, const void *, unsigned long, unsigned long, int);
@@ -88,6 +89,13 @@ def element_of(variable: Variable) -> str:
     return base + "[0]" * len(variable.extents)
 
 
+def address_of(variable: Variable) -> str:
+    """The address of an array's first element, as a C expression."""
+    if variable.components:
+        return f"(const void *)&{_structure_of(variable)}"
+    return f"(const void *)(*{variable.name})" if variable.indirect else f"(const void *)({variable.name})"
+
+
 def element_bytes(variable: Variable) -> str:
     """The size of an element as a C expression; what a structure has beside its numbers makes it another one."""
     if variable.components:
@@ -151,7 +159,14 @@ def _parameters(source: ScopSource) -> str:
 
 
 def _probe(source: ScopSource) -> tuple[str, str]:
-    return f"if (antune_capture_begin()) {{ {_parameters(source)}antune_capture_leave(); }}", ";"
+    rooms = "".join(_room(v) for v in source.variables if None in v.extents)
+    return f"if (antune_capture_begin()) {{ {_parameters(source)}{rooms}antune_capture_leave(); }}", ";"
+
+
+def _room(variable: Variable) -> str:
+    """Asks how many elements, or rows of known size, lie behind a pointer."""
+    unit = "".join(f" * (unsigned long)({text})" for text in variable.extents[1:])
+    return f'antune_capture_room("{variable.name}", {address_of(variable)}, sizeof({element_of(variable)}){unit}); '
 
 
 def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:
@@ -181,8 +196,5 @@ def _dump(k: int, variable: Variable, first: int | None) -> str:
     if not variable.extents:
         return (f"{{ {variable.type} antune_copy = {element}; antune_capture_scalar({k}, &antune_copy, "
                 f"sizeof antune_copy, sizeof({element}), {written}); }} ")
-    address = f"(const void *)(*{variable.name})" if variable.indirect else f"(const void *)({variable.name})"
-    if variable.components:
-        address = f"(const void *)&{_structure_of(variable)}"
-    return (f"antune_capture_array({k}, {address}, {element_bytes(variable)}, {len(variable.extents)}, "
+    return (f"antune_capture_array({k}, {address_of(variable)}, {element_bytes(variable)}, {len(variable.extents)}, "
             f"{extent_list(variable, first)}, {written}, {int(is_real(variable))}); ")

@@ -2,13 +2,14 @@
 
 1. The file has a `main` (or another source does): an instrumented copy of it is compiled, linked and run.
 2. Otherwise, or when that fails (a warning says why), a generated `main` calls the function with seeded data.
-3. When the size behind a pointer is unknown, a probing run first reports the parameters; `resolve` turns them into
-   the extents that the accesses need.
+3. When the size behind a pointer is unknown, a probing run first reports the parameters, and what memory there is; `resolve`
+   turns them into the extents that the accesses need.
 """
 
 from __future__ import annotations
 
 import shlex
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -40,11 +41,15 @@ from generator.frontend_c.source import PLAIN_START, Invocation, ScopSource
 from generator.problem import Origin, Reference, Values
 from generator.rounding import rounding_tolerance
 
-Resolve: TypeAlias = Callable[[Mapping[str, int]], Mapping[str, tuple[int, ...]]]
+Resolve: TypeAlias = Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, tuple[int, ...]]]
 
 _START_HINT = ("; arguments are given with --args, its input with --stdin (it runs in an empty folder of its own: files that it "
                "opens by name need their whole path)")
 _RUNTIME = Path(__file__).with_name("runtime.c")
+_BLOCKS = Path(__file__).with_name("blocks.c")
+# Linkers of other systems than Linux cannot put something else in the place of malloc.
+_RECORDED = tuple(f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
+                  if sys.platform == "linux")
 _TIMING_BUDGET_S = 60.0
 _ROUNDED_PAIRS = 2
 _ROUNDED_BUDGET_S = 40.0
@@ -105,7 +110,7 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
     """Run the sequential program (at most `limit_s` seconds per run) and keep what it did.
 
     `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve`
-    gives, from the parameters, the extents of arrays whose size is unknown. `seed` determines generated data.
+    gives, from the parameters and the elements that lie behind pointers where known, the extents of arrays whose size is unknown. `seed` determines generated data.
 
     Raises:
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
@@ -166,7 +171,7 @@ def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
     unknown = [v.name for v in job.source.variables if None in v.extents]
     if unknown:
         _, probe = _run(job, _Recipe(harness, None, dominant))
-        resolved = job.resolve(probe.parameters)
+        resolved = job.resolve(probe.parameters, probe.rooms)
         firsts = {name: resolved[name][0] for name in unknown if name in resolved}
     recipe = _Recipe(harness, firsts, dominant)
     directory, log = _run(job, recipe)
@@ -228,7 +233,9 @@ def _build(job: _Job, recipe: _Recipe, directory: Path) -> Path:
                _runtime(job, directory, recipe)]
     program = directory / "program"
     if not harness:
-        return link(job.compiler, [*objects, *_others(job, build, "program")], flags, program, job.limit_s)
+        probing = [_blocks(job, directory)] if firsts is None and _RECORDED else []
+        flags = (*flags, *_RECORDED) if probing else flags
+        return link(job.compiler, [*objects, *probing, *_others(job, build, "program")], flags, program, job.limit_s)
     flags = (*flags, "-Wl,--gc-sections")
     try:
         return link(job.compiler, [*objects, *_others(job, build, "harness")], flags, program, job.limit_s)
@@ -251,12 +258,17 @@ def _others(job: _Job, build: Build, kind: str) -> list[Path]:
 
 def _runtime(job: _Job, directory: Path, recipe: _Recipe) -> Path:
     budget_s = min(_TIMING_BUDGET_S, job.limit_s / 4)
-    defines = (f"-DCAPTURE_DIRECTORY={c_string(str(directory))}", f"-DCAPTURE_BUDGET_MS={budget_s * 1e3:.1f}",
+    recorded = ("-DCAPTURE_BLOCKS",) if recipe.harness is None and recipe.firsts is None and _RECORDED else ()
+    defines = (*recorded, f"-DCAPTURE_DIRECTORY={c_string(str(directory))}", f"-DCAPTURE_BUDGET_MS={budget_s * 1e3:.1f}",
                f"-DCAPTURE_LIMIT_MS={job.limit_s * 900:.1f}", f"-DCAPTURE_SEED={job.seed % 2**64}ULL",
                f"-DCAPTURE_ROUNDED_PAIRS={_ROUNDED_PAIRS if _rounds(job.source) and recipe.build == PLAIN else 0}",
                f"-DCAPTURE_ROUNDED_MS={min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3:.1f}",
                f"-DCAPTURE_DOMINANT={int(recipe.dominant)}")
     return compile_unit(job.compiler, Unit(_RUNTIME, defines), ("-O2", *recipe.build.flags), directory / "runtime.o", job.limit_s)
+
+
+def _blocks(job: _Job, directory: Path) -> Path:
+    return compile_unit(job.compiler, Unit(_BLOCKS), ("-O2",), directory / "blocks.o", job.limit_s)
 
 
 def _quoted_includes(source: ScopSource) -> tuple[str, ...]:

@@ -144,7 +144,17 @@ int antune_capture_begin(void) {
 
 void antune_capture_parameter(const char *name, long long value) { note("parameter %s %lld", name, value); }
 
-/* The end of a probing run, which only asks for the parameters. */
+/* In a probing run that has recorded what was allocated (blocks.c): how many bytes lie behind a pointer, 0 where unknown. */
+void antune_capture_room(const char *name, const void *address, unsigned long unit) {
+#ifdef CAPTURE_BLOCKS
+  extern size_t antune_blocks_room(const void *);
+  if (unit) note("room %s %llu", name, (unsigned long long)(antune_blocks_room(address) / unit));
+#else
+  (void)name, (void)address, (void)unit;
+#endif
+}
+
+/* The end of a probing run, which only asks for the parameters and how much memory there is. */
 void antune_capture_leave(void) {
   note("done");
   _exit(0);

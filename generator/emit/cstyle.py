@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
 
 _PRECEDENCE = {"*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, "<": 10, "<=": 10, ">": 10,
                ">=": 10, "==": 9, "!=": 9, "&": 8, "^": 7, "|": 6, "&&": 5, "||": 4}
@@ -61,6 +61,8 @@ class Printer:
             case Select(condition, then, otherwise):
                 return (f"{self.text(condition, _TERNARY + 1)} ? {self.text(then)} : "
                         f"{self.text(otherwise, _TERNARY)}"), _TERNARY
+            case Fold():
+                raise AssertionError("a fold is no expression of C: statements write it (generator/emit/folds.py)")
             case _:
                 assert_never(expr)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Protocol, assert_never
 
@@ -12,12 +13,13 @@ from generator.emit.borders import cut_at_borders
 from generator.emit.contraction import must_not_contract
 from generator.emit.cstyle import Printer
 from generator.emit.cuda import CUDA
+from generator.emit.folds import FoldWriter
 from generator.emit.images import fetch_name, parameter, placement_preamble, symbols
 from generator.emit.inlined import inlined_functions, with_inlined
 from generator.emit.names import renamed, without_comment
 from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
-from generator.expr import Binary, Expr, Int, Name
+from generator.expr import Binary, Expr, Fold, Int, Name
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, apply, walk
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
@@ -195,6 +197,11 @@ class _Writer:
                     if otherwise:
                         yield f"{pad}}} else {{"
                         yield from self.lines(otherwise, depth + 1)
+                    yield f"{pad}}}"
+                case Assign(value=Fold() as fold) | Atomic(value=Fold() as fold):
+                    yield f"{pad}{{"
+                    yield from FoldWriter(self.printer, self.words).lines(fold, depth + 1)
+                    yield from self.lines((replace(node, value=fold.total),), depth + 1)
                     yield f"{pad}}}"
                 case Assign(target, op, value, any_order):
                     text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"

@@ -24,6 +24,7 @@ asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copys
 _WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {n for f in _FUNCTIONS.split() for n in (f, f"{f}f")}
 _FAMILIES = re.compile(r"""
     [bte]\d+ | last\d+ | antune_\w+                                   # indices, bounds of loops, functions of the generated code
+  | fold_\w+                                                         # variables of loops with bounds that are data
   | (u?(char|short|int|long)|u?longlong|float|double|half)\d+          # vectors
   | image\w+_t | (atomic|memory)_\w+ | __\w+ | _[A-Z]\w*               # types of images and atomics, reserved by C
   | (CLK|FLT|DBL|HALF|S?CHAR|UCHAR|U?SHRT|U?INT|U?LONG|M|FP)_\w+       # macros

@@ -97,8 +97,8 @@ def changes_condition(branch: Any) -> bool:
     """Whether the parts of an `if` write what its condition reads before the last time that a guard would read it."""
     read = _Mentioned()
     read.visit(branch.cond)
-    writes = [*_writes(branch.iftrue, False), *_writes(branch.iffalse, False)]
-    return any(name in read.names and (again or k < len(writes) - 1) for k, (name, again) in enumerate(writes))
+    written = [*writes(branch.iftrue, False), *writes(branch.iffalse, False)]
+    return any(name in read.names and (again or k < len(written) - 1) for k, (name, again) in enumerate(written))
 
 
 class _Mentioned(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
@@ -111,19 +111,19 @@ class _Mentioned(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no t
         self.names.add(node.name)
 
 
-def _writes(node: Any, repeated: bool) -> Iterator[tuple[str, bool]]:
+def writes(node: Any, repeated: bool) -> Iterator[tuple[str, bool]]:
     """The names that the assignments in `node` write, in text order, and whether a loop in `node` repeats them."""
     match node:
         case c_ast.Compound():
             for item in node.block_items or []:
-                yield from _writes(item, repeated)
+                yield from writes(item, repeated)
         case c_ast.For():
-            yield from _writes(node.stmt, True)
+            yield from writes(node.stmt, True)
         case c_ast.If():
-            yield from _writes(node.iftrue, repeated)
-            yield from _writes(node.iffalse, repeated)
+            yield from writes(node.iftrue, repeated)
+            yield from writes(node.iffalse, repeated)
         case c_ast.Assignment():
-            yield from _writes(node.rvalue, repeated)
+            yield from writes(node.rvalue, repeated)
             yield written_name(node.lvalue), repeated
         case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
             yield written_name(node.expr), repeated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -10,11 +11,12 @@ from typing import Any
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
-from generator.expr import Expr, evaluate
+from generator.expr import Expr, Load, evaluate
 from generator.frontend_c.accesses import Accesses
 from generator.frontend_c.conditions import Place, always, both, changes_condition, divide, negation
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
+from generator.frontend_c.folds import Surroundings, inner_loop_outside, names_in, read_folds
 from generator.frontend_c.jumps import jump_advice, without_continue
 from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.places import where
@@ -42,6 +44,7 @@ from generator.polyhedral.original import (
     array_usage,
     original_schedule,
 )
+from generator.polyhedral.points import points
 from generator.program import Array, Assignment, ElementType, Program, Statement
 
 _ANY_SIZE = 64
@@ -82,14 +85,16 @@ def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
     return found if any(a.role in ("out", "inout") for a in found) else arrays
 
 
-def needed_extents(source: ScopSource, parameters: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+def needed_extents(source: ScopSource, parameters: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """For arrays behind a pointer of unknown size: the smallest extents that hold every access.
+
+    Of elements that data choose nothing is known; then all that lie behind the pointer count: `rooms`, 0 where that is unknown.
 
     Raises:
         InputError: as `extract`.
     """
     # Sizes that are declared do not matter here, so that any number will do.
-    shapes = {v.name: tuple(None if text is None else 1 for text in v.extents) for v in source.variables}
+    shapes = {v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents) for v in source.variables}
     usage = _build(source, parameters, shapes).usage()
     return {v.name: tuple(h + 1 for h in usage[v.name].high)
             for v in source.variables if None in v.extents and v.name in usage}
@@ -103,7 +108,7 @@ def static_control(source: ScopSource) -> tuple[Statement, ...]:
     Raises:
         InputError: as `extract`.
     """
-    shapes = {v.name: tuple(None if text is None else 1 for text in v.extents) for v in source.variables}
+    shapes = {v.name: (1,) * len(v.extents) for v in source.variables}
     ascending = {name: _ANY_SIZE + k for k, name in enumerate(sorted(source.parameters))}
     descending = {name: _ANY_SIZE - k for k, name in enumerate(sorted(source.parameters))}
     try:
@@ -117,7 +122,7 @@ def _build(source: ScopSource, parameters: Mapping[str, int],
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
     builder = _Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
-                       Location(source.file, source.first_line))
+                       Counter(name for item in source.items for name in names_in(item)), Location(source.file, source.first_line))
     order = builder.block(source.items, Place(top()))
     if order is None:
         raise NeverRuns("the SCoP holds no statement that is ever executed", builder.start)
@@ -143,7 +148,8 @@ def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, builder
 class _Builder:
     """Collects statements while walking the syntax tree; the walk returns the order of execution.
 
-    `variables` and `locals` grow by the arrays that hold conditions; `shapes` holds the extents that are known so far.
+    `variables` and `locals` grow by the arrays that hold conditions; `shapes` holds the extents that are known so far,
+    `mentions` how often the SCoP names each variable, `taken` the names that were invented.
     """
 
     parameters: Mapping[str, int]
@@ -151,8 +157,10 @@ class _Builder:
     iterators: Mapping[str, ElementType]
     locals: set[str]
     shapes: dict[str, tuple[int | None, ...]]
+    mentions: Counter[str]
     start: Location
     statements: list[Statement] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
     schedule: str = ""
 
     def find_rows(self) -> dict[str, tuple[int, ...]]:
@@ -237,13 +245,26 @@ class _Builder:
         step = self.step(node, header)
         try:
             inside = loop_domain(inner, start, test, step)
+        except DependsOnData:
+            turned = inner_loop_outside(node)
+            return self.loop(turned, place) if turned is not None else self.folded(node, place)
         except NotAffine as error:
             text = f"for ({header.iterator} = {to_c(header.start)}; {to_c(header.test)}; ...)"
-            advice = "; let the loop run as far as it ever can and put the limit into an `if`"
-            raise InputError(f"the bounds of `{text}` are not affine: {error}"
-                             f"{advice if isinstance(error, DependsOnData) else ''}", where(node)) from None
+            raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
         body = self.node(without_continue(node.stmt), place.within(inside)) if not inside.domain.is_empty() else None
         return Loop(len(at.iterators), step, body) if body else None
+
+    def folded(self, node: Any, place: Place) -> Order | None:
+        """A loop whose bounds are data: a statement for each value that it computes."""
+        found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.shape,
+                                              int(points(place.at.domain))))
+        used = Counter(names_in(node))
+        dead = {name for name, number in used.items() if self.mentions[name] == number and self.unread(name)}
+        return _in_order([self.store(node, place, target, "", fold) for target, fold in found.items() if target.array not in dead])
+
+    def unread(self, name: str) -> bool:
+        """Whether nothing reads a variable after the SCoP."""
+        return name in self.locals or (name in self.variables and self.variables[name].unread_after)
 
     def step(self, node: Any, header: Header) -> int:
         """How far a loop's iterator advances; never 0."""
@@ -306,20 +327,26 @@ class _Builder:
         return self.assign(node, element, "", value, Place(place.at)), element
 
     def fresh_name(self, base: str) -> str:
-        """A name that the SCoP does not use: `base_1`, `base_2`, ..."""
-        taken = {*self.variables, *self.iterators, *self.parameters}
-        return next(name for number in count(1) if (name := f"{base}_{number}") not in taken)
+        """A name that nothing has yet: `base_1`, `base_2`, ..."""
+        taken = {*self.variables, *self.iterators, *self.parameters, *self.taken}
+        name = next(name for number in count(1) if (name := f"{base}_{number}") not in taken)
+        self.taken.add(name)
+        return name
 
     def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: Place) -> Order:
         """One statement `lvalue op= rvalue`, under the guard of its place."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
-        at, read, name = place.at, self.reading(place), f"S{len(self.statements)}"
+        return self.store(node, place, read_access(lvalue, self.names(place.at)), op, self.reading(place)(rvalue))
+
+    def store(self, node: Any, place: Place, target: Load, op: str, value: Expr) -> Order:
+        """One statement `target op= value`, whose loads are not numbered yet; `node` is what the source has for it."""
+        at, name = place.at, f"S{len(self.statements)}"
         accesses = Accesses(name, at, node, self.variables, self.shape, place.guard is not None)
-        guard = accesses.number(read(place.guard)) if place.guard is not None else None
-        value = accesses.number(read(rvalue))
-        target = accesses.target(read_access(lvalue, self.names(at)), bool(op))
-        text = (f"if ({to_c(place.guard)}) " if place.guard is not None else "") + to_c(node) + ";"
+        guard = accesses.number(self.reading(place)(place.guard)) if place.guard is not None else None
+        value = accesses.number(value)
+        target = accesses.target(target, bool(op))
+        text = (f"if ({to_c(place.guard)}) " if place.guard is not None else "") + " ".join(to_c(node).split()).removesuffix(";") + ";"
         self.statements.append(Statement(name, at.iterators, domain_text(at, name), Assignment(target, op, value, guard),
                                          tuple(accesses.found), text, int(node.coord.line)))
         return Once(name)

@@ -17,8 +17,9 @@ import numpy as np
 
 from generator.emit.cuda import CUDA
 from generator.emit.opencl import OPENCL
-from generator.expr import Expr, Load, Select, loads_of
+from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, parts
 from generator.facts import Access, AccessMode, KernelFacts, Operations, Space
+from generator.linear import substitute
 from generator.lowering.addresses import Enclosing, Point, access_facts, enter, outer_point
 from generator.lowering.assemble import lowered_program
 from generator.lowering.cooperative import copy_loops
@@ -102,9 +103,36 @@ def _as_loops(nodes: tuple[Node, ...], block: tuple[int, ...]) -> tuple[Node, ..
                 result.append(If(condition, _as_loops(then, block), _as_loops(otherwise, block)))
             case Assign(target, op, Select(condition, then, otherwise)) if not any(loads_of(condition)):
                 result.append(If(condition, (Assign(target, op, then),), (Assign(target, op, otherwise),)))
+            case Assign(value=Fold() as fold) | Atomic(value=Fold() as fold):
+                result += [*_as_loop(fold), replace(node, value=Load(fold.total.name))]
             case _:
                 result.append(node)
     return tuple(result)
+
+
+def _as_loop(fold: Fold) -> Iterator[Node]:
+    """A fold as a loop that runs as often as usual, and whose subscripts and conditions still depend on data."""
+    counter = Name(f"{fold.iterator.name} counted")
+    variables = (fold.total, *(name for name, _ in fold.lets))
+    values: dict[str, Expr] = {name.name: Load(name.name) for name in variables}
+    values[fold.iterator.name] = Binary("+", fold.start, Binary("*", Int(fold.step), counter))
+    inside = tuple(node for name, value in (*fold.lets, (fold.total, fold.next)) for node in _as_stores(name, substitute(value, values)))
+    yield from (Declare(name.name, name.type, ()) for name in variables)
+    yield from _as_stores(fold.total, fold.first)
+    yield For(counter.name, Int(0), Binary("<", counter, Int(fold.usual)), 1, inside)
+
+
+def _as_stores(total: Name, value: Expr) -> Iterator[Node]:
+    """`total = value` without folds in the value."""
+    store = Load(total.name)
+    match value:
+        case Fold():
+            yield from _as_loop(value)
+            yield Assign(store, "", Load(value.total.name))
+        case Select(condition, then, otherwise) if any(isinstance(part, Fold) for part in parts(value)):
+            yield If(condition, tuple(_as_stores(total, then)), tuple(_as_stores(total, otherwise)))
+        case _:
+            yield Assign(store, "", value)
 
 
 def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:

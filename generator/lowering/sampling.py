@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
 
 Ints: TypeAlias = NDArray[np.int64]
 _TRUTHS: Mapping[str, np.ufunc] = MappingProxyType({
@@ -64,7 +64,7 @@ def values(expr: Expr, names: Mapping[str, Ints]) -> Ints:
             return np.where(values(condition, names) != 0, values(then, names), values(otherwise, names))
         case Cast(kind, operand) if kind not in ("float", "double"):
             return values(operand, names)
-        case Cast() | Real() | Load() | Call():
+        case Cast() | Real() | Load() | Call() | Fold():
             raise DataDependentError(f"not known before the kernel runs: {expr}")
 
 

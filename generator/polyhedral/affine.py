@@ -77,6 +77,8 @@ def affine(expr: Expr, at: Iteration) -> Any:
     match expr:
         case Int(value):
             return _constant(value, at)
+        case Name(name) if name not in at.iterators:
+            raise DependsOnData(f"it depends on `{name}`, which counts in a loop with bounds that are data")
         case Name(name):
             zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(at.domain.space))
             position = at.iterators.index(name)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from generator.arithmetic import FLOATING, c_type, integer_limits
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, children
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children
 from generator.polyhedral.affine import Iteration, NotAffine
 from generator.polyhedral.parsed import map_of, set_of
 from generator.polyhedral.regions import value_range
@@ -60,6 +60,9 @@ def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
         case Binary("&&" | "||", left, right):
             yield from _conditional(left, under)
             yield from _conditional(right, True)
+        case Fold(first=first, start=start):
+            for part in children(expr):
+                yield from _conditional(part, under if part in (first, start) else True)
         case _:
             if under and isinstance(expr, Load):
                 yield expr
@@ -111,7 +114,7 @@ class _Values:
                 return _operated(function[1:4], *known)
             case Binary(op):
                 return _converted(kind, op, known)
-            case Name() | Unary() | Call() | Load():
+            case Name() | Unary() | Call() | Load() | Fold():
                 return _all_of(kind)
             case _:
                 assert_never(expr)

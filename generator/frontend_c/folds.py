@@ -1,0 +1,345 @@
+"""Loops whose bounds are data, as those over the elements of a sparse row: what they compute are folds.
+
+    for (k = row[i]; k < row[i + 1]; k++) {         y[i] = fold(total from y[i], k from row[i] while k < row[i + 1]:
+      double v = val[k];                     ->              total + val[k] * x[col[k]])
+      y[i] += v * x[col[k]];
+    }
+
+Such a loop becomes a part of one statement: its iterations stay in order, and how many there are is looked up when it runs. It
+may change variables, and elements that are the same in all its iterations, but none may depend on how another one changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.arithmetic import c_type
+from generator.errors import InputError
+from generator.expr import (
+    Binary,
+    Cast,
+    Expr,
+    Fold,
+    Int,
+    Load,
+    Name,
+    Real,
+    Select,
+    Unary,
+    loads_of,
+    map_children,
+    names_of,
+    parts,
+)
+from generator.frontend_c.conditions import writes
+from generator.frontend_c.ctypes import to_c
+from generator.frontend_c.expressions import Names, read_access, read_expression
+from generator.frontend_c.jumps import jump_advice, without_continue
+from generator.frontend_c.loops import Header, read_header
+from generator.frontend_c.places import where
+from generator.linear import simplify, substitute
+
+_USUAL = 16  # iterations of a loop about which nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a loop is read with: what names mean around it, sizes of steps, unused names, extents of arrays, how many instances it has."""
+
+    names: Names
+    step: Callable[[Any, Header], int]
+    fresh: Callable[[str], str]
+    shape: Callable[[str], Sequence[int | None]]
+    instances: int
+
+
+def read_folds(loop: Any, around: Surroundings) -> dict[Load, Fold]:
+    """What a loop computes: the elements and variables that it changes, each with its value; loads are not numbered yet.
+
+    Raises:
+        InputError: it does something that cannot be a part of one statement.
+    """
+    top = _Scope(None, frozenset(), around.names, {})
+    _Reader(around, frozenset(name for name, _ in writes(loop, True))).loop(loop, top)
+    return {target: value for target, value in top.values.items() if isinstance(value, Fold)}
+
+
+@dataclass
+class _Scope:
+    """One iteration of a loop: the present values of what is changed in it, and of variables that are declared in it.
+
+    `totals` are the values at the beginning of an iteration; `lets` the variables of the iteration, in the order of their
+    computation; `path` is the condition under which the present statement runs. The outermost scope is no loop.
+    """
+
+    outer: _Scope | None
+    written: frozenset[str]
+    names: Names
+    iterators: Mapping[str, Expr]
+    values: dict[Load, Expr] = field(default_factory=dict)
+    totals: dict[Load, Name] = field(default_factory=dict)
+    lets: list[tuple[Name, Expr]] = field(default_factory=list)
+    path: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Follows the statements of a loop; `written` are the names of all variables that it changes."""
+
+    around: Surroundings
+    written: frozenset[str]
+
+    def run(self, node: Any, scope: _Scope) -> None:
+        """One statement. Raises InputError."""
+        match node:
+            case c_ast.Compound():
+                for item in node.block_items or []:
+                    self.run(item, scope)
+            case c_ast.For():
+                self.loop(node, scope)
+            case c_ast.If():
+                self.branch(node, scope)
+            case c_ast.Decl() if node.name in self.around.names.variables and not self.around.names.variables[node.name].extents:
+                scope.values[Load(node.name)] = Cast(self.kind(node.name), Int(0))
+                if node.init is not None:
+                    self.keep(Load(node.name), self.read(node.init, scope), scope)
+            case c_ast.Assignment(rvalue=c_ast.Assignment()):  # a = b = 1
+                self.run(node.rvalue, scope)
+                self.run(c_ast.Assignment(node.op, node.lvalue, node.rvalue.lvalue, node.coord), scope)
+            case c_ast.Assignment():
+                self.assign(node.lvalue, node.op[:-1], self.read(node.rvalue, scope), scope)
+            case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+                self.assign(node.expr, node.op[-1], Int(1), scope)
+            case None | c_ast.EmptyStatement() | c_ast.Pragma():
+                pass
+            case c_ast.Break() | c_ast.Continue():
+                raise InputError(jump_advice(node), where(node))
+            case _:
+                raise InputError(f"`{to_c(node).split(' {')[0][:60]}` in a loop whose bounds are data: such a loop holds assignments, "
+                                 "`if`/`else` and loops", where(node))
+
+    def read(self, node: Any, scope: _Scope) -> Expr:
+        """The value that an expression has now. Raises InputError."""
+        return self.now(substitute(read_expression(node, scope.names), scope.iterators), scope)
+
+    def now(self, expr: Expr, scope: _Scope) -> Expr:
+        """`expr` with the present values of what is changed."""
+        expr = map_children(expr, lambda child: self.now(child, scope))
+        if isinstance(expr, Load) and expr.array in self.written:
+            value = self.value(expr, scope)
+            return self.let(value, expr.array, scope) if _has_fold(value) else value
+        return expr
+
+    def value(self, place: Load, scope: _Scope) -> Expr:
+        """What is there now: the same as before the loop, a total of it, or a new value."""
+        if place in scope.values:
+            return scope.values[place]
+        if scope.outer is None:
+            return place
+        if place.array not in scope.written:
+            return self.value(place, scope.outer)
+        if place not in scope.totals:  # another branch may have asked for it
+            scope.totals[place] = Name(self.around.fresh(f"fold_{place.array}"), self.kind(place.array))
+        scope.values[place] = scope.totals[place]
+        return scope.totals[place]
+
+    def kind(self, name: str) -> str:
+        """The element type of a variable."""
+        return self.around.names.variables[name].type
+
+    def type_of(self, expr: Expr) -> str:
+        """The C type of an expression."""
+        return c_type(expr, {name: variable.type for name, variable in self.around.names.variables.items()})
+
+    def let(self, value: Expr, base: str, scope: _Scope, kind: str | None = None) -> Name:
+        """A new variable of the iteration; where the present statement does not run it is 0, since `value` may not exist there."""
+        name = Name(self.around.fresh(f"fold_{base}"), kind or self.type_of(value))
+        scope.lets.append((name, value if scope.path is None else Select(scope.path, value, Int(0))))
+        return name
+
+    def keep(self, place: Load, value: Expr, scope: _Scope) -> None:
+        """`place` gets a value, converted to its type."""
+        kind = self.kind(place.array)
+        if not isinstance(value, Fold) and self.type_of(value) != kind:
+            value = Cast(kind, value)
+        local = place not in scope.totals and scope.outer is not None
+        scope.values[place] = self.let(value, place.array, scope, kind) if local and not _is_small(value) else value
+
+    def assign(self, lvalue: Any, op: str, value: Expr, scope: _Scope) -> None:
+        """`lvalue op= value`. Raises InputError."""
+        place = substitute(read_access(lvalue, scope.names), scope.iterators)
+        assert isinstance(place, Load)
+        place = Load(place.array, tuple(self.now(index, scope) for index in place.index))
+        present = self.value(place, scope)
+        if op and _has_fold(present):
+            present = self.let(present, place.array, scope, self.kind(place.array))
+        self.keep(place, Binary(op, present, value) if op else value, scope)
+
+    def branch(self, node: Any, scope: _Scope) -> None:
+        """An `if`: values are chosen by its condition."""
+        condition, path, before = self.read(node.cond, scope), scope.path, dict(scope.values)
+        if not _is_small(condition):
+            condition = self.let(condition, "test", scope)
+        found = []
+        for part, holds in ((node.iftrue, condition), (node.iffalse, Unary("!", condition))):
+            scope.values, scope.path = dict(before), holds if path is None else Binary("&&", path, holds)
+            self.run(part, scope)
+            found.append(scope.values)
+        scope.path = path
+        for values in found:
+            values.update({place: total for place, total in scope.totals.items() if place not in values})
+        yes, no = found
+        scope.values = {place: yes[place] if yes[place] == no[place] else Select(condition, yes[place], no[place])
+                        for place in yes if place in no}
+
+    def loop(self, node: Any, outer: _Scope) -> None:
+        """A loop: what it changes becomes folds that begin with the present values. Raises InputError."""
+        header = read_header(node)
+        kind = self.around.names.all_iterators[header.iterator]
+        iterator = Name(self.around.fresh(f"fold_{header.iterator}"), kind)
+        names = replace(outer.names, iterators=(*outer.names.iterators, header.iterator))
+        scope = _Scope(outer, frozenset(name for name, _ in writes(node.stmt, True)), names,
+                       {**outer.iterators, header.iterator: iterator})
+        start, condition = self.read(header.start, outer), self.read(header.test, scope)
+        if scope.totals or header.iterator in scope.written:
+            raise InputError(f"`{_head(node)}`: its body changes what its bounds are computed from", where(node))
+        self.run(without_continue(node.stmt), scope)
+        self.check(node, iterator, scope)
+        changed = {place: total for place, total in scope.totals.items() if scope.values[place] != total}
+        only_read = {total.name: self.value(place, outer) for place, total in scope.totals.items() if place not in changed}
+        for place, total in changed.items():
+            lets = tuple((name, substitute(value, only_read)) for name, value in _needed(scope.values[place], scope.lets))
+            following = substitute(scope.values[place], only_read)
+            computed = (following, *(value for _, value in lets))
+            used = {name for value in computed for name in names_of(value)}
+            if other := next((p.array for p, t in changed.items() if p != place and t.name in used), None):
+                raise InputError(f"`{_head(node)}` has bounds that are data, and what it does to `{place.array}` depends on what it does to "
+                                 f"`{other}` in earlier iterations: leave it out of the SCoP", where(node))
+            outer.values[place] = Fold(total, self.value(place, outer), iterator, start, condition, self.around.step(node, header),
+                                       lets, following, self.usual(iterator, condition, computed))
+
+    def check(self, node: Any, iterator: Name, scope: _Scope) -> None:
+        """Raise InputError where what a loop changes is not the same in all iterations, or two might be the same element."""
+        own = {iterator.name, *(name.name for name, _ in scope.lets), *(total.name for total in scope.totals.values())}
+        places = [place for place in scope.totals if place.index]
+        for place in places:
+            if own & names_of(place):
+                raise InputError(f"`{_head(node)}` has bounds that are data and writes elements of `{place.array}` that depend on its "
+                                 "iterations: it may change variables, and elements that are the same in all of them; leave it out "
+                                 "of the SCoP", where(node))
+        for k, place in enumerate(places):
+            if any(place.array == other.array and not _apart(place, other) for other in places[:k]):
+                raise InputError(f"`{_head(node)}` has bounds that are data and uses several elements of `{place.array}`, which it changes: "
+                                 "they might be the same one; use variables of its own for them", where(node))
+
+    def usual(self, iterator: Name, condition: Expr, values: Sequence[Expr]) -> int:
+        """About how often a loop runs: known bounds, else the elements of an array that it goes through by number of instances."""
+        match condition:
+            case Binary("<" | "<=", Name(name), Int(bound)) if name == iterator.name:
+                return max(1, bound)
+        loads = [load for value in values for load in loads_of(value) if iterator in load.index]
+        extents = [extent for load in loads for extent, index in zip(self.around.shape(load.array), load.index, strict=True)
+                   if index == iterator and extent is not None]
+        return max(1, max(extents) // max(1, self.around.instances)) if extents else _USUAL
+
+
+def _needed(value: Expr, lets: Sequence[tuple[Name, Expr]]) -> tuple[tuple[Name, Expr], ...]:
+    """Those of `lets` that `value` is computed from, in their order."""
+    found: list[tuple[Name, Expr]] = []
+    names = set(names_of(value))
+    for name, held in reversed(lets):
+        if name.name in names:
+            found.append((name, held))
+            names |= names_of(held)
+    return tuple(reversed(found))
+
+
+def _has_fold(value: Expr) -> bool:
+    return any(isinstance(part, Fold) for part in parts(value))
+
+
+def _is_small(value: Expr) -> bool:
+    """Whether to compute it again is as good as a variable: at most one operation."""
+    return not _has_fold(value) and sum(not isinstance(part, Int | Real | Name | Load | Cast) for part in parts(value)) <= 1
+
+
+def _apart(one: Load, other: Load) -> bool:
+    """Whether two elements of an array are different ones for sure: some subscripts differ by a number."""
+    differences = (simplify(Binary("-", a, b)) for a, b in zip(one.index, other.index, strict=True))
+    return any(isinstance(difference, Int) and difference.value for difference in differences)
+
+
+def _head(loop: Any) -> str:
+    """The head of a loop as C text."""
+    bare = c_ast.For(loop.init, loop.cond, loop.next, c_ast.EmptyStatement(), loop.coord)
+    return " ".join(to_c(bare).replace(";\n", "").split()).removesuffix(" ;").removesuffix(";")
+
+
+def inner_loop_outside(loop: Any) -> Any | None:
+    """`for (k ..) for (j ..) c[j] += ..` as `for (j ..) for (k ..) ..`, where each j has elements of its own; None for other loops.
+
+    Declarations of variables may stand before the inner loop, whose bounds must not depend on them or on k.
+    """
+    items = list(loop.stmt.block_items or []) if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    *before, inner = items or [None]
+    if not isinstance(inner, c_ast.For) or not all(isinstance(item, c_ast.Decl) for item in before):
+        return None
+    outer_names = {read_header(loop).iterator, *(item.name for item in before)}
+    header = read_header(inner)
+    moved = {*names_in(header.start), *names_in(header.test)}
+    changed = {name for name, _ in writes(inner.stmt, True)}
+    declared = {node.name for node in _nodes(inner.stmt) if isinstance(node, c_ast.Decl)}
+    deeper = {read_header(node).iterator for node in _nodes(inner.stmt) if isinstance(node, c_ast.For)}
+    places = list(_assigned(inner.stmt, declared | deeper))
+    if moved & (outer_names | changed) or not all(_tells_apart(place, header.iterator, deeper) for place in places):
+        return None
+    body = c_ast.Compound([*before, inner.stmt], loop.coord)
+    turned = c_ast.For(loop.init, loop.cond, loop.next, body, loop.coord)
+    return c_ast.For(inner.init, inner.cond, inner.next, turned, inner.coord)
+
+
+def names_in(node: Any) -> Iterator[str]:
+    """The variables that a syntax tree mentions, as often as it does."""
+    return (str(part.name) for part in _nodes(node) if isinstance(part, c_ast.ID))
+
+
+def _nodes(node: Any) -> Iterator[Any]:
+    yield node
+    for _, child in node.children():
+        yield from _nodes(child)
+
+
+def _assigned(body: Any, declared: set[str]) -> Iterator[Any]:
+    """The lvalues of assignments to what is not declared in `body`."""
+    for node in _nodes(body):
+        if isinstance(node, c_ast.Assignment):
+            place = node.lvalue
+        elif isinstance(node, c_ast.UnaryOp) and node.op in ("++", "p++", "--", "p--"):
+            place = node.expr
+        else:
+            continue
+        if not (isinstance(place, c_ast.ID) and place.name in declared):
+            yield place
+
+
+def _tells_apart(place: Any, iterator: str, deeper: set[str]) -> bool:
+    """Whether a subscript of an element is the iterator plus what depends neither on it nor on the `deeper` ones."""
+    while isinstance(place, c_ast.ArrayRef):
+        names = list(names_in(place.subscript))
+        alone = any(isinstance(term, c_ast.ID) and term.name == iterator for term in _summands(place.subscript))
+        if alone and names.count(iterator) == 1 and not deeper.intersection(names):
+            return True
+        place = place.name
+    return False
+
+
+def _summands(node: Any) -> Iterator[Any]:
+    if isinstance(node, c_ast.BinaryOp) and node.op == "+":
+        yield from _summands(node.left)
+        yield from _summands(node.right)
+    else:
+        yield node
