@@ -21,8 +21,10 @@ def c_type(expr: Expr, types: Mapping[str, str]) -> str:
             return "int" if -_INT_MAX - 1 <= value <= _INT_MAX else "long"
         case Real(text):
             return "float" if text[-1] in "fF" else "double"
-        case Name(_, kind) | Fold(Name(_, kind)):
+        case Name(_, kind):
             return kind
+        case Fold():
+            return expr.total.type
         case Load(array, _, _):
             return types[array]
         case Cast(kind, _):

@@ -89,22 +89,26 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What `total` is after `total = first; for (iterator = start; condition; iterator += step) { lets; total = next; }`.
+    """What a variable is after a loop whose bounds may depend on data; the loop is a part of one statement.
 
-    The bounds may depend on data; `lets` are variables of one iteration, in the order in which they get their values. A fold is
-    the value of an assignment, of a variable or of the `first` or `next` of another fold, or what one part of a Select that is
-    such a value chooses; it is never an operand. `usual` is about how often the loop runs.
+    `for (iterator = start; condition; iterator += step) { lets; all changes at once }`. Each of `changes` is a variable with its
+    first value and its next one; the result is the first of them. `lets` are variables of one iteration, in the order in which
+    they get their values. `usual` is about how often the loop runs. A fold is the value of an assignment or of one of these
+    variables, or what one part of a Select that is such a value chooses; it is never an operand.
     """
 
-    total: Name
-    first: Expr
+    changes: tuple[tuple[Name, Expr, Expr], ...]
     iterator: Name
     start: Expr
     condition: Expr
     step: int
     lets: tuple[tuple[Name, Expr], ...]
-    next: Expr
     usual: int
+
+    @property
+    def total(self) -> Name:
+        """The variable with the result."""
+        return self.changes[0][0]
 
 
 Expr: TypeAlias = Int | Real | Name | Load | Unary | Binary | Call | Cast | Select | Fold
@@ -179,7 +183,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Select():
             return (expr.condition, expr.then, expr.otherwise)
         case Fold():
-            return (expr.first, expr.start, expr.condition, *(value for _, value in expr.lets), expr.next)
+            firsts, nexts = [first for _, first, _ in expr.changes], [following for _, _, following in expr.changes]
+            return (expr.start, *firsts, expr.condition, *(value for _, value in expr.lets), *nexts)
         case _:
             assert_never(expr)
 
@@ -223,8 +228,8 @@ def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
         case Select():
             return Select(function(expr.condition), function(expr.then), function(expr.otherwise))
         case Fold():
-            first, start, condition, *values, following = map(function, children(expr))
-            lets = tuple((name, value) for (name, _), value in zip(expr.lets, values, strict=True))
-            return replace(expr, first=first, start=start, condition=condition, lets=lets, next=following)
+            changes = tuple((name, function(first), function(following)) for name, first, following in expr.changes)
+            lets = tuple((name, function(value)) for name, value in expr.lets)
+            return replace(expr, changes=changes, start=function(expr.start), condition=function(expr.condition), lets=lets)
         case _:
             assert_never(expr)

@@ -42,9 +42,9 @@ def operations_of(expr: Expr, types: Mapping[str, str]) -> Operations:
             total = _INTEGER
         case Cast():
             total = _NONE
-        case Fold(first=first, start=start, usual=usual):
-            each = reduce(Operations.plus, (operations_of(part, types) for part in children(expr)[2:]))
-            return operations_of(first, types).plus(operations_of(start, types)).plus(each, usual)
+        case Fold():
+            costs, before = [operations_of(part, types) for part in children(expr)], 1 + len(expr.changes)
+            return reduce(Operations.plus, costs[:before]).plus(reduce(Operations.plus, costs[before:]), expr.usual)
         case _:
             assert_never(expr)
     for child in children(expr):
@@ -70,8 +70,10 @@ def is_floating(expr: Expr, types: Mapping[str, str]) -> bool:
             return True
         case Int():
             return False
-        case Name(_, kind) | Fold(Name(_, kind)):
+        case Name(_, kind):
             return kind in ("float", "double")
+        case Fold():
+            return is_floating(expr.total, types)
         case Load(array, _, _):
             return types.get(array, "float") in ("float", "double")
         case Cast(kind, _):

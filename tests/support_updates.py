@@ -104,12 +104,13 @@ class Scop:
         minimum = "fmin" if self.types[array] == "double" else "fminf"
         forms = [f"{target} = {target} + {value};", f"{target} = {value} + {target};", f"{target} -= {value};",
                  f"{target} *= {value};", f"{target} = {target} < {value} ? {target} : {value};",
-                 f"{target} = {value} > {target} ? {value} : {target};", f"{target} = {value};"]
+                 f"{target} = {value} > {target} ? {value} : {target};", f"if ({target} > {value}) {target} = {value};",
+                 f"{target} = {value};"]
         forms += [f"{target} += {value};"] * 6
         if self.types[array] in ("float", "double"):
             forms += [f"{target} = {minimum}({target}, {value});"] * 2
         line = self.pick(*forms)
-        self.lines.append(f"if ({self.element('u', self.iterators)} % 3) {line}" if self.chance(12) else line)
+        self.lines.append(f"if ({self.element('u', self.iterators)} % 3) {line}" if self.chance(6) else line)
 
     def loop(self) -> None:
         """The next inner loop."""

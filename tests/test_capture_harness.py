@@ -30,7 +30,7 @@ def run(tmp_path: Path, text: str, overrides: Mapping[str, int] | None = None, s
     file = tmp_path / "user.c"
     file.write_text(text)
     source = read_scop(file, compilation or Compilation())
-    return capture(source, overrides or {}, lambda _: needed or {}, seed=seed, limit_s=30)
+    return capture(source, overrides or {}, lambda *_: needed or {}, seed=seed, limit_s=30)
 
 
 def test_arguments_get_sizes_and_seeded_values(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def run(tmp_path: Path, text: str, compilation: Compilation | None = None, limit
     file = tmp_path / "user.c"
     file.write_text(text)
     source = read_scop(file, compilation or Compilation())
-    return capture(source, {}, lambda _: needed or {}, seed=1, limit_s=limit_s)
+    return capture(source, {}, lambda *_: needed or {}, seed=1, limit_s=limit_s)
 
 
 def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_no_compiler_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(InputError, match="no C compiler"):
-        capture(source, {}, lambda _: {}, seed=1)
+        capture(source, {}, lambda *_: {}, seed=1)
 
 
 def test_cc_of_the_environment_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ int main(void) {
 """
     file = tmp_path / "user.c"
     file.write_text(text)
-    captured = capture(read_scop(file, Compilation(), scop=2), {}, lambda _: {}, seed=1)
+    captured = capture(read_scop(file, Compilation(), scop=2), {}, lambda *_: {}, seed=1)
     np.testing.assert_array_equal(captured.reference.inputs["a"], [7, 7, 7])
     np.testing.assert_array_equal(captured.reference.outputs["a"], [14, 14, 14])
 
@@ -138,7 +138,7 @@ def test_an_element_type_of_another_size_is_refused(tmp_path: Path) -> None:
     source = read_scop(file, Compilation())
     wrong = tuple(replace(v, type="float") if v.name == "x" else v for v in source.variables)
     with pytest.raises(InputError, match="`x` has elements of 8 bytes but its type was understood as `float`"):
-        capture(replace(source, variables=wrong), {}, lambda _: {}, seed=1)
+        capture(replace(source, variables=wrong), {}, lambda *_: {}, seed=1)
 
 
 def test_a_scop_that_comes_from_a_header_is_refused(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_scop_that_comes_from_a_header_is_refused(tmp_path: Path) -> None:
     file.write_text(AXPY)
     source = read_scop(file, Compilation())
     with pytest.raises(InputError, match=r"user.c:5: `#pragma scop` is not written on this line"):
-        capture(replace(source, first_line=5), {}, lambda _: {}, seed=1)
+        capture(replace(source, first_line=5), {}, lambda *_: {}, seed=1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

@@ -41,7 +41,7 @@ def run(tmp_path: Path, text: str, compilation: Compilation | None = None, limit
     file = tmp_path / "user.c"
     file.write_text(text)
     source = read_scop(file, compilation or Compilation())
-    return capture(source, {}, lambda _: needed or {}, seed=1, limit_s=limit_s)
+    return capture(source, {}, lambda *_: needed or {}, seed=1, limit_s=limit_s)
 
 
 def test_global_arrays_and_scalars_of_the_first_arrival(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -112,7 +112,7 @@ int main(void) {
     file = tmp_path / "user.c"
     file.write_text(text)
 
-    def resolve(parameters: Mapping[str, int]) -> Mapping[str, tuple[int, ...]]:
+    def resolve(parameters: Mapping[str, int], _rooms: Mapping[str, int]) -> Mapping[str, tuple[int, ...]]:
         asked.append(dict(parameters))
         return {"B": (parameters["n"], parameters["m"]), "c": (parameters["n"],)}
 
@@ -278,5 +278,5 @@ int main(void) {
 def test_the_program_may_use_any_file_name_and_line_ends(tmp_path: Path) -> None:
     file = tmp_path / 'odd "name" \\ ü.c'
     file.write_bytes(AXPY.replace("\n", "\r\n").encode() + b"/* Latin-1: \xe9 */\r\n")
-    captured = capture(read_scop(file, Compilation()), {}, lambda _: {}, seed=1)
+    captured = capture(read_scop(file, Compilation()), {}, lambda *_: {}, seed=1)
     assert captured.reference.origin == "capture" and captured.parameters == {"n": 10}

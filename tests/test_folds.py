@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,13 @@ import pytest
 from generator.errors import InputError
 from generator.expr import Fold
 from generator.frontend_c.source import Compilation
-from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
-from tests.support_programs import program_of, scop, write_c
-from tests.support_suite import TARGET
+from tests.support_programs import write_c
 from tests.test_generated_code import LIMITS, failures
 
 PROGRAM = """#include <complex.h>
@@ -50,6 +47,7 @@ int main(void)
       at++;
     }
     length[i] = at - row[i];
+    deg[i] = at - row[i];
     x[i] = (i * 29 % 13) - 6;
     y[i] = i % 5;
     cx[i] = x[i] + I;
@@ -103,6 +101,13 @@ BODIES = {
     "function": EACH + ROW + "y[i] += fmax(val[k], x[col[k]]);",
     "whole sweep": "for (int t = 0; t < 3; t++) { " + EACH + "{ double s = 0; " + ROW + "s += val[k] * x[col[k]]; z[i] = s; } " + EACH
                    + "x[i] = 0.01 * z[i]; }",
+    "depends on another": EACH + ROW + "{ count[i]++; y[i] += val[k] * count[i]; }",
+    "place of the greatest": EACH + "{ double m = -1e9; " + ROW + "if (val[k] > m) { m = val[k]; best[i] = col[k]; } }",
+    "both at once": EACH + ROW + "{ double t = y[i]; y[i] = z[i] + 1; z[i] = 0.5 * t + val[k]; }",
+    "changes its bounds": EACH + "for (int k = row[i]; k < row[i] + deg[i]; k++) if (deg[i] > 3) deg[i]--; else y[i] += val[k];",
+    "break": EACH + ROW + "{ if (col[k] % 7 == 3) { z[i] = val[k]; break; } y[i] += val[k]; }",
+    "break in both parts": EACH + ROW + "{ if (val[k] > 5) { z[i] = 1; break; } else { y[i] += 1; if (val[k] < -5) break; } count[i]++; }",
+    "break inside": EACH + ROW + "for (int l = row[col[k]]; l < row[col[k] + 1]; l++) { if (col[l] % 5 == 1) break; y[i] += val[l]; }",
     "neighbour's row": EACH + "if (i > 0) for (int k = row[i - 1]; k < row[i]; k++) y[i] += val[k] * y[i - 1] * 0.01;",
 }
 
@@ -110,10 +115,7 @@ REFUSED = {
     "elements of the loop": (EACH + ROW + "val[k] *= x[i];", "writes elements of `val` that depend on its iterations"),
     "scatter": (EACH + ROW + "y[col[k]] += val[k];", "writes elements of `y` that depend on its iterations"),
     "neighbours": (EACH + ROW + "{ y[i] += val[k]; z[i] += y[(i + 1) % N]; }", "uses several elements of `y`, which it changes"),
-    "depends on another": (EACH + ROW + "{ count[i]++; y[i] += val[k] * count[i]; }", "what it does to `y` depends on what it does to `count`"),
-    "changes its bounds": (EACH + ROW + "row[i + 1]--;", "its body changes what its bounds are computed from"),
-    "changes its iterator": (EACH + ROW + "{ y[i] += val[k]; k++; }", "its body changes what its bounds are computed from"),
-    "break": (EACH + ROW + "{ if (col[k] == i) { z[i] = val[k]; break; } }", "`break;`"),
+    "changes its iterator": (EACH + ROW + "{ y[i] += val[k]; k++; }", "the iterator is changed inside its loop"),
     "while": (EACH + ROW + "{ while (y[i] > 1) y[i] /= 2; }", "such a loop holds assignments, `if`/`else` and loops"),
 }
 

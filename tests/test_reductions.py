@@ -49,7 +49,10 @@ OPERATORS = {
     "m = m < h[i] ? m : h[i]": "min", "v = v < u[i] ? v : u[i]": "min", "c[0] += h[i]": "+", "s += f[i]": "+",
     "s -= u[i]": "+", "g += x[i]": "+", "d = d < c[i] ? d : c[i]": "min", "s += (i > 3 ? x[i - 3] : y[i])": "+",
     "s += x[idx[i]]": "+", "y[idx[i]] += x[i]": "+", "y[idx[i]] = x[i] + y[idx[i]]": "+",
-    "y[idx[i]] = fmin(y[idx[i]], x[i])": "min", "v = v > c[i] ? v : c[i]": "max"}
+    "y[idx[i]] = fmin(y[idx[i]], x[i])": "min", "v = v > c[i] ? v : c[i]": "max",
+    "if (x[i] > 0) s += x[i]": "+", "if (x[i] > y[i] && p[i]) s *= x[i]": "*", "if (x[i] > s) s = x[i]": "max",
+    "if (s >= x[i]) s = x[i]": "min", "if (p[i] && m < p[i + 1]) m = p[i + 1]": "max", "if (y[0] > x[i]) y[0] = x[i]": "min",
+    "if (p[i]) y[idx[i]] += x[i]": "+", "if (p[i]) s = fmax(s, x[i])": "max"}
 
 
 @pytest.mark.parametrize("body", OPERATORS)
@@ -74,7 +77,11 @@ NONE = {
     "a choice by something else": LOOP + "s = y[i] < x[i] ? s : x[i];",
     "equality": LOOP + "s = s == x[i] ? s : x[i];",
     "scaled": LOOP + "s = fmin(s, x[i]) * 2;",
-    "under a condition on data": LOOP + "if (x[i] > 0) s += x[i];",
+    "under a condition on itself": LOOP + "if (s > 0) s += x[i];",
+    "under a condition on its own array": LOOP + "if (y[i] > 0) y[i / 2] += x[i];",
+    "the greatest of something else": LOOP + "if (x[i] > s) s = y[i];",
+    "not the greatest": LOOP + "if (x[i] != s) s = x[i];",
+    "a char compared as int": LOOP + "if (h[i] < d) d = h[i];",
     "an element that it chooses by itself": LOOP + "idx[idx[i]] += 1;",
     "an element chosen otherwise": LOOP + "y[idx[i]] = y[idx[i + 1]] + x[i];",
     "an integer that takes up reals": LOOP + "m += f[i];",
@@ -117,7 +124,7 @@ MIXED = ("q -= u[i]", "s -= u[i]", "q = q + u[i] - u[i + 1]", "q = q + (u[i] - u
          "s = s * u[i] * u[i + 1]", "s = s * (u[i] * u[i + 1])", "q = q + p[i] * 99999 - u[i]", "s = s * -x[i]",
          "s = s * x[i] * -y[i]", "v -= l[i] * 1000000", "m -= w[i]", "q = u[i] - u[i + 1] + q", "s = s - u[i] - 2u",
          "q = q > u[i] * 5 ? q : u[i] * 5", "v = v < p[i] - 500000 ? v : p[i] - 500000", "c[0] -= u[i]", "b[0] *= h[i]",
-         "s += -u[i] - 1", "g -= u[i] * 2", "q *= u[i] - u[i + 2]", "q = q - (u[i] + 4000000000u)")
+         "s += -u[i] - 1", "g -= u[i] * 2", "if (u[i] > 3) q -= u[i]", "if (u[i] * 5 > q) q = u[i] * 5", "if (p[i] && l[i] < q) q = l[i]", "q *= u[i] - u[i + 2]", "q = q - (u[i] + 4000000000u)")
 
 
 @pytest.mark.parametrize("body", MIXED)
@@ -135,6 +142,8 @@ def check_contributions(found: Program) -> int:
         if update is None:
             if body.guard is None or evaluate(body.guard, names, memory):
                 assign(body, names, memory)
+            continue
+        if update.guard is not None and not evaluate(update.guard, names, memory):
             continue
         index = tuple(evaluate(i, names, memory) for i in body.target.index)
         kind = memory.types[body.target.array]
@@ -161,6 +170,8 @@ ORDERS = {
                             "p[j + i + 1] += l[j]; }",
     "minimum": "for (i = 0; i < 4; i++) { m = m < p[i] ? m : p[i]; p[i + 1] = m; }",
     "guarded": "for (i = 0; i < 4; i++) { q += p[i]; if (u[i] % 2) q = 1; }",
+    "guarded update": "for (i = 0; i < 4; i++) { if (u[i] % 2) q += p[i]; l[i] = q; }",
+    "guarded updates": "for (i = 0; i < 6; i++) { if (u[i] % 2) q += p[i]; if (i == 3) q = 7; if (p[i] > m) m = p[i]; } l[0] = q + m;",
     "triangle": "for (i = 0; i < 4; i++) for (j = 0; j < i; j++) { l[i] += l[j] * p[j]; q += l[i]; }",
     "backwards": "for (i = 4; i > 0; i--) { l[i / 2] += p[i]; p[i - 1] = l[i / 2]; }",
 }

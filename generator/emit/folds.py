@@ -29,16 +29,29 @@ class FoldWriter:
     words: Words
 
     def lines(self, fold: Fold, depth: int) -> Iterator[str]:
-        """The declaration of the total with its first value, and the loop; they want braces of their own."""
-        pad, total, text = "  " * depth, fold.total, self.printer.text
-        yield from self._declare(total, fold.first, depth)
+        """The declarations of what changes, with first values, and the loop; they want braces of their own."""
+        pad, text = "  " * depth, self.printer.text
+        for variable, first, _ in fold.changes:
+            yield from self._declare(variable, first, depth)
         name = fold.iterator.name
         step = {1: f"++{name}", -1: f"--{name}"}.get(fold.step, f"{name} += {fold.step}")
         yield f"{pad}for ({self.words.type(fold.iterator.type)} {name} = {text(fold.start)}; {text(fold.condition)}; {step}) {{"
         for variable, value in fold.lets:
             yield from self._declare(variable, value, depth + 1)
-        yield from self._store(total, fold.next, depth + 1)
+        yield from self._change(fold, depth + 1)
         yield f"{pad}}}"
+
+    def _change(self, fold: Fold, depth: int) -> Iterator[str]:
+        """All variables get their next values, which the old values of the others decide."""
+        if len(fold.changes) == 1:
+            ((total, _, following),) = fold.changes
+            yield from self._store(total, following, depth)
+            return
+        later = [Name(f"{variable.name}_next", variable.type) for variable, _, _ in fold.changes]
+        for name, (_, _, following) in zip(later, fold.changes, strict=True):
+            yield from self._declare(name, following, depth)
+        for name, (variable, _, _) in zip(later, fold.changes, strict=True):
+            yield from self._store(variable, name, depth)
 
     def _declare(self, variable: Name, value: Expr, depth: int) -> Iterator[str]:
         pad, declared = "  " * depth, f"{self.words.type(variable.type)} {variable.name}"

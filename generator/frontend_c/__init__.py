@@ -7,8 +7,9 @@ a function returns as an expression, `functions.py`, `pointers.py`: arrays that 
 used several times, `c_types.py`: what C converts them to), `structures.py` (structures become arrays with one more
 dimension; `layouts.py`), `complex_numbers.py` (pairs),
 `swaps.py` (pointers that change places), `elements.py` (pointer arithmetic becomes subscripts), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
-`expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`), `conditions.py` (conditions that depend on data),
-`accesses.py` (which elements a statement may touch), `extract.py` (sets, statements and the original schedule, once
+`expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`, `break`), `conditions.py` (conditions that
+depend on data), `folds.py` (loops whose bounds are data), `accesses.py` (which elements a statement may touch), `ranges.py` (whether
+they exist), `extract.py` (sets, statements and the original schedule, once
 parameters and extents are known from a capture). `detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.

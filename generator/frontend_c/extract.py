@@ -11,15 +11,16 @@ from typing import Any
 from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
-from generator.expr import Expr, Load, evaluate
+from generator.expr import Expr, Load, evaluate, loads_of
 from generator.frontend_c.accesses import Accesses
 from generator.frontend_c.conditions import Place, always, both, changes_condition, divide, negation
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.folds import Surroundings, inner_loop_outside, names_in, read_folds
-from generator.frontend_c.jumps import jump_advice, without_continue
+from generator.frontend_c.jumps import jump_advice, stopping, stops, without_continue
 from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.places import where
+from generator.frontend_c.ranges import check_range
 from generator.frontend_c.source import ScopSource, Variable
 from generator.polyhedral.affine import (
     DependsOnData,
@@ -40,7 +41,6 @@ from generator.polyhedral.original import (
     Once,
     Order,
     Usage,
-    access_range,
     array_usage,
     original_schedule,
 )
@@ -70,7 +70,7 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
         if variable.name in usage:
             declared = tuple(extent for extent in builder.shape(variable.name) if extent is not None)
             shape = rows.get(variable.name, declared)
-            _check_range(variable, shape, usage[variable.name], builder, source.file)
+            check_range(variable.name, shape, usage[variable.name], builder.statements, source.file)
             arrays.append(Array(variable.name, variable.type, shape, usage[variable.name].role,
                                 declared=declared if variable.name in rows else ()))
     poison = tuple(box for name in sorted(usage) for box in usage[name].poison)
@@ -128,20 +128,6 @@ def _build(source: ScopSource, parameters: Mapping[str, int],
         raise NeverRuns("the SCoP holds no statement that is ever executed", builder.start)
     builder.schedule = original_schedule(order, {s.name: s for s in builder.statements})
     return builder
-
-
-def _check_range(variable: Variable, shape: Sequence[int], usage: Usage, builder: _Builder, file: str) -> None:
-    """Raise InputError at the first statement whose subscript leaves the array."""
-    inside = all(low >= 0 for low in usage.low) and all(h < e for h, e in zip(usage.high, shape, strict=True))
-    for statement in () if inside else builder.statements:
-        for access in statement.accesses:
-            if access.array != variable.name or (touched := access_range(access)) is None:
-                continue
-            for dim, (low, high, extent) in enumerate(zip(*touched, shape, strict=True)):
-                if low < 0 or high >= extent:
-                    raise InputError(f"subscript {dim + 1} of `{variable.name}` in `{statement.text}` goes from {low} "
-                                     f"to {high} but the array has {extent} elements in this dimension",
-                                     Location(file, statement.line))
 
 
 @dataclass
@@ -251,16 +237,47 @@ class _Builder:
         except NotAffine as error:
             text = f"for ({header.iterator} = {to_c(header.start)}; {to_c(header.test)}; ...)"
             raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
-        body = self.node(without_continue(node.stmt), place.within(inside)) if not inside.domain.is_empty() else None
-        return Loop(len(at.iterators), step, body) if body else None
+        if inside.domain.is_empty():
+            return None
+        content = without_continue(node.stmt)
+        begun = None
+        if stops(content):
+            begun, going = self.flag(node, place)
+            content = stopping(content, going)
+        body = self.node(content, place.within(inside))
+        return _in_order([begun, Loop(len(at.iterators), step, body)]) if body else None
+
+    def flag(self, node: Any, place: Place) -> tuple[Order, Any]:
+        """A statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
+        element = self.own_element("going", node, place.at)
+        one = c_ast.Constant("int", "1", node.coord)
+        return self.assign(c_ast.Assignment("=", element, one, node.coord), element, "", one, Place(place.at)), element
+
+    def plain_flag(self) -> Any:
+        """The syntax tree of a new variable, which is a part of no other statement than the one that it is made for."""
+        name = self.fresh_name("going")
+        self.variables[name] = Variable(name, "int", (), True, False)
+        self.locals.add(name)
+        return c_ast.ID(name)
 
     def folded(self, node: Any, place: Place) -> Order | None:
-        """A loop whose bounds are data: a statement for each value that it computes."""
-        found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.shape,
+        """A loop whose bounds are data: a statement for each value that it computes.
+
+        A value that the next ones begin with is kept until they are computed.
+        """
+        found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.plain_flag, self.shape,
                                               int(points(place.at.domain))))
         used = Counter(names_in(node))
         dead = {name for name, number in used.items() if self.mentions[name] == number and self.unread(name)}
-        return _in_order([self.store(node, place, target, "", fold) for target, fold in found.items() if target.array not in dead])
+        results = [(target, fold) for target, fold in found.items() if target.array not in dead]
+        order, later = [], []
+        for k, (target, fold) in enumerate(results):
+            if any(load.array == target.array for _, other in results[k + 1:] for load in loads_of(other)):
+                kept = read_access(self.own_element("result", node, place.at, self.variables[target.array].type), self.names(place.at))
+                later.append((target, kept))
+                target = kept
+            order.append(self.store(node, place, target, "", fold))
+        return _in_order([*order, *(self.store(node, place, target, "", kept) for target, kept in later)])
 
     def unread(self, name: str) -> bool:
         """Whether nothing reads a variable after the SCoP."""
@@ -315,16 +332,20 @@ class _Builder:
 
     def decide(self, condition: Any, place: Place) -> tuple[Order, Any]:
         """A statement that evaluates `condition` once per iteration, and the syntax tree of the element that keeps it."""
-        ranges = bounds(place.at)
-        name = self.fresh_name("test")
-        self.variables[name] = Variable(name, "int", tuple(str(high - low + 1) for low, high in ranges), True, False)
-        self.locals.add(name)
-        element: Any = c_ast.ID(name, condition.coord)
-        for iterator, (low, _) in zip(place.at.iterators, ranges, strict=True):
-            element = c_ast.ArrayRef(element, _offset(iterator, low, condition.coord), condition.coord)
+        element = self.own_element("test", condition, place.at)
         value = both(place.guard, c_ast.BinaryOp("!=", condition, c_ast.Constant("int", "0"), condition.coord))
         node = c_ast.Assignment("=", element, value, condition.coord)
         return self.assign(node, element, "", value, Place(place.at)), element
+
+    def own_element(self, base: str, node: Any, at: Iteration, kind: ElementType = "int") -> Any:
+        """The syntax tree of an element, of a new array, that each iteration has for itself."""
+        name, ranges = self.fresh_name(base), bounds(at)
+        self.variables[name] = Variable(name, kind, tuple(str(high - low + 1) for low, high in ranges), True, False)
+        self.locals.add(name)
+        element: Any = c_ast.ID(name, node.coord)
+        for iterator, (low, _) in zip(at.iterators, ranges, strict=True):
+            element = c_ast.ArrayRef(element, _offset(iterator, low, node.coord), node.coord)
+        return element
 
     def fresh_name(self, base: str) -> str:
         """A name that nothing has yet: `base_1`, `base_2`, ..."""
@@ -337,7 +358,8 @@ class _Builder:
         """One statement `lvalue op= rvalue`, under the guard of its place."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
-        return self.store(node, place, read_access(lvalue, self.names(place.at)), op, self.reading(place)(rvalue))
+        value = self.reading(place)(rvalue)
+        return self.store(node, place, read_access(lvalue, self.names(place.at)), op, value)
 
     def store(self, node: Any, place: Place, target: Load, op: str, value: Expr) -> Order:
         """One statement `target op= value`, whose loads are not numbered yet; `node` is what the source has for it."""

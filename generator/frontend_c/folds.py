@@ -6,14 +6,14 @@
     }
 
 Such a loop becomes a part of one statement: its iterations stay in order, and how many there are is looked up when it runs. It
-may change variables, and elements that are the same in all its iterations, but none may depend on how another one changes.
+may change variables, and elements that are the same in all its iterations; each is computed by a loop of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
@@ -38,7 +38,7 @@ from generator.expr import (
 from generator.frontend_c.conditions import writes
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression
-from generator.frontend_c.jumps import jump_advice, without_continue
+from generator.frontend_c.jumps import jump_advice, stopping, stops, without_continue
 from generator.frontend_c.loops import Header, read_header
 from generator.frontend_c.places import where
 from generator.linear import simplify, substitute
@@ -46,13 +46,21 @@ from generator.linear import simplify, substitute
 _USUAL = 16  # iterations of a loop about which nothing is known
 
 
+_Let: TypeAlias = tuple[Name, Expr]
+_Change: TypeAlias = tuple[Name, Expr, Expr]
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a loop is read with: what names mean around it, sizes of steps, unused names, extents of arrays, how many instances it has."""
+    """What a loop is read with: what names mean around it, sizes of steps, unused names, extents of arrays, how many instances it has.
+
+    `flag` makes a new variable for the question whether a loop goes on.
+    """
 
     names: Names
     step: Callable[[Any, Header], int]
     fresh: Callable[[str], str]
+    flag: Callable[[], Any]
     shape: Callable[[str], Sequence[int | None]]
     instances: int
 
@@ -64,8 +72,9 @@ def read_folds(loop: Any, around: Surroundings) -> dict[Load, Fold]:
         InputError: it does something that cannot be a part of one statement.
     """
     top = _Scope(None, frozenset(), around.names, {})
-    _Reader(around, frozenset(name for name, _ in writes(loop, True))).loop(loop, top)
-    return {target: value for target, value in top.values.items() if isinstance(value, Fold)}
+    reader = _Reader(around, frozenset(name for name, _ in writes(loop, True)))
+    reader.loop(loop, top)
+    return {target: value for target, value in top.values.items() if isinstance(value, Fold) and target.array not in reader.flags}
 
 
 @dataclass
@@ -88,10 +97,11 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Follows the statements of a loop; `written` are the names of all variables that it changes."""
+    """Follows the statements of a loop; `written` are the names of all variables that it changes, `flags` of those that end it."""
 
     around: Surroundings
     written: frozenset[str]
+    flags: set[str] = field(default_factory=set)
 
     def run(self, node: Any, scope: _Scope) -> None:
         """One statement. Raises InputError."""
@@ -129,7 +139,7 @@ class _Reader:
     def now(self, expr: Expr, scope: _Scope) -> Expr:
         """`expr` with the present values of what is changed."""
         expr = map_children(expr, lambda child: self.now(child, scope))
-        if isinstance(expr, Load) and expr.array in self.written:
+        if isinstance(expr, Load) and (expr.array in self.written or expr.array in self.flags):
             value = self.value(expr, scope)
             return self.let(value, expr.array, scope) if _has_fold(value) else value
         return expr
@@ -204,23 +214,27 @@ class _Reader:
         names = replace(outer.names, iterators=(*outer.names.iterators, header.iterator))
         scope = _Scope(outer, frozenset(name for name, _ in writes(node.stmt, True)), names,
                        {**outer.iterators, header.iterator: iterator})
-        start, condition = self.read(header.start, outer), self.read(header.test, scope)
-        if scope.totals or header.iterator in scope.written:
-            raise InputError(f"`{_head(node)}`: its body changes what its bounds are computed from", where(node))
-        self.run(without_continue(node.stmt), scope)
+        if header.iterator in scope.written:
+            raise InputError(f"`{_head(node)}`: the iterator is changed inside its loop", where(node))
+        body, test = without_continue(node.stmt), header.test
+        if stops(body):
+            going = self.around.flag()
+            body, test = stopping(body, going), c_ast.BinaryOp("&&", going, test, node.coord)
+            outer.values[Load(going.name)] = Int(1)
+            scope.written |= {going.name}
+            self.flags.add(going.name)
+        start, condition = self.read(header.start, outer), self.read(test, scope)
+        self.run(body, scope)
         self.check(node, iterator, scope)
-        changed = {place: total for place, total in scope.totals.items() if scope.values[place] != total}
-        only_read = {total.name: self.value(place, outer) for place, total in scope.totals.items() if place not in changed}
-        for place, total in changed.items():
-            lets = tuple((name, substitute(value, only_read)) for name, value in _needed(scope.values[place], scope.lets))
-            following = substitute(scope.values[place], only_read)
-            computed = (following, *(value for _, value in lets))
-            used = {name for value in computed for name in names_of(value)}
-            if other := next((p.array for p, t in changed.items() if p != place and t.name in used), None):
-                raise InputError(f"`{_head(node)}` has bounds that are data, and what it does to `{place.array}` depends on what it does to "
-                                 f"`{other}` in earlier iterations: leave it out of the SCoP", where(node))
-            outer.values[place] = Fold(total, self.value(place, outer), iterator, start, condition, self.around.step(node, header),
-                                       lets, following, self.usual(iterator, condition, computed))
+        only_read = {total.name: self.value(place, outer) for place, total in scope.totals.items() if scope.values[place] == total}
+        condition = substitute(condition, only_read)
+        lets = [(name, substitute(value, only_read)) for name, value in scope.lets]
+        changes = {place: (total, self.value(place, outer), substitute(scope.values[place], only_read))
+                   for place, total in scope.totals.items() if scope.values[place] != total}
+        for place, change in changes.items():
+            together, needed = _together(change, tuple(changes.values()), condition, lets)
+            usual = self.usual(iterator, condition, [*(following for _, _, following in together), *(value for _, value in needed)])
+            outer.values[place] = Fold(together, iterator, start, condition, self.around.step(node, header), needed, usual)
 
     def check(self, node: Any, iterator: Name, scope: _Scope) -> None:
         """Raise InputError where what a loop changes is not the same in all iterations, or two might be the same element."""
@@ -247,15 +261,16 @@ class _Reader:
         return max(1, max(extents) // max(1, self.around.instances)) if extents else _USUAL
 
 
-def _needed(value: Expr, lets: Sequence[tuple[Name, Expr]]) -> tuple[tuple[Name, Expr], ...]:
-    """Those of `lets` that `value` is computed from, in their order."""
-    found: list[tuple[Name, Expr]] = []
-    names = set(names_of(value))
-    for name, held in reversed(lets):
-        if name.name in names:
-            found.append((name, held))
-            names |= names_of(held)
-    return tuple(reversed(found))
+def _together(change: _Change, changes: Sequence[_Change], condition: Expr, lets: Sequence[_Let]) -> tuple[tuple[_Change, ...], tuple[_Let, ...]]:
+    """The changes and variables of an iteration on which `change` and the condition of the loop depend, `change` first."""
+    names, size = {change[0].name} | names_of(condition), 0
+    while len(names) > size:
+        size = len(names)
+        for name, value in (*((name, following) for name, _, following in changes), *lets):
+            if name.name in names:
+                names |= names_of(value)
+    others = (other for other in changes if other[0].name in names and other is not change)
+    return (change, *others), tuple(let for let in lets if let[0].name in names)
 
 
 def _has_fold(value: Expr) -> bool:
@@ -290,6 +305,8 @@ def inner_loop_outside(loop: Any) -> Any | None:
         return None
     outer_names = {read_header(loop).iterator, *(item.name for item in before)}
     header = read_header(inner)
+    if stops(inner.stmt):
+        return None
     moved = {*names_in(header.start), *names_in(header.test)}
     changed = {name for name, _ in writes(inner.stmt, True)}
     declared = {node.name for node in _nodes(inner.stmt) if isinstance(node, c_ast.Decl)}

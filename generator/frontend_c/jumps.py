@@ -1,6 +1,7 @@
-"""`continue` under an `if`: the rest of the loop's body runs where the condition does not hold.
+"""`continue` and `break` as conditions: `continue` skips the rest of the loop's body, `break` also all iterations that follow.
 
     for (..) { A; if (c) { B; continue; } C; }   ->   for (..) { A; if (c) { B; } else { C; } }
+    for (..) { A; if (c) { B; break; } C; }      ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
 """
 
 from __future__ import annotations
@@ -54,10 +55,47 @@ def _has_jumps(body: Any) -> bool:
     return any(isinstance(item, c_ast.If) and (_ends(item.iftrue) or _ends(item.iffalse)) for item in _items(body))
 
 
+def stops(body: Any) -> bool:
+    """Whether the `body` of a loop has a `break` of that loop in an `if`, or as a statement of its own."""
+    match body:
+        case c_ast.Break():
+            return True
+        case c_ast.Compound():
+            return any(map(stops, _items(body)))
+        case c_ast.If():
+            return stops(body.iftrue) or stops(body.iffalse)
+        case _:
+            return False
+
+
+def stopping(body: Any, going: Any) -> Any:
+    """The `body` of a loop that sets the variable `going` to 0 in the place of `break`, and does nothing where it is 0.
+
+    for (..) { A; if (c) { B; break; } C; }   ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
+    """
+    return c_ast.If(going, c_ast.Compound(_stopped(_items(body), going), body.coord), None, body.coord)
+
+
+def _stopped(items: list[Any], going: Any) -> list[Any]:
+    for k, item in enumerate(items):
+        if not stops(item):
+            continue
+        rest = _stopped(items[k + 1:], going)
+        match item:
+            case c_ast.Break():
+                return [*items[:k], c_ast.Assignment("=", going, c_ast.Constant("int", "0"), item.coord)]
+            case c_ast.If():
+                parts = [c_ast.Compound(_stopped(_items(part), going), item.coord) if part else None for part in (item.iftrue, item.iffalse)]
+                found = c_ast.If(item.cond, *parts, item.coord)
+            case _:
+                found = c_ast.Compound(_stopped(_items(item), going), item.coord)
+        return [*items[:k], found, *([c_ast.If(going, c_ast.Compound(rest, item.coord), None, item.coord)] if rest else [])]
+    return items
+
+
 def jump_advice(node: Any) -> str:
     """Why a `break` or `continue` that is still there is refused, and what to write instead."""
     if isinstance(node, c_ast.Continue):
         return ("`continue;` is not static control here: it may end one part of an `if` that stands in the loop's body itself; put what it "
                 "skips into an `if`")
-    return ("`break;` is not static control: which iterations run would depend on data; let the loop run as far as it ever can and "
-            "put its body under a condition, or leave this loop out of the SCoP")
+    return "`break;` ends no `for` loop of the SCoP"

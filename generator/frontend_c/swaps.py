@@ -21,6 +21,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.frontend_c.elements import nodes, put_child, write_subscripts
+from generator.frontend_c.jumps import stops
 from generator.frontend_c.loops import read_header
 from generator.frontend_c.places import where
 
@@ -98,6 +99,9 @@ def _by_parity(loop: Any, pairs: Sequence[tuple[str, str]]) -> list[Any]:
     if not (counted and one):
         raise InputError(f"pointers change places in this loop: write it as `for ({header.iterator} = 0; {header.iterator} < STEPS; "
                          f"{header.iterator}++)`", where(loop))
+    if stops(loop.stmt):
+        raise InputError("pointers change places in this loop, and `break` leaves it: which of them is which would then depend on data; let "
+                         "the loop run to its end, or take it out of the SCoP", where(loop))
     if any(isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ID) and node.lvalue.name in name
            for name in pairs for node in nodes(loop.stmt)):
         raise InputError("pointers change places here in more ways than at the end of the loop", where(loop))

@@ -113,12 +113,14 @@ def _as_loops(nodes: tuple[Node, ...], block: tuple[int, ...]) -> tuple[Node, ..
 def _as_loop(fold: Fold) -> Iterator[Node]:
     """A fold as a loop that runs as often as usual, and whose subscripts and conditions still depend on data."""
     counter = Name(f"{fold.iterator.name} counted")
-    variables = (fold.total, *(name for name, _ in fold.lets))
+    variables = [*(name for name, _, _ in fold.changes), *(name for name, _ in fold.lets)]
     values: dict[str, Expr] = {name.name: Load(name.name) for name in variables}
     values[fold.iterator.name] = Binary("+", fold.start, Binary("*", Int(fold.step), counter))
-    inside = tuple(node for name, value in (*fold.lets, (fold.total, fold.next)) for node in _as_stores(name, substitute(value, values)))
+    computed = (*fold.lets, *((name, following) for name, _, following in fold.changes))
+    inside = tuple(node for name, value in computed for node in _as_stores(name, substitute(value, values)))
     yield from (Declare(name.name, name.type, ()) for name in variables)
-    yield from _as_stores(fold.total, fold.first)
+    for name, first, _ in fold.changes:
+        yield from _as_stores(name, first)
     yield For(counter.name, Int(0), Binary("<", counter, Int(fold.usual)), 1, inside)
 
 

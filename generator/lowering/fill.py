@@ -118,13 +118,18 @@ class Filler:
             guard = placed(body.guard) if body.guard is not None else None
             store = self._marked(instance.name, self._store(target, body.op, placed(body.value)))
             return (*before, store if guard is None else If(guard, (store,)))
-        value = placed(updates.update.contribution)
-        kind = self.filling.program.array(body.target.array).type
+        guard = placed(updates.update.guard) if updates.update.guard is not None else None
+        store = self._update(instance.name, target, placed(updates.update.contribution), updates)
+        return (*before, store if guard is None else If(guard, (store,)))
+
+    def _update(self, name: str, target: Load, value: Expr, updates: Updates) -> Node:
+        """An update of an element together with other threads: of a copy, in a register, or in one step."""
+        kind, operator = self.filling.program.array(self.filling.program.statement(name).body.target.array).type, updates.update.operator
         if updates.private is not None:
-            return (*before, updates.private.update(target, value))
+            return updates.private.update(target, value)
         if updates.register is None:
-            return (*before, Atomic(target, updates.update.operator, value, kind))
-        return (*before, self._marked(instance.name, apply(target, updates.update.operator, value, kind)))
+            return Atomic(target, operator, value, kind)
+        return self._marked(name, apply(target, operator, value, kind))
 
     def _marked(self, name: str, node: Node) -> Node:
         return replace(node, any_order=True) if name in self.filling.any_order and isinstance(node, Assign) else node

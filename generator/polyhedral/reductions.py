@@ -9,8 +9,8 @@ data (a histogram) that the statement does not write.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
 from typing import Any, Literal, TypeAlias
 
 import islpy as isl
@@ -19,7 +19,7 @@ from generator.arithmetic import FLOATING, c_type, common_type
 from generator.expr import Binary, Call, Cast, Expr, Load, Select, Unary, children, loads_of, map_children
 from generator.polyhedral.model import maps, model
 from generator.polyhedral.parsed import map_of
-from generator.program import ELEMENT_BYTES, Program, Statement
+from generator.program import ELEMENT_BYTES, Assignment, Program, Statement
 
 Operator: TypeAlias = Literal["+", "*", "min", "max"]
 
@@ -41,25 +41,58 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """`target = target operator contribution`; `read` numbers the access that reads the target."""
+    """`if (guard) target = target operator contribution`; `read` numbers the access that reads the target."""
 
     operator: Operator
     contribution: Expr
     read: int
+    guard: Expr | None = None
 
 
 def update_of(program: Program, statement: Statement) -> Update | None:
     """`statement` as an update of its target; None when it has no such form.
 
-    `x += e`, `x = e + x - g`, `x -= e` are sums, `x *= e` a product, `x = fmin(x, e)` and `x = x < e ? x : e` minima.
+    `x += e`, `x = e + x - g`, `x -= e` are sums, `x *= e` a product, `x = fmin(x, e)`, `x = x < e ? x : e` and
+    `if (e < x) x = e` minima.
     The contribution is computed in the type of the target: `-e` and `e - g` of unsigned numbers would not be what is
     added to a `long` or a `double`. An integer that takes up real numbers is cut off after every update: no reduction.
     """
-    body = statement.body
-    if body.guard is not None:
-        return None
-    target, value = body.target, body.value
     types = {array.name: array.type for array in program.arrays}
+    body, guard = _comparing(statement.body)
+    found = _plain_update(body, types)
+    return found if found is None or guard is None else replace(found, guard=guard)
+
+
+def _comparing(body: Assignment) -> tuple[Assignment, Expr | None]:
+    """The assignment without its guard, and the guard; `if (e < x) x = e` becomes `x = e < x ? e : x`."""
+    conditions = list(_conjuncts(body.guard)) if body.guard is not None else []
+    for condition in conditions if not body.op else ():
+        match condition:
+            case Binary("<" | "<=" | ">" | ">=", left, right):
+                own = [side for side in (left, right) if _same(side, body.target)]
+                other = [side for side in (left, right) if not _same(side, body.target)]
+                if len(own) == 1 and _bare(other[0]) == _bare(body.value):
+                    chosen = replace(body, value=Select(condition, body.value, own[0]), guard=None)
+                    rest = [one for one in conditions if one is not condition]
+                    return chosen, reduce(lambda one, two: Binary("&&", one, two), rest) if rest else None
+            case _:
+                pass
+    return replace(body, guard=None), body.guard
+
+
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The conditions that must all hold."""
+    match condition:
+        case Binary("&&", left, right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case _:
+            yield condition
+
+
+def _plain_update(body: Assignment, types: Mapping[str, str]) -> Update | None:
+    """An assignment without a guard as an update."""
+    target, value = body.target, body.value
     if body.op in _COMPOUND:
         operator, negative = _COMPOUND[body.op]
         return _update(operator, [Part(value, negative)], target.access - 1, types[target.array], types)
@@ -177,7 +210,7 @@ def _of_products(expr: Expr, inside: bool = False) -> bool:
 
 def _is_reduction(program: Program, statement: Statement) -> bool:
     update, target = update_of(program, statement), statement.body.target
-    seen = (update.contribution, *target.index) if update else ()
+    seen = (update.contribution, *target.index, *((update.guard,) if update.guard is not None else ())) if update else ()
     if update is None or any(load.array == target.array for expr in seen for load in loads_of(expr)):
         return False  # it would see what a part of the updates makes
     own = _between(model(program).dependences, statement.name, statement.name)

@@ -60,9 +60,9 @@ def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
         case Binary("&&" | "||", left, right):
             yield from _conditional(left, under)
             yield from _conditional(right, True)
-        case Fold(first=first, start=start):
-            for part in children(expr):
-                yield from _conditional(part, under if part in (first, start) else True)
+        case Fold():
+            for k, part in enumerate(children(expr)):
+                yield from _conditional(part, under or k > len(expr.changes))
         case _:
             if under and isinstance(expr, Load):
                 yield expr
