@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, assert_never
 
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
 
 PRIME = 1_000_003
 Number: TypeAlias = int | float
@@ -85,8 +85,8 @@ def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
             number = text.rstrip("fF") if "INF" not in text else text
             constant = wrap("double", float(number) if "INF" in text else int(float(number) * 64))
             return ("float" if text[-1] in "fFY" else "double"), lambda _names, _memory: constant
-        case Name(name):
-            return "int", lambda names, _memory: names[name]
+        case Name(name, kind):
+            return kind, lambda names, _memory: names[name]
         case Load(array, index, _):
             return types[array], _loading(array, tuple(compiled(i, types)[1] for i in index))
         case Unary(op, operand):
@@ -102,8 +102,34 @@ def compiled(expr: Expr, types: Mapping[str, str]) -> Compiled:
             return kind, lambda names, memory: wrap(kind, inner(names, memory))
         case Call(function, arguments):
             return _call(function, [compiled(a, types) for a in arguments])
+        case Fold():
+            return expr.total.type, _folding(expr, types)
         case _:
             assert_never(expr)
+
+
+def _folding(fold: Fold, types: Mapping[str, str]) -> Function:
+    def converted(name: Name, value: Expr) -> Function:
+        inner = compiled(value, types)[1]
+        return lambda names, memory: wrap(name.type, inner(names, memory))
+
+    firsts = [(name.name, converted(name, first)) for name, first, _ in fold.changes]
+    nexts = [(name.name, converted(name, following)) for name, _, following in fold.changes]
+    lets = [(name.name, converted(name, value)) for name, value in fold.lets]
+    start, condition = converted(fold.iterator, fold.start), compiled(fold.condition, types)[1]
+
+    def run(names: Names, memory: Elements) -> Number:
+        here: dict[str, Any] = {**names, **{name: first(names, memory) for name, first in firsts}}
+        here[fold.iterator.name] = start(names, memory)
+        while condition(here, memory):
+            for name, value in lets:
+                here[name] = value(here, memory)
+            here |= {name: following(here, memory) for name, following in nexts}
+            here[fold.iterator.name] += fold.step
+        found: Number = here[fold.total.name]
+        return found
+
+    return run
 
 
 def _loading(array: str, index: tuple[Function, ...]) -> Function:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from generator.errors import InputError
 from generator.expr import Fold
 from generator.frontend_c.source import Compilation
 from generator.lowering.default import default_plan
+from generator.polyhedral.expansion import expand
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
-from tests.support_programs import write_c
+from tests.support_interpreter import run_original
+from tests.support_orders import differences
+from tests.support_plans import run_plan
+from tests.support_programs import program_of, scop, write_c
+from tests.support_suite import TARGET
 from tests.test_generated_code import LIMITS, failures
 
 PROGRAM = """#include <complex.h>
@@ -141,6 +147,24 @@ def test_random_plans_on_pocl(name: str, tmp_path: Path) -> None:
     found = captured(BODIES[name], tmp_path)
     assert any(isinstance(statement.body.value, Fold) for statement in found.program.statements)
     assert failures(found, "pocl", 3, 1, tmp_path) == []
+
+
+MODELLED = "int row[8], idx[20]; double A[7][5], B[7][5], x[20], y[8];"
+FROM_TO = "for (k = row[i] % 5; k < row[i + 1] % 12; k++) "
+MODELS = {
+    "sums": "for (i = 0; i < 7; i++) { double s = 0; " + FROM_TO + "s += x[idx[k] % 20]; y[i] = s; }",
+    "a break": "for (i = 0; i < 7; i++) " + FROM_TO + "{ if (idx[k] % 7 > 4) break; y[i] += x[k]; }",
+    "a matrix": "for (i = 0; i < 7; i++) " + FROM_TO + "for (j = 0; j < 5; j++) A[i][j] += x[k] * B[idx[k] % 7][j];",
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_thread_of_a_gpu_computes_its_own(name: str) -> None:
+    made = expand(program_of(scop(MODELS[name], MODELLED)))
+    plan = default_plan(made, TARGET)
+    assert all(kernel.tile for kernel in plan.kernels)  # parallel loops
+    for seed in range(4):
+        assert not differences(made, run_plan(made, plan, np.random.default_rng(seed)), run_original(made))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -43,7 +43,7 @@ def run(tmp_path: Path, text: str, cflags: tuple[str, ...] = (), limit_s: float 
     file = tmp_path / "user.c"
     file.write_text(text)
     source = read_scop(file, Compilation(cflags=cflags))
-    return capture(source, overrides, lambda _: {}, seed=1, limit_s=limit_s)
+    return capture(source, overrides, lambda *_: {}, seed=1, limit_s=limit_s)
 
 
 def program(before: str, scop: str) -> str:

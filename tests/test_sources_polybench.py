@@ -71,7 +71,7 @@ def check(name: str, element: str, defines: tuple[str, ...]) -> None:
     sizes = dict(zip(PARAMETERS[name][0].split(), PARAMETERS[name][2], strict=True))
     source = read_scop(program_file(name), Compilation(
         defines=(*(f"{size}={value}" for size, value in sizes.items()), *defines)))
-    captured = capture(source, {}, lambda _: {}, seed=1, limit_s=60)
+    captured = capture(source, {}, lambda *_: {}, seed=1, limit_s=60)
     assert captured.reference.origin == "capture" and captured.reference.warnings == ()
     assert captured.parameters == {size.lower(): value for size, value in sizes.items()}
     expected = ORACLES[name](captured.reference.inputs)

@@ -88,7 +88,7 @@ def test_one_lost_update(name: str, defines: tuple[str, ...], tmp_path: Path) ->
         file = tmp_path / f"{name}.c"
         file.write_text(text)
         source = read_scop(file, Compilation(include_dirs=(str(SUITE),), defines=defines))
-        got = capture(source, {}, lambda _: {}, seed=0).reference.outputs
+        got = capture(source, {}, lambda *_: {}, seed=0).reference.outputs
         if compare(found.program, found.reference.outputs, got, None, found.reference.rounding) is None:
             missed.append(number)
     assert not missed
