@@ -19,6 +19,7 @@ from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
 from tests.support_programs import write_c
+from tests.support_slow import few
 from tests.test_generated_code import LIMITS
 
 N = 16
@@ -111,8 +112,7 @@ def test_inlined_calls_compute_the_same(name: str, tmp_path: Path) -> None:
     assert printed(without_calls(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["early returns", "local variables", "array and position", "conversions",
-                                  "only where it is reached", "conditions"])
+@pytest.mark.parametrize("name", few(["early returns", "array and position", "conversions", "local variables", "only where it is reached", "conditions"], 3))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = read_problem(write_c(program(*PROGRAMS[name]), tmp_path), Compilation(), None, None, {}, 0)
     runner = open_runner(found, "pocl", LIMITS, tmp_path)

@@ -13,6 +13,7 @@ import pytest
 from experiments.options import LevelName
 from generator.lowering import lower
 from generator.lowering.default import default_plan
+from tests.support_slow import few
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.test_generated_code import lowered, random_plans
 
@@ -31,8 +32,7 @@ def sources(name: str) -> list[str]:
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("name", [n if n in ("gemm", "mvt") else pytest.param(n, marks=pytest.mark.slow)
-                                  for n in ALL_NAMES])
+@pytest.mark.parametrize("name", few(ALL_NAMES, ("gemm",)))
 @pytest.mark.parametrize("arch", ["75", "90"])
 def test_nvcc_accepts_the_text(name: str, arch: str, tmp_path: Path) -> None:
     offered = subprocess.run(["nvcc", "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout

@@ -84,7 +84,7 @@ BODIES = {
 
 # The others differ from these in what the front end makes of them, which tests/test_frontend_conditions.py compares
 # with C on a simulated device.
-QUICK = ("histogram", "gather", "threshold", "argmax", "nested", "branch changes its condition", "unsigned")
+QUICK = ("histogram", "threshold", "branch changes its condition", "unsigned")
 
 
 def captured(name: str, folder: Path) -> Problem:

@@ -28,6 +28,7 @@ from tests.support_interpreter import run_original
 from tests.support_nests import nest_texts
 from tests.support_programs import pairs, program_of, scop
 from tests.support_scalars import DECLARATIONS, scalar_nest
+from tests.support_slow import few
 from tests.support_suite import TARGET, problem
 from tests.test_polyhedral_lowering import check as check_plan
 
@@ -241,10 +242,10 @@ def expand_seed(text: str, rng: np.random.Generator, plans: bool) -> str:
 
 def test_random_nests() -> None:
     rng = np.random.default_rng(3)
-    counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(60))
+    counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(36))
     counts += Counter(expand_seed(nest_texts(seed)[0], rng, False) for seed in range(30))
-    assert counts["expanded"] >= 20
-    assert counts["copied back"] >= 10
+    assert counts["expanded"] >= 12
+    assert counts["copied back"] >= 6
 
 
 @pytest.mark.slow
@@ -278,7 +279,7 @@ def test_loops_that_others_keep_serial_get_no_copies(name: str) -> None:
     assert copies(problem(name).program) == {}
 
 
-@pytest.mark.parametrize("name", MINI)
+@pytest.mark.parametrize("name", few(MINI, 2))
 def test_expanded_programs_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     found = problem(name)
     runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1),

@@ -24,6 +24,7 @@ from generator.variant import Variant
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner
+from tests.support_slow import few
 from tests.support_suite import ALL_NAMES, NAMES, ODD_SIZES, problem
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
@@ -77,8 +78,7 @@ def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -
             if not isinstance(outcome, Timed) and not any(words in outcome.message for words in FORESEEN)]
 
 
-@pytest.mark.parametrize("name", [name if name in NAMES else pytest.param(name, marks=pytest.mark.slow)
-                                  for name in ALL_NAMES])
+@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[::2]))
 def test_random_plans(name: str, tmp_path: Path) -> None:
     assert not failures(problem(name, ODD_SIZES[name]), "pocl", 1, 1, tmp_path)
 

@@ -53,6 +53,7 @@ from tests.support_nests import nest_texts
 from tests.support_orders import conflicts
 from tests.support_plans import TARGET
 from tests.support_programs import program_of, scop
+from tests.support_slow import few
 from tests.support_suite import ODD_SIZES, problem
 from tests.support_suite import TARGET as DEVICE
 
@@ -372,7 +373,7 @@ def mixed(nests: tuple[LoopNest, ...]) -> bool:
     return any(mixed(nest.parts) or any(sum(map(abs, v[:-1])) > 1 for row in nest.rows for v in row) for nest in nests)
 
 
-@pytest.mark.parametrize("name", [*SKEWED, pytest.param("adi", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", few([*SKEWED, "adi"], 1))
 def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
     found = problem(name, ODD_SIZES[name])
     plans = []

@@ -201,6 +201,7 @@ def test_a_lost_device_worker_is_back_within_three_seconds(device: DeviceInfo, t
     assert restart_s(scale_problem(), device, tmp_path) < 3.0
 
 
+@pytest.mark.slow
 def test_a_run_survives_every_kind_of_fault(device: DeviceInfo, traces: Path) -> None:
     check(device, traces, injected(40, len(HOSTILE), 1), 1, 5.0)
 

@@ -26,6 +26,7 @@ from runners.pool_runner import DeviceRunner
 from tests.support_hostile import hostile_plan, lower_hostile
 from tests.support_runners import needed_device, scale_problem
 from tests.support_runs import toy_options
+from tests.support_slow import few
 
 MOST = Limits()
 SECONDS = st.floats(0.001, 1000)
@@ -131,7 +132,7 @@ def test_the_first_batch_does_not_wait_for_a_compiler_that_never_returns(
     assert all(isinstance(outcome, Timed) for outcome in good)
 
 
-@pytest.mark.parametrize("hold", [exclusive, shared])
+@pytest.mark.parametrize("hold", few([shared, exclusive], 1))
 def test_limits_begin_when_the_lock_is_there(pocl: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                              hold: Callable[[Path], AbstractContextManager[None]]) -> None:
     """Somebody else is timing: compiling has to wait. Somebody else is compiling: timing has to wait."""

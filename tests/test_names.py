@@ -27,6 +27,7 @@ from runners.base import Job, Limits
 from runners.registry import open_runner
 from tests.support_plans import random_plan
 from tests.support_programs import program_of, scop, write_c
+from tests.support_slow import few
 from tests.test_cuda_text import CUDA
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
@@ -65,7 +66,7 @@ def plans_of(program: Program, count: int) -> list[Plan]:
     return plans
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", few(PROGRAMS, 2))
 def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
     found = read_problem(write_c(scop(body, declarations), tmp_path), Compilation(), None, None, {}, 1)

@@ -111,7 +111,7 @@ def without_comments(text: str) -> str:
 
 
 LEVELS: tuple[LevelName, ...] = ("o1", "o2")
-QUICK = {"blur": 1, "histogram_equalize": 1, "max_filter": 0, "matmul": 0, "conv_layer": 0, "iir_blur": 0}
+QUICK = {"blur": 1, "matmul": 0, "conv_layer": 0}
 """Random plans per level, besides the default one, of the programs that are quick to compile."""
 TRANSLATED = [p if p.name in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES]
 

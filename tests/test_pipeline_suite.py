@@ -26,6 +26,7 @@ from metrics.outcome import Durations, Illegal
 from runners.base import DeviceInfo
 from tests.support_camera import camera
 from tests.support_pipelines import REFERENCES as OTHERS
+from tests.support_slow import few
 
 CPU = Target("cpu", "opencl", 4096, (4096, 4096, 4096), 1 << 19, 2, True, True)
 REFERENCES = {**OTHERS, "camera_pipe": camera}
@@ -57,7 +58,7 @@ def check_against_numpy(program: Pipeline) -> None:
     assert not [w for w in reference.warnings if "sequential C" in w]
 
 
-@pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", few(PIPELINES, PIPELINES[::2]), ids=lambda p: p.name)
 def test_interpreter_and_sequential_c_agree_with_numpy(program: Pipeline) -> None:
     check_against_numpy(program)
 

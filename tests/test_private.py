@@ -46,6 +46,7 @@ from tests.support_orders import differences
 from tests.support_plans import TARGET, lowered_kernels, random_kernel, run_plan
 from tests.support_programs import program_of, scop, write_c
 from tests.support_runners import device_of
+from tests.support_slow import few
 from tests.test_cuda_compiler import ELF, HOPPER, translator
 from tests.test_generated_code import LIMITS, has_intel
 from tests.test_pipeline_suite import small_problem
@@ -341,7 +342,7 @@ def without_last_barrier(program: Program, plan: Plan, target: Target) -> Varian
                                           for kernel in variant.kernels))
 
 
-@pytest.mark.parametrize("name", ["histogram_equalize", "bilateral_grid"])
+@pytest.mark.parametrize("name", few(["histogram_equalize", "bilateral_grid"], 1))
 def test_pipelines(name: str, tmp_path: Path) -> None:
     """Their histograms, per row of the image and per cell of the grid, in kernels of their own."""
     found, _ = small_problem(pipeline(name))

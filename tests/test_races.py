@@ -25,6 +25,7 @@ from runners.races import Finding, RaceReport, check_races, read_log
 from tests import support_runners as hand
 from tests.support_cli import Antune, antune_command
 from tests.support_runners import device_of, lower_by_hand, scale_problem
+from tests.support_slow import few
 from tests.support_suite import ALL_NAMES, NAMES, ODD_SIZES, TARGET, problem
 from tests.test_generated_code import random_plans
 
@@ -87,12 +88,13 @@ def is_legal(program: Program, plan: Plan) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", [name if name in NAMES else pytest.param(name, marks=pytest.mark.slow) for name in ALL_NAMES])
+@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[::2]))
 def test_no_races_in_a_plan_of_every_program(name: str) -> None:
     report = check_races(small(name), chosen(name), TARGET, LIMITS)
     assert report.clean, (chosen(name).to_json(), report)
 
 
+@pytest.mark.slow
 def test_these_plans_cover_what_may_race() -> None:
     plans = [chosen(name) for name in ALL_NAMES]
     missing = [words for words, has in FEATURES.items() if not any(map(has, plans))]

@@ -29,6 +29,7 @@ from runners.pool_runner import DeviceRunner
 from runners.rating import static_ratings
 from runners.tasks import Rate
 from tests import support_runners as support
+from tests.support_slow import few
 from tests.support_suite import ALL_NAMES, TARGET, problem
 
 QUICK = replace(support.QUICK, rate_s=1.0)
@@ -134,7 +135,7 @@ def rate_others(_program: Program, _plan: Plan, _target: Target) -> Ratings:
     return ((("S9",), (("tail", 1.0),)),)
 
 
-@pytest.mark.parametrize("rate", [rate_raising, rate_dying, rate_hanging, rate_others])
+@pytest.mark.parametrize("rate", few([rate_raising, rate_hanging, rate_dying, rate_others], 2))
 def test_a_model_that_fails_loses_no_measurement(rate: Rate, tmp_path: Path) -> None:
     device = support.device_of("PoCL")
     if device is None:

@@ -24,6 +24,7 @@ from metrics.outcome import CompileFailed, Durations
 from tests.support_browser import WAIT_S, Browser, BrowserFault, browser
 from tests.support_pages import made_run
 from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support_slow import few
 
 ROOT = Path(__file__).parents[1]
 SECTIONS = ("overview", "finalists", "convergence", "failures", "importance", "effects", "coordinates", "tree", "graph",
@@ -109,7 +110,7 @@ def figures(page: Browser) -> set[str]:
     return {str(name).removeprefix("plot-") for name in page.run("[...document.querySelectorAll('figure.plot')].map((f) => f.id)")}
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), few([(1280, "light"), (390, "dark"), (390, "light")], 2))
 def test_a_finished_run_is_drawn_whole(page: Browser, finished: Path, width: int, scheme: str) -> None:
     report = finished / "run" / "report.html"
     opened(page, report, width, scheme)
@@ -297,6 +298,7 @@ def test_the_live_page_follows_a_run_and_shows_its_end(page: Browser, tmp_path: 
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {"run.sqlite", "summary.json"}
 
 
+@pytest.mark.slow
 def test_the_live_page_of_a_resumed_run_has_what_was_known_and_what_is_new(page: Browser, tmp_path: Path) -> None:
     (tmp_path / "mv.c").write_text(GENERATOR)
     first = antune("tune", tmp_path / "mv.c", "--device", "deterministic:0.1", "--evaluations", 12, "--out", tmp_path / "run")
@@ -319,6 +321,7 @@ def test_the_live_page_of_a_resumed_run_has_what_was_known_and_what_is_new(page:
     page.look(1280)
 
 
+@pytest.mark.slow
 def test_the_live_page_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
     run, address = live_run(tmp_path, "--live-port", 0)
     port = int(address.rsplit(":", 1)[1].strip("/"))

@@ -27,6 +27,7 @@ from tests.support_orders import differences
 from tests.support_plans import run_plan
 from tests.support_programs import program_of
 from tests.support_runners import needed_device
+from tests.support_slow import few
 from tests.support_suite import ODD_SIZES, TARGET, problem
 from tests.test_generated_code import LIMITS
 from tests.test_starts import CPU
@@ -124,7 +125,7 @@ def test_they_are_right_whole_and_in_parts(tile: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
-@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("kind", few(["float", "double"], 1))
 def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -> None:
     device = needed_device(platform)
     found = problem("syrk", ("N=70", "M=61", f"DATA_TYPE_IS_{kind.upper()}"))

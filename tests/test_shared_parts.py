@@ -19,6 +19,7 @@ from generator.program import Program
 from tests.support_interpreter import Device, run_original
 from tests.support_orders import differences
 from tests.support_plans import lowered_kernels, random_kernel
+from tests.support_slow import few
 from tests.support_suite import ODD_SIZES, TARGET, problem
 from tests.test_cuda_compiler import HOPPER
 
@@ -44,7 +45,7 @@ def check(program: Program, plan: Plan, seed: int) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("name", list(SMALL))
+@pytest.mark.parametrize("name", few(SMALL, 3))
 def test_random_shared_plans_compute_what_the_program_does(name: str) -> None:
     program, rng, counts = problem(name, SMALL[name]).program, np.random.default_rng(5), Counter[str]()
     for seed in range(6):

@@ -15,6 +15,7 @@ from generator.frontend_c.parse import read_scop
 from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation
 from tests.support_oracles import ORACLES, STEPS
+from tests.support_slow import few
 from tests.support_suite import ALL_NAMES
 
 FOLDER = program_file("gemm").parent
@@ -85,12 +86,12 @@ def check(name: str, element: str, defines: tuple[str, ...]) -> None:
         np.testing.assert_allclose(found, value, rtol=rtol, atol=atol, err_msg=array)
 
 
-@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("name", few(ALL_NAMES, ALL_NAMES[::4]))
 def test_computes_what_it_says(name: str) -> None:
     check(name, "DATA_TYPE_IS_DOUBLE", ("DATA_TYPE_IS_DOUBLE", "POLYBENCH_USE_C99_PROTO"))
 
 
-@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("name", few(ALL_NAMES, ALL_NAMES[1::4]))
 def test_computes_what_it_says_in_float(name: str) -> None:
     check(name, "DATA_TYPE_IS_FLOAT", ("DATA_TYPE_IS_FLOAT",))
 

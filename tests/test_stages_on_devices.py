@@ -35,8 +35,8 @@ from tests.test_generated_code import FORESEEN, LIMITS
 from tests.test_pipeline_suite import small_problem
 from tests.test_races import edited, without_barrier
 
-TYPICAL = ("harris", "histogram_equalize", "iir_blur", "bilateral_grid", "pyramid_blend")
-"""A stencil, a histogram, scans, tables and pyramids: in every run of the tests; the others are slow."""
+TYPICAL = ("harris", "histogram_equalize", "iir_blur")
+"""A stencil, a histogram and scans: in every run of the tests; the others are slow."""
 QUICK = ("blur", "unsharp", "conv_layer", "histogram_equalize")
 """Programs that are quick to compile whatever the plan."""
 MANY, MORE = 30, 6

@@ -21,6 +21,7 @@ from runners.base import Job
 from runners.registry import open_runner
 from tests.support_exports import stored_run
 from tests.support_programs import write_c
+from tests.support_slow import few
 from tests.test_generated_code import LIMITS
 
 PROGRAM = """#include <stdio.h>
@@ -91,7 +92,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_problem(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
+@pytest.mark.parametrize("name", few(ACCEPTED, 4))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     body, extents = ACCEPTED[name]
     found = captured(body, tmp_path)

@@ -233,6 +233,7 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsy
     assert (tmp_path / "deterministic" / "mvt-mini-float-o2" / "convergence.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_suite_on_a_real_device(tmp_path: Path, antune: Antune) -> None:
     words = ("--programs", "gesummv", "--size", "mini", "--budget", 2, "--explorer", "random", "--device", "pocl")
     assert antune(*words, "--out", tmp_path / "suite", "--json", tmp_path / "found.json") == 0

@@ -22,6 +22,7 @@ from tests.support_orders import differences
 from tests.support_plans import lowered_kernels, random_plan, run_plan
 from tests.support_programs import program_of, scop
 from tests.support_scalars import DECLARATIONS, scalar_nest
+from tests.support_slow import few
 from tests.support_suite import TARGET
 
 BODIES = "float x[37], y[37], z[37], m[37], ax[37], ay[37], az[37];"
@@ -52,7 +53,7 @@ def right(made: Program, plan: Plan, seed: int) -> None:
 
 @pytest.mark.parametrize("dialect", ["opencl", "cuda"])
 @pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("registers", [False, True])
+@pytest.mark.parametrize("registers", few([True, False], 1))
 def test_an_n_body_kernel_has_the_arrays_of_the_program_alone(dialect: Dialect, inside: bool, registers: bool) -> None:
     made = program(N_BODY, BODIES)
     [kernel] = default_plan(made, TARGET).kernels

@@ -35,6 +35,7 @@ from tests.support_interpreter import Memory, run_original
 from tests.support_orders import differences
 from tests.support_plans import lowered_kernels, run_plan
 from tests.support_programs import program_of
+from tests.support_slow import few
 from tests.support_suite import ALL_NAMES, ODD_SIZES, TARGET, problem
 from tests.support_sweeps import sweeps_text, time_plan
 
@@ -50,7 +51,7 @@ def plan_of(program: Program, steps: int, tile: tuple[int, ...], block: tuple[in
     return Plan(TimeTiles(steps), (KernelPlan(tuple(sorted(s.name for s in program.statements)), tile, block),))
 
 
-@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("name", few(ALL_NAMES, (*STENCILS, "gemm", "lu")))
 def test_loops_over_time_are_found(name: str) -> None:
     assert (time_loop(problem(name, ODD_SIZES[name]).program) is not None) == (name in STENCILS)
 

@@ -25,6 +25,7 @@ from tests.support_orders import differences
 from tests.support_plans import run_plan
 from tests.support_programs import program_of, scop
 from tests.support_runners import needed_device
+from tests.support_slow import few
 from tests.support_suite import TARGET, problem
 from tests.test_generated_code import LIMITS
 from tests.test_starts import CPU
@@ -86,7 +87,7 @@ def test_searches_on_cpus_begin_with_such_a_plan() -> None:
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
-@pytest.mark.parametrize("kind", ["float", "double", "int"])
+@pytest.mark.parametrize("kind", few(["float", "double", "int"], 1))
 def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -> None:
     device = needed_device(platform)
     found = problem("gemm", (*SIZES, f"DATA_TYPE_IS_{kind.upper()}"))
