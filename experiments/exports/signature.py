@@ -89,6 +89,8 @@ def signature_of(chosen: Chosen) -> Signature:
     structures = [v for v in source.variables if v.components and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
     notes += [f"`{v.name}`: structures or complex numbers of {v.components} x {v.type} in the original; pass their address as "
               f"({v.type} (*)[{v.components}])." for v in structures]
+    notes += [f"`{v.name}`: {v.field.base}[...]{v.field.path} of the original's structures, in an array of its own; copy it there and back."
+              for v in source.variables if v.field is not None and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
     try:
         sequential = tuple(_sequential(source, program, (*own, *more)))
     except InputError as error:
@@ -154,7 +156,10 @@ def _own(source: ScopSource, program: Program) -> Iterator[Parameter]:
     arrays = {array.name: array for array in program.arrays}
     for name, declaration in zip(source.argument_names, source.argument_decls, strict=True):
         variable = next((v for v in source.variables if v.name == name), None)
-        if variable is None:
+        members = [arrays[v.name] for v in source.variables if v.field is not None and v.field.base == name and v.name in arrays]
+        if members:
+            yield from (_memory(array, False, "") for array in members)
+        elif variable is None:
             yield _unmentioned(name, declaration, source, program)
         else:
             yield _mentioned(variable, declaration, arrays.get(name), program)
@@ -188,7 +193,8 @@ def _unmentioned(name: str, declaration: str, source: ScopSource, program: Progr
 def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
     """What the SCoP reads or writes beside the function's parameters: scalars, then arrays."""
     own = () if source.function == "main" else source.argument_names
-    outside = [a for a in program.arrays if a.role != "temp" and a.name not in own]
+    given = {*own, *(v.name for v in source.variables if v.field is not None and v.field.base in own)}
+    outside = [a for a in program.arrays if a.role != "temp" and a.name not in given]
     yield from (Parameter(a.name, f"{a.type} {a.name}", "scalar", a.name) for a in outside if a.by_value)
     yield from (_memory(array, False, "") for array in outside if not array.by_value)
 

@@ -20,7 +20,7 @@ class Log:
 
     `parameters`, `defaults` (values that the harness chose) and `rooms` (how many elements or rows lie behind a pointer, 0 where
     that is unknown) by name; `addresses`, `elements` (bytes) and
-    `extents` by the variable's number; `open` is the variable whose data was being read when the log ends.
+    `extents` by the variable's number, for members of structures also how far their `pieces` are apart, and their size in bytes; `open` is the variable whose data was being read when the log ends.
     `done`: the results and times are complete. `rounded` counts the pairs of runs with all arithmetic rounded up and
     rounded down that followed, `complete`: no run failed. `threads`: how many the process had. `error` is a message of the runtime.
     """
@@ -31,6 +31,7 @@ class Log:
     addresses: dict[int, int] = field(default_factory=dict)
     elements: dict[int, int] = field(default_factory=dict)
     extents: dict[int, list[int]] = field(default_factory=dict)
+    pieces: dict[int, tuple[int, int]] = field(default_factory=dict)
     times_ms: list[float] = field(default_factory=list)
     open: int | None = None
     error: str = ""
@@ -64,6 +65,8 @@ def _read_line(log: Log, line: str) -> None:
             log.open = int(k)
         case ["extent", k, value]:
             log.extents[int(k)].append(int(value))
+        case ["pieces", k, stride, piece]:
+            log.pieces[int(k)] = int(stride), int(piece)
         case ["saved", _]:
             log.open = None
         case ["time", value]:
@@ -115,10 +118,20 @@ def check_aliasing(source: ScopSource, log: Log) -> None:
     Raises:
         InputError: arrays of which at least one is written overlap; names both.
     """
-    ranges = [(log.addresses[k], log.addresses[k] + log.elements[k] * int(np.prod(log.extents[k], dtype=np.int64)), v)
+    ranges = [(log.addresses[k], log.addresses[k] + _reach(log, k), v)
               for k, v in enumerate(source.variables) if log.addresses.get(k)]
     for i, (low, high, one) in enumerate(ranges):
         for other_low, other_high, other in ranges[i + 1:]:
-            if low < other_high and other_low < high and (one.written or other.written):
+            beside = one.field is not None and other.field is not None and one.field.base == other.field.base
+            if low < other_high and other_low < high and (one.written or other.written) and not beside:
                 raise InputError(f"the arrays `{one.name}` and `{other.name}` overlap in memory at the SCoP's entry "
                                  "and are written; give each its own memory", Location(source.file, source.first_line))
+
+
+def _reach(log: Log, k: int) -> int:
+    """The bytes from the first element of an array to the end of its last one."""
+    size = log.elements[k] * int(np.prod(log.extents[k], dtype=np.int64))
+    if k not in log.pieces or not size:
+        return size
+    stride, piece = log.pieces[k]
+    return (size // piece - 1) * stride + piece

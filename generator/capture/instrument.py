@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from generator.capture.lvalues import address_of, element_bytes, element_of, extent_list, is_real, pieces, start_of
 from generator.errors import InputError, Location
 from generator.frontend_c.source import ScopSource, Variable
 
@@ -24,7 +25,7 @@ extern int antune_capture_begin(void);
 extern void antune_capture_parameter(const char *, long long);
 extern void antune_capture_room(const char *, const void *, unsigned long);
 extern void antune_capture_leave(void);
-extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int, int);
+extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int, int, unsigned long, unsigned long);
 extern void antune_capture_scalar(int, const void *, unsigned long, unsigned long, int);
 extern int antune_capture_repeating(void);
 extern void antune_capture_value(int, void *);
@@ -81,45 +82,6 @@ def c_string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def element_of(variable: Variable) -> str:
-    """An lvalue of the variable's element type: `(A)[0][0]`, `alpha`, `(*p)`."""
-    base = f"(*{variable.name})" if variable.indirect else f"({variable.name})"
-    if variable.components:
-        return f"(*({variable.type} *)&{_structure_of(variable)})"
-    return base + "[0]" * len(variable.extents)
-
-
-def address_of(variable: Variable) -> str:
-    """The address of an array's first element, as a C expression."""
-    if variable.components:
-        return f"(const void *)&{_structure_of(variable)}"
-    return f"(const void *)(*{variable.name})" if variable.indirect else f"(const void *)({variable.name})"
-
-
-def element_bytes(variable: Variable) -> str:
-    """The size of an element as a C expression; what a structure has beside its numbers makes it another one."""
-    if variable.components:
-        whole, number = f"sizeof({_structure_of(variable)})", f"sizeof({element_of(variable)})"
-        return f"({whole} == {variable.components} * {number} ? {number} : {whole})"
-    return f"sizeof({element_of(variable)})"
-
-
-def _structure_of(variable: Variable) -> str:
-    """An lvalue of a variable that is a structure, or of the first one in an array of them."""
-    return f"({variable.name})" + "[0]" * (len(variable.extents) - 1)
-
-
-def is_real(variable: Variable) -> bool:
-    """Whether its elements are floating-point numbers."""
-    return variable.type in ("float", "double")
-
-
-def extent_list(variable: Variable, first: int | None) -> str:
-    """A C expression of type `const long long *` holding the extents; `first` replaces an unknown one."""
-    texts = [str(first or 0) if text is None else f"(long long)({text})" for text in variable.extents]
-    return f"(const long long[]){{{', '.join(texts or ['1'])}}}"
-
-
 def openmp_above(lines: list[str], source: ScopSource) -> int:
     """Where the OpenMP pragmas right above the SCoP begin, as an index; that of `#pragma scop` where there are none."""
     first = found = source.first_line - 1
@@ -155,7 +117,8 @@ def _replace(lines: list[str], source: ScopSource, line: int, word: str, code: s
 
 
 def _parameters(source: ScopSource) -> str:
-    return "".join(f'antune_capture_parameter("{name}", (long long)({name})); ' for name in source.parameters)
+    return "".join(f'antune_capture_parameter("{v.name}", (long long)({element_of(v)})); '
+                   for v in source.variables if v.name in source.parameters)
 
 
 def _probe(source: ScopSource) -> tuple[str, str]:
@@ -166,7 +129,8 @@ def _probe(source: ScopSource) -> tuple[str, str]:
 def _room(variable: Variable) -> str:
     """Asks how many elements, or rows of known size, lie behind a pointer."""
     unit = "".join(f" * (unsigned long)({text})" for text in variable.extents[1:])
-    return f'antune_capture_room("{variable.name}", {address_of(variable)}, sizeof({element_of(variable)}){unit}); '
+    size = f"sizeof({element_of(variable)}){unit}" if variable.field is None else f"sizeof({start_of(variable)})"
+    return f'antune_capture_room("{variable.name}", (const void *)&{start_of(variable)}, {size}); '
 
 
 def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:
@@ -196,5 +160,6 @@ def _dump(k: int, variable: Variable, first: int | None) -> str:
     if not variable.extents:
         return (f"{{ {variable.type} antune_copy = {element}; antune_capture_scalar({k}, &antune_copy, "
                 f"sizeof antune_copy, sizeof({element}), {written}); }} ")
+    stride, piece = pieces(variable)
     return (f"antune_capture_array({k}, {address_of(variable)}, {element_bytes(variable)}, {len(variable.extents)}, "
-            f"{extent_list(variable, first)}, {written}, {int(is_real(variable))}); ")
+            f"{extent_list(variable, first)}, {written}, {int(is_real(variable))}, {stride}, {piece}); ")

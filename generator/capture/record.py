@@ -35,7 +35,8 @@ from generator.capture.build import (
 from generator.capture.dump import Log, check_aliasing, read_data, read_log
 from generator.capture.execute import Ended, execute
 from generator.capture.harness import Harness, harness_main, plan_harness
-from generator.capture.instrument import c_string, instrumented, is_real, scop_text, write_text
+from generator.capture.instrument import c_string, instrumented, scop_text, write_text
+from generator.capture.lvalues import is_real
 from generator.errors import InputError, Location
 from generator.frontend_c.source import PLAIN_START, Invocation, ScopSource
 from generator.problem import Origin, Reference, Values
@@ -153,6 +154,10 @@ def _hints(warnings: tuple[str, ...]) -> str:
 
 
 def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, ...]) -> Captured:
+    if inside := next((v.field.base for v in job.source.variables if v.field is not None), None):
+        why = "".join(f"; {warning}" for warning in warnings)
+        raise InputError(f"the members of the structures `{inside}` have different types: give the file a `main` that fills them, random "
+                         f"data are only made for plain arrays{why}", Location(job.source.file, job.source.first_line))
     unit = Unit(job.directory / "trial.c", _quoted_includes(job.source))
     flags = (*user_flags(job.source.compilation), "-Dmain=antune_other_main")
     harness = plan_harness(job.source, overrides, job.text, job.compiler, unit, flags, job.limit_s)

@@ -39,12 +39,15 @@ static const double ENOUGH_MS = 1000.0;
 static const size_t UNKNOWN_BYTES = (size_t)1 << 26;
 
 /* What is kept of one variable: an array has its `address`, what is written a copy of its data at the entry.
-   `real`: the size of a floating element, 0 for integers. */
+   `real`: the size of a floating element, 0 for integers. Members of structures lie in pieces of `piece` bytes, `stride`
+   bytes from each other; stride 0: in one piece. Copies are in one piece. */
 struct variable {
   void *address;
   void *copy;
   size_t bytes;
   size_t real;
+  size_t stride;
+  size_t piece;
 };
 
 static struct variable *variables;
@@ -90,6 +93,34 @@ static void dump(const char *direction, int k, const void *data, size_t bytes) {
   errno = 0;
   if (fwrite(data, 1, bytes, file) != bytes || fclose(file))
     fail(errno == EFAULT ? "its memory is smaller than its declaration says" : strerror(errno), k);
+}
+
+/* The address of the byte `offset` of a variable's data. */
+static char *place_of(const struct variable *v, size_t offset) {
+  return (char *)v->address + (v->stride ? offset / v->piece * v->stride + offset % v->piece : offset);
+}
+
+/* Copies a variable's data to `copy`, or back (`out`). */
+static void move(const struct variable *v, void *copy, int out) {
+  size_t offset, piece = v->stride ? v->piece : v->bytes;
+  for (offset = 0; offset < v->bytes; offset += piece) {
+    char *there = place_of(v, offset);
+    memcpy(out ? (char *)copy + offset : there, out ? there : (char *)copy + offset, piece);
+  }
+}
+
+/* The data of a variable in pieces are put together first. */
+static void dump_variable(const char *direction, int k, const struct variable *v) {
+  void *together;
+  if (!v->stride) {
+    dump(direction, k, v->address, v->bytes);
+    return;
+  }
+  together = malloc(v->bytes ? v->bytes : 1);
+  if (!together) fail("out of memory", k);
+  move(v, together, 1);
+  dump(direction, k, together, v->bytes);
+  free(together);
 }
 
 /* `data` NULL: nothing is kept but the place. */
@@ -161,13 +192,22 @@ void antune_capture_leave(void) {
 }
 
 void antune_capture_array(int k, const void *address, unsigned long element, int dims, const long long *extents,
-                          int written, int real) {
+                          int written, int real, unsigned long stride, unsigned long piece) {
   size_t bytes = element_count(k, dims, extents) * element;
+  struct variable found = {(void *)address, NULL, bytes, real ? element : 0, stride, piece};
   int d;
   note("variable %d %lu %llu %d", k, element, (unsigned long long)(size_t)address, dims);
   for (d = 0; d < dims; d++) note("extent %d %lld", k, extents[d]);
-  dump("in", k, address, bytes);
-  keep(k, (void *)address, written ? address : NULL, bytes, real ? element : 0);
+  if (stride) note("pieces %d %lu %lu", k, stride, piece);
+  dump_variable("in", k, &found);
+  keep(k, (void *)address, NULL, bytes, real ? element : 0);
+  variables[k].stride = stride;
+  variables[k].piece = piece;
+  if (written) {
+    variables[k].copy = malloc(bytes ? bytes : 1);
+    if (!variables[k].copy) fail("out of memory for a copy of the data", k);
+    move(&variables[k], variables[k].copy, 1);
+  }
   note("saved %d", k);
 }
 
@@ -189,19 +229,21 @@ static unsigned long long mixed(unsigned long long stream, unsigned long long po
 
 /* True when the array's memory can be written: reading a file into memory reports what a store would die of. */
 static int writable(int k) {
-  char path[sizeof CAPTURE_DIRECTORY + 64], *place = variables[k].address;
-  size_t left = variables[k].bytes;
+  char path[sizeof CAPTURE_DIRECTORY + 64];
+  const struct variable *v = &variables[k];
+  size_t done = 0;
   ssize_t got = 1;
   int file;
   snprintf(path, sizeof path, "%s/in_%d.bin", CAPTURE_DIRECTORY, k);
   file = open(path, O_RDONLY);
   if (file < 0) return 0;
-  for (; left && got > 0; left -= (size_t)got, place += got) {
-    got = read(file, place, left);
-    if (got < 0) break;
+  while (done < v->bytes && got > 0) {
+    size_t most = v->stride ? v->piece - done % v->piece : v->bytes - done;
+    got = read(file, place_of(v, done), most);
+    if (got > 0) done += (size_t)got;
   }
   close(file);
-  return !left;
+  return done == v->bytes;
 }
 
 /* Moves every floating element but 0 to one of its neighbours: one unit in the last place up or down. An infinity or
@@ -211,10 +253,10 @@ static void perturb(int k, unsigned long long stream) {
   for (i = 0; i < count; i++) {
     int step = mixed(stream, i) & 1 ? 1 : -1;
     if (variables[k].real == sizeof(float)) {
-      uint32_t *bits = (uint32_t *)variables[k].address + i, size = *bits & 0x7FFFFFFFu;
+      uint32_t *bits = (uint32_t *)place_of(&variables[k], i * sizeof(float)), size = *bits & 0x7FFFFFFFu;
       if (size && size < 0x7F7FFFFFu) *bits += (uint32_t)step;
     } else {
-      uint64_t *bits = (uint64_t *)variables[k].address + i, size = *bits & 0x7FFFFFFFFFFFFFFFu;
+      uint64_t *bits = (uint64_t *)place_of(&variables[k], i * sizeof(double)), size = *bits & 0x7FFFFFFFFFFFFFFFu;
       if (size && size < 0x7FEFFFFFFFFFFFFFu) *bits += (uint64_t)(int64_t)step;
     }
   }
@@ -233,8 +275,7 @@ int antune_capture_repeating(void) {
   int k;
   if (!active || runs == 0) return 0;
   for (k = 0; k < variable_count; k++)
-    if (variables[k].address && variables[k].copy)
-      memcpy(variables[k].address, variables[k].copy, variables[k].bytes);
+    if (variables[k].address && variables[k].copy) move(&variables[k], variables[k].copy, 0);
   if (rounded >= 2) perturb_inputs();
   return 1;
 }
@@ -257,10 +298,12 @@ void antune_capture_stop(void) {
 /* True after the first run, whose results are the reference, and after those with another rounding. */
 int antune_capture_wanted(void) { return active && (runs == 1 || rounded >= 0); }
 
-static void dump_result(int k, const void *data) {
+/* `copy`: of a scalar; NULL for an array. */
+static void dump_result(int k, const void *copy) {
   char direction[32] = "out";
   if (rounded >= 0) snprintf(direction, sizeof direction, "%s%d", rounded % 2 ? "down" : "up", rounded / 2);
-  dump(direction, k, data, variables[k].bytes);
+  if (copy) dump(direction, k, copy, variables[k].bytes);
+  else dump_variable(direction, k, &variables[k]);
 }
 
 void antune_capture_result(int k, const void *copy) { dump_result(k, copy); }
@@ -268,7 +311,7 @@ void antune_capture_result(int k, const void *copy) { dump_result(k, copy); }
 void antune_capture_results(void) {
   int k;
   for (k = 0; k < variable_count; k++)
-    if (variables[k].address && variables[k].copy) dump_result(k, variables[k].address);
+    if (variables[k].address && variables[k].copy) dump_result(k, NULL);
   note(rounded < 0 ? "results" : rounded % 2 ? "down %d" : "up %d", rounded / 2);
 }
 

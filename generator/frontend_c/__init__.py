@@ -4,7 +4,8 @@ Read in this order: `source.py` (the values), `preprocess.py` (the system compil
 dropped), `parse.py` (syntax: the SCoP, its variables and their declarations), `places.py` (where trees stand),
 `scopes.py` (no name means two things), `inlining.py` (calls of the file's own functions: statements, `bodies.py`: what
 a function returns as an expression, `functions.py`, `pointers.py`: arrays that it is given, `temporaries.py`: values
-used several times, `c_types.py`: what C converts them to), `structures.py` (structures become arrays with one more
+used several times, `c_types.py`: what C converts them to), `fields.py` (structures with members of
+different types become arrays), `structures.py` (the others become arrays with one more
 dimension; `layouts.py`), `complex_numbers.py` (pairs),
 `swaps.py` (pointers that change places), `elements.py` (pointer arithmetic becomes subscripts), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
 `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`, `break`), `conditions.py` (conditions that

@@ -59,6 +59,27 @@ class Layouts:
             raise InputError(f"`{to_c(kind).split(' {')[0]}`: unions are not supported in a SCoP", where(kind))
         return self._structure(kind) if isinstance(kind, c_ast.Struct) else None
 
+    def structure(self, node: Any) -> Any | None:
+        """The definition of the structure that a declared type consists of; None when it is of another kind, or not defined."""
+        kind = innermost(node).type
+        if isinstance(kind, c_ast.IdentifierType) and len(kind.names) == 1:
+            alias = self.typedefs.get(kind.names[0])
+            return self.structure(alias) if isinstance(alias, c_ast.TypeDecl) else None
+        if not isinstance(kind, c_ast.Struct):
+            return None
+        return kind if kind.decls else self.tags.get(kind.name)
+
+    def mixed(self, node: Any) -> Any | None:
+        """The definition of such a structure, where it is no row of numbers of one type; None for all else."""
+        definition = self.structure(node)
+        if definition is None:
+            return None
+        try:
+            self._structure(definition)
+        except InputError:
+            return definition
+        return None
+
     def _structure(self, node: Any) -> Layout:
         name = f"struct {node.name}" if node.name else "the structure"
         definition = node if node.decls else self.tags.get(node.name)
@@ -81,7 +102,7 @@ class Layouts:
     def _member(self, node: Any, offset: int, owner: str) -> tuple[ElementType, Member]:
         inner, extents = node.type, []
         while isinstance(inner, c_ast.ArrayDecl):
-            extents.append(_size(inner.dim, node, owner))
+            extents.append(constant_size(inner.dim, node))
             inner = inner.type
         if isinstance(node, c_ast.Decl) and node.bitsize is None and isinstance(inner, c_ast.TypeDecl):
             if isinstance(inner.type, c_ast.IdentifierType):
@@ -110,8 +131,9 @@ def structures_in(tree: Any) -> Iterator[tuple[str, Any]]:
         yield from structures_in(child)
 
 
-def _size(node: Any, member: Any, owner: str) -> int:
+def constant_size(node: Any, member: Any) -> int:
+    """The extent of an array that is a member of a structure. Raises InputError where it is not a constant."""
     try:
         return evaluate(without_casts(read_expression(node, Names((), {}, {}, {}))), {})
     except (InputError, TypeError, ZeroDivisionError):
-        raise InputError(f"the size of `{to_c(member)}` in `{owner}` is not a constant number", where(member)) from None
+        raise InputError(f"the size of `{to_c(member)}` in a structure is not a constant number", where(member)) from None

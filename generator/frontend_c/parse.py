@@ -13,7 +13,9 @@ from generator.errors import InputError, Location
 from generator.frontend_c.complex_numbers import without_complex
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
 from generator.frontend_c.elements import write_subscripts
+from generator.frontend_c.fields import members_apart
 from generator.frontend_c.inlining import inline_calls
+from generator.frontend_c.layouts import Layouts, structures_in
 from generator.frontend_c.liveness import dead_locals
 from generator.frontend_c.marks import Marks
 from generator.frontend_c.places import where
@@ -21,7 +23,7 @@ from generator.frontend_c.preprocess import Preprocessed, find_compiler, preproc
 from generator.frontend_c.refused import unreadable
 from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
-from generator.frontend_c.structures import without_structures
+from generator.frontend_c.structures import names_in, without_structures
 from generator.frontend_c.swaps import without_swaps
 
 MAX_DEPTH = 150  # printing an expression takes several Python frames per level
@@ -246,7 +248,9 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     separate_names(found.items)
     for item in found.items:
         resolve_casts(item, typedefs)
-    flat = without_complex(without_structures(found.items, tree, found.scope, typedefs), tree, typedefs)
+    layouts, taken = Layouts(dict(structures_in(tree)), typedefs), {*found.scope, *names_in(tree.ext)}
+    apart = members_apart(found.items, layouts, found.scope, taken)
+    flat = without_complex(without_structures(apart.items, layouts, apart.scope, taken), tree, typedefs)
     items = inline_calls(flat.items, tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)
@@ -262,7 +266,8 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     variables = [_variable(name, flat.scope[name], typedefs, names, own) for name, node in sorted(names.used.items())
                  if name not in names.iterators and name not in local and _known(name, node, flat.scope)]
     dead = dead_locals(found.function, found.items, found.scope, typedefs)
-    variables = [replace(v, unread_after=v.name in dead, components=flat.components.get(v.name, 0)) for v in variables]
+    variables = [replace(v, unread_after=v.name in dead, components=flat.components.get(v.name, 0),
+                         field=apart.fields.get(v.name)) for v in variables]
     parameters = tuple(v.name for v in variables if not v.extents and not v.written and v.type in INTEGER_TYPES)
     return ScopSource(
         str(file), found.function.decl.name, found.first.coord.line, found.last.coord.line, tuple(variables),

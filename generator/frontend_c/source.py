@@ -58,6 +58,18 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """Where an array or scalar lies that is a member of structures in the file: `path` (".pos.x") of each element of `base`.
+
+    The last `inner` extents of the array are those of the member.
+    """
+
+    base: str
+    path: str
+    inner: int
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A variable that the SCoP mentions and that exists at its entry.
 
@@ -67,6 +79,7 @@ class Variable:
     `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
     `unread_after`: a local variable of that function that nothing can read once the SCoP has run.
     `components`: in the file, what the last extent counts is a structure of so many numbers of this type (0: it is not).
+    `field`: it is a member of structures, which have different types.
     """
 
     name: str
@@ -77,6 +90,7 @@ class Variable:
     indirect: bool = False
     unread_after: bool = False
     components: int = 0
+    field: Field | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Structures in a SCoP become arrays with one more dimension, which have the same place in memory.
+"""Structures whose members have one type become arrays with one more dimension, which have the same place in memory.
 
     struct body { float x, y, m; } p[N];          float p[N][3];
     p[i].y = p[j].m;                         ->   p[i][1] = p[j][2];
@@ -20,7 +20,7 @@ from pycparser import c_ast
 from generator.errors import InputError
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.elements import put_child
-from generator.frontend_c.layouts import Layout, Layouts, innermost, structures_in
+from generator.frontend_c.layouts import Layout, Layouts, innermost
 from generator.frontend_c.places import where
 
 _BODIES = ("stmt", "iftrue", "iffalse")
@@ -35,11 +35,14 @@ class Flat:
     components: Mapping[str, int]
 
 
-def without_structures(items: Sequence[Any], tree: Any, scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> Flat:
-    """A SCoP whose structures are arrays (`items` change in place). Raises InputError for those that cannot be."""
-    layouts = Layouts(dict(structures_in(tree)), typedefs)
+def without_structures(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, Any], taken: set[str]) -> Flat:
+    """A SCoP whose structures are arrays (`items` change in place); `taken` are names that mean something.
+
+    Raises:
+        InputError: a structure that is no row of numbers of one type.
+    """
     used = names_in(items)
-    pass_ = _Flattening(layouts, {*used, *scope, *names_in(tree.ext)})
+    pass_ = _Flattening(layouts, {*used, *taken})
     flat = dict(scope)
     for name in used & scope.keys():
         if isinstance(scope[name], c_ast.Decl) and (layout := layouts.of(scope[name].type)) is not None:

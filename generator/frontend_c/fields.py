@@ -1,0 +1,249 @@
+"""Structures whose members have different types: each member that a SCoP uses is an array of its own.
+
+    struct particle { float x[3]; int kind; } p[N];          float p_x[N][3]; int p_kind[N];
+    if (p[i].kind == 2) p[i].x[0] += 1;                 ->   if (p_kind[i] == 2) p_x[i][0] += 1;
+    a[i] = b[j];                                             a_x[i][0] = b_x[j][0]; ... a_kind[i] = b_kind[j];
+
+The program keeps them where they are: what a capture reads and writes back are members (`Field`). Structures whose members all
+have one type are left to `structures.py`, where they are rows of one array.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.errors import InputError
+from generator.frontend_c.ctypes import element_type, to_c
+from generator.frontend_c.elements import put_child
+from generator.frontend_c.layouts import Layouts, constant_size, innermost
+from generator.frontend_c.places import where
+from generator.frontend_c.source import Field
+from generator.frontend_c.structures import names_in
+
+_BODIES = ("stmt", "iftrue", "iffalse")
+_MOST = 64  # numbers in a structure that is copied as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A SCoP whose structures of different types are arrays: its items, the declarations of what it uses, where the arrays lie."""
+
+    items: tuple[Any, ...]
+    scope: dict[str, Any]
+    fields: Mapping[str, Field]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What an lvalue names: a part (`path`) of the structures `base`, after subscripts of arrays on the way to it."""
+
+    base: str
+    path: tuple[str, ...]
+    subscripts: tuple[Any, ...]
+    definition: Any
+
+
+def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, Any], taken: set[str]) -> Apart:
+    """A SCoP without structures of different types (`items` change in place); `taken` are names that mean something.
+
+    Raises:
+        InputError: a member that is no number and no array of numbers.
+    """
+    apart = _Apart(layouts, taken)
+    for name in sorted(names_in(items) & scope.keys()):
+        node = scope[name]
+        if isinstance(node, c_ast.Decl) and (definition := layouts.mixed(node.type)) is not None:
+            apart.bases[name] = (node, definition)
+    found = tuple(apart.block(items))
+    return Apart(found, {**scope, **apart.declarations}, apart.fields)
+
+
+@dataclass(eq=False)
+class _Apart:
+    """Rewrites statements; `bases` are the structures by name, with declaration and definition, `names` those of their members."""
+
+    layouts: Layouts
+    taken: set[str]
+    bases: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    names: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    local: set[str] = field(default_factory=set)
+    declarations: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Field] = field(default_factory=dict)
+
+    def block(self, items: Sequence[Any]) -> list[Any]:
+        """Statements in text order."""
+        return [found for item in items for found in self.statement(item)]
+
+    def statement(self, node: Any) -> list[Any]:
+        """One statement, which may become several."""
+        match node:
+            case c_ast.Compound():
+                node.block_items = self.block(node.block_items or [])
+                return [node]
+            case c_ast.For() | c_ast.If():
+                for name, child in node.children():
+                    setattr(node, name, self.one(child) if name in _BODIES else self.rewritten(child))
+                return [node]
+            case c_ast.Decl() if node.name and isinstance(node.type, c_ast.TypeDecl) and (
+                    definition := self.layouts.mixed(node.type)) is not None:
+                return self.variable(node, definition)
+            case c_ast.Assignment(op="=") if (target := self.whole(node.lvalue)) is not None:
+                return self.copied(target, node.rvalue, node)
+            case _:
+                return [self.rewritten(node)]
+
+    def one(self, node: Any) -> Any:
+        """The body of a loop or one part of an `if`."""
+        found = self.statement(node)
+        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
+
+    def variable(self, node: Any, definition: Any) -> list[Any]:
+        """A structure that is a local variable of the SCoP: a variable for each member."""
+        if isinstance(node.init, c_ast.InitList):
+            raise InputError(f"`{to_c(node)}`: assign the members one by one in a SCoP", where(node))
+        self.bases[node.name] = (node, definition)
+        self.local.add(node.name)
+        found = [self.declared(node.name, path, member) for path, member in self.members(definition, node)]
+        if node.init is not None:
+            target = self.place(c_ast.ID(node.name, node.coord))
+            assert target is not None
+            return [*found, *self.copied(target, node.init, node)]
+        return found
+
+    def copied(self, target: _Place, value: Any, node: Any) -> list[Any]:
+        """A structure assigned to another one, number by number."""
+        source = self.whole(value)
+        if source is None or source.definition is not target.definition:
+            raise InputError(f"`{to_c(node)}`: a structure can only be copied from a variable or an element", where(node))
+        found = []
+        for path, member in self.members(target.definition, node):
+            for index in product(*(range(extent) for extent in self.extents(member, node))):
+                numbers = tuple(c_ast.Constant("int", str(k), node.coord) for k in index)
+                sides = (self.element(_Place(side.base, (*side.path, *path), (*side.subscripts, *numbers), member), node)
+                         for side in (target, source))
+                found.append(c_ast.Assignment("=", *sides, node.coord))
+        if len(found) > _MOST:
+            raise InputError(f"`{to_c(node)}` copies {len(found)} numbers: copy the members that are needed, in loops", where(node))
+        return found
+
+    def whole(self, node: Any) -> _Place | None:
+        """The structure that `node` is as a whole, if it is one."""
+        place = self.place(node)
+        return place if place is not None and isinstance(place.definition, c_ast.Struct) and self.complete(place) else None
+
+    def complete(self, place: _Place) -> bool:
+        """Whether all subscripts are there that lead to one structure."""
+        return len(place.subscripts) == _dimensions(self.bases[place.base][0].type)
+
+    def place(self, node: Any) -> _Place | None:
+        """What an lvalue names, when that is a structure of different types or a part of one. Raises InputError."""
+        match node:
+            case c_ast.ID() if node.name in self.bases:
+                return _Place(node.name, (), (), self.bases[node.name][1])
+            case c_ast.ArrayRef():
+                found = self.place(node.name)
+                return None if found is None else self.at(found, self.rewritten(node.subscript))
+            case c_ast.UnaryOp(op="*"):
+                found = self.place(node.expr)
+                return None if found is None else self.at(found, c_ast.Constant("int", "0", node.coord))
+            case c_ast.StructRef():
+                found = self.place(node.name)
+                if found is not None and node.type == "->":
+                    found = self.at(found, c_ast.Constant("int", "0", node.coord))
+                return None if found is None else self.member(found, node)
+            case _:
+                return None
+
+    def at(self, place: _Place, subscript: Any) -> _Place:
+        return _Place(place.base, place.path, (*place.subscripts, subscript), place.definition)
+
+    def member(self, place: _Place, node: Any) -> _Place:
+        """A member of a structure."""
+        if not isinstance(place.definition, c_ast.Struct) or not self.complete(place):
+            raise InputError(f"`{to_c(node)}` is no member of a structure that the SCoP can use", where(node))
+        for declaration in place.definition.decls:
+            if declaration.name == node.field.name:
+                inner = self.layouts.structure(declaration.type)
+                if inner is not None and isinstance(declaration.type, c_ast.TypeDecl):
+                    declaration = inner
+                return _Place(place.base, (*place.path, node.field.name), place.subscripts, declaration)
+        raise InputError(f"`{to_c(node)}`: there is no member of that name", where(node))
+
+    def members(self, definition: Any, node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+        """All members that are numbers or arrays of them, also those of structures inside, with the names that lead to them."""
+        for declaration in definition.decls:
+            inner = self.layouts.structure(declaration.type)
+            if inner is not None and isinstance(declaration.type, c_ast.TypeDecl):
+                yield from self.members(inner, node, (*path, declaration.name))
+            else:
+                yield (*path, declaration.name), declaration
+
+    def element(self, place: _Place, node: Any) -> Any:
+        """The element of an array, or the variable, that is a member. Raises InputError for members of other kinds."""
+        key = (place.base, place.path)
+        if key not in self.names:
+            self.declared(place.base, place.path, place.definition)
+        result: Any = c_ast.ID(self.names[key], node.coord)
+        for subscript in place.subscripts:
+            result = c_ast.ArrayRef(result, subscript, node.coord)
+        return result
+
+    def declared(self, base: str, path: tuple[str, ...], member: Any) -> Any:
+        """The declaration of an array that is a member of the structures `base`; it gets a name that nothing has yet."""
+        extents = self.extents(member, member)
+        name = "_".join((base, *path))
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.names[base, path] = name
+        result = copy.deepcopy(self.bases[base][0])
+        result.init, result.name = None, name
+        kind, numbers = copy.deepcopy(member.type), innermost(result.type)
+        innermost(kind).declname = name
+        if result.type is numbers:
+            result.type = kind
+        else:
+            outer = result.type
+            while outer.type is not numbers:
+                outer = outer.type
+            outer.type = kind
+        if base not in self.local:
+            self.declarations[name] = result
+            self.fields[name] = Field(base, "".join(f".{part}" for part in path), len(extents))
+        return result
+
+    def extents(self, member: Any, node: Any) -> tuple[int, ...]:
+        """The extents of a member. Raises InputError where it is no number and no array of numbers."""
+        inner, extents = member.type, []
+        while isinstance(inner, c_ast.ArrayDecl):
+            extents.append(constant_size(inner.dim, member))
+            inner = inner.type
+        plain = isinstance(inner, c_ast.TypeDecl) and isinstance(inner.type, c_ast.IdentifierType) and member.bitsize is None
+        if not plain or element_type(inner.type.names, self.layouts.typedefs) is None:
+            raise InputError(f"`{to_c(member)}`: a SCoP can use members of structures that are numbers, arrays of numbers, and structures "
+                             "of these", where(node))
+        return tuple(extents)
+
+    def rewritten(self, node: Any) -> Any:
+        """An expression or statement without members of such structures (changed in place). Raises InputError."""
+        if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp)) and (place := self.place(node)) is not None:
+            if not place.path or isinstance(place.definition, c_ast.Struct):
+                raise InputError(f"`{to_c(node)}` is no number: a whole structure can only be copied by an assignment of its own", where(node))
+            return self.element(place, node)
+        for name, child in node.children():
+            put_child(node, name, self.rewritten(child))
+        return node
+
+
+def _dimensions(node: Any) -> int:
+    """How many subscripts lead from a declared type to what it consists of."""
+    count = 0
+    while isinstance(node, (c_ast.ArrayDecl, c_ast.PtrDecl)):
+        node, count = node.type, count + 1
+    return count
