@@ -14,17 +14,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from generator.user_cache import user_cache
 from runners.base import DeviceInfo
 from runners.opencl_cpu_name import REPAIR
 from runners.trial import TRIAL
 
 DRIVERS = ("POCL_", "OCL_", "OPENCL_", "CL_", "CUDA_", "LD_")
 """How the environment variables begin that drivers obey."""
-
-
-def user_cache() -> Path:
-    """The folder of antune in the user's cache: below $XDG_CACHE_HOME, or ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antune"
 
 
 def has_passed(device: DeviceInfo) -> bool:

@@ -21,6 +21,7 @@ from generator.program import Program
 from generator.target import Target
 from graph.space import Chooser, Decision, Space
 from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
+from tests.support_slow import few
 from tests.support_spaces import chosen
 from tests.test_resume import history
 
@@ -55,7 +56,7 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return asked
 
 
-@pytest.mark.parametrize("name", ["colony", "genetic", "local", "portfolio", "exhaustive", "acs"])
+@pytest.mark.parametrize("name", few(["colony", "genetic", "portfolio", "local", "exhaustive", "acs"], 3))
 def test_resumed_from_a_checkpoint_equals_replayed_and_uninterrupted(name: str, source: Path, tmp_path: Path,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     histories = []
@@ -74,7 +75,7 @@ def test_resumed_from_a_checkpoint_equals_replayed_and_uninterrupted(name: str, 
     assert histories[0] == histories[1] == histories[2]
 
 
-@pytest.mark.parametrize("damage", ["cut", "noise", "empty", "gone", "old code", "other run", "changed history", "directory"])
+@pytest.mark.parametrize("damage", few(["cut", "gone", "old code", "changed history", "noise", "empty", "other run", "directory"], 4))
 def test_a_checkpoint_that_does_not_fit_is_not_used(damage: str, source: Path, tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     run, file = tmp_path / "run", tmp_path / "run" / CHECKPOINT_FILE

@@ -296,8 +296,8 @@ def shared_much(plan: Plan) -> Plan:
 
 
 @pytest.mark.parametrize(("name", "changes"), [
-    ("jacobi-2d", ()), ("2mm", (placed("constant", "A"),)), ("gemm", (placed("texture", "A", "B"),)),
-    ("gemm", (shared_much,))])
+    ("jacobi-2d", ()), pytest.param("2mm", (placed("constant", "A"),), marks=pytest.mark.slow),
+    ("gemm", (placed("texture", "A", "B"),)), pytest.param("gemm", (shared_much,), marks=pytest.mark.slow)])
 def test_a_cuda_export_compiles(name: str, changes: tuple[support.Change, ...], tmp_path: Path) -> None:
     if shutil.which("nvcc") is None:
         pytest.skip("nvcc is not installed")

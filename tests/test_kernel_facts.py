@@ -33,6 +33,7 @@ from graph.o1 import make_o1_space
 from metrics.transactions import traffic
 from tests.support_plans import lowered_kernels
 from tests.support_programs import program_of, scop
+from tests.support_slow import few
 from tests.support_suite import TARGET, problem
 
 WARP, SECTOR = 32, 32
@@ -133,7 +134,7 @@ def plans_of(program: Program, count: int, seed: int) -> list[Plan]:
     return [default_plan(program, TARGET), *(w.plan for w in make_explorer("random", space, seed).ask(count))]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", few(SMALL, 1))
 def test_random_plans_against_every_lane(name: str) -> None:
     program = problem(name, SMALL[name]).program
     for plan in plans_of(program, 4, 5):

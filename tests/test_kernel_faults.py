@@ -26,6 +26,7 @@ from tests.support_interpreter import Device, run_original
 from tests.support_orders import conflicts, differences
 from tests.support_plans import TARGET, lowered_kernels
 from tests.support_programs import Pair, isl_schedule, program_of, scop
+from tests.support_slow import few
 from tests.support_trees import faulty, places, respects
 
 
@@ -80,7 +81,7 @@ def studied(name: str) -> tuple[tuple[Fault, str], ...]:
                  for fault in faults(kernel))
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", few(PLANS, 4))
 def test_faults_in_kernels(name: str) -> None:
     counts: Counter[tuple[str, bool]] = Counter()
     for fault, result in studied(name):

@@ -66,7 +66,7 @@ def plans_of(program: Program, count: int) -> list[Plan]:
     return plans
 
 
-@pytest.mark.parametrize("name", few(PROGRAMS, 2))
+@pytest.mark.parametrize("name", few(PROGRAMS, 1))
 def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
     found = read_problem(write_c(scop(body, declarations), tmp_path), Compilation(), None, None, {}, 1)
@@ -80,7 +80,7 @@ def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", few(PROGRAMS, 2))
 def test_nvcc_accepts_them(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
     program = program_of(scop(body, declarations))

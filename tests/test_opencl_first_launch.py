@@ -12,6 +12,7 @@ import pytest
 
 from runners.opencl_platforms import driver_environment, measuring_environment
 from tests.support_runners import needed_device
+from tests.support_slow import few
 
 ROOT = Path(__file__).parents[1]
 PLATFORMS = ("PoCL", "Intel OpenCL")
@@ -62,7 +63,7 @@ def seconds(role: str, key: str, travels: bool, folder: Path) -> dict[str, float
     return told
 
 
-@pytest.mark.parametrize("travels", [False, True])
+@pytest.mark.parametrize("travels", few([False, True], 1))
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_first_launch_of_compiled_code_is_cheap(platform: str, travels: bool, tmp_path: Path) -> None:
     device = needed_device(platform)

@@ -46,6 +46,7 @@ def blocks() -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_every_block_of_the_page_runs(folder: Path) -> None:
     needed_device("PoCL")
     (folder / "page.py").write_text("\n".join(blocks()))

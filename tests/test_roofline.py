@@ -24,6 +24,7 @@ from runners.base import DeviceInfo, Job
 from runners.deterministic import DEVICE
 from runners.pool_runner import DeviceRunner
 from tests.support_runners import needed_device
+from tests.support_slow import few
 from tests.support_suite import problem
 
 CEILINGS = Ceilings("opencl/x", "1", "2026-11-21", (("float", 1e9),), (Bandwidth(1000, 8e9), Bandwidth(16000, 2e9)))
@@ -89,7 +90,7 @@ PROBES = (Probe("fma", "float"), Probe("fma", "double"), Probe("sum", "float", 1
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: f"{probe.name} {probe.type}")
+@pytest.mark.parametrize("probe", few(PROBES, PROBES[::2]), ids=lambda probe: f"{probe.name} {probe.type}")
 def test_probes_do_what_they_say(probe: Probe, platform: str, tmp_path: Path) -> None:
     device = needed_device(platform)
     quick = replace(LIMITS, min_repeats=3, max_repeats=3, time_s=0.1)

@@ -37,7 +37,7 @@ from tests.test_races import edited, without_barrier
 
 TYPICAL = ("harris", "histogram_equalize", "iir_blur")
 """A stencil, a histogram and scans: in every run of the tests; the others are slow."""
-QUICK = ("blur", "unsharp", "conv_layer", "histogram_equalize")
+QUICK = ("blur", "histogram_equalize")
 """Programs that are quick to compile whatever the plan."""
 MANY, MORE = 30, 6
 INTEL = "Intel OpenCL"

@@ -8,9 +8,9 @@ from pathlib import Path
 from experiments.files import write_atomically
 from experiments.program_json import from_json, to_json
 from generator.errors import InputError
+from generator.user_cache import user_cache
 from metrics.roofline import Ceilings
 from runners.base import DeviceInfo
-from runners.trials import user_cache
 
 
 def ceilings_file(device_key: str) -> Path:

@@ -35,8 +35,9 @@ from generator.capture.build import (
 from generator.capture.dump import Log, check_aliasing, read_data, read_log
 from generator.capture.execute import Ended, execute
 from generator.capture.harness import Harness, harness_main, plan_harness
-from generator.capture.instrument import c_string, instrumented, scop_text, write_text
+from generator.capture.instrument import instrumented, scop_text, write_text
 from generator.capture.lvalues import is_real
+from generator.capture.runtime import runtime_object, settings
 from generator.errors import InputError, Location
 from generator.frontend_c.source import PLAIN_START, Invocation, ScopSource
 from generator.problem import Origin, Reference, Values
@@ -227,7 +228,7 @@ def _timed(job: _Job, recipe: _Recipe, build: Build) -> Times:
 
 def _build(job: _Job, recipe: _Recipe, directory: Path) -> Path:
     harness, firsts, build = recipe.harness, recipe.firsts, recipe.build
-    text = instrumented(job.source, job.text, firsts) + (harness_main(harness, firsts) if harness else "")
+    text = _settings(job, directory, recipe) + instrumented(job.source, job.text, firsts) + (harness_main(harness, firsts) if harness else "")
     file = directory / "scop.c"
     write_text(file, text)
     own = Unit(file, _quoted_includes(job.source))
@@ -235,10 +236,10 @@ def _build(job: _Job, recipe: _Recipe, directory: Path) -> Path:
     if harness:
         flags = (*flags, *_DROP_UNUSED, "-Dmain=antune_other_main")
     objects = [compile_unit(job.compiler, own, flags, directory / "scop.o", job.limit_s),
-               _runtime(job, directory, recipe)]
+               _c_half(job, _RUNTIME, build, directory)]
     program = directory / "program"
     if not harness:
-        probing = [_blocks(job, directory)] if firsts is None and _RECORDED else []
+        probing = [_c_half(job, _BLOCKS, PLAIN, directory)] if firsts is None and _RECORDED else []
         flags = (*flags, *_RECORDED) if probing else flags
         return link(job.compiler, [*objects, *probing, *_others(job, build, "program")], flags, program, job.limit_s)
     flags = (*flags, "-Wl,--gc-sections")
@@ -261,19 +262,15 @@ def _others(job: _Job, build: Build, kind: str) -> list[Path]:
     return job.objects[build, kind]
 
 
-def _runtime(job: _Job, directory: Path, recipe: _Recipe) -> Path:
-    budget_s = min(_TIMING_BUDGET_S, job.limit_s / 4)
-    recorded = ("-DCAPTURE_BLOCKS",) if recipe.harness is None and recipe.firsts is None and _RECORDED else ()
-    defines = (*recorded, f"-DCAPTURE_DIRECTORY={c_string(str(directory))}", f"-DCAPTURE_BUDGET_MS={budget_s * 1e3:.1f}",
-               f"-DCAPTURE_LIMIT_MS={job.limit_s * 900:.1f}", f"-DCAPTURE_SEED={job.seed % 2**64}ULL",
-               f"-DCAPTURE_ROUNDED_PAIRS={_ROUNDED_PAIRS if _rounds(job.source) and recipe.build == PLAIN else 0}",
-               f"-DCAPTURE_ROUNDED_MS={min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3:.1f}",
-               f"-DCAPTURE_DOMINANT={int(recipe.dominant)}")
-    return compile_unit(job.compiler, Unit(_RUNTIME, defines), ("-O2", *recipe.build.flags), directory / "runtime.o", job.limit_s)
+def _settings(job: _Job, directory: Path, recipe: _Recipe) -> str:
+    limits_ms = (min(_TIMING_BUDGET_S, job.limit_s / 4) * 1e3, job.limit_s * 900, min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3)
+    pairs = _ROUNDED_PAIRS if _rounds(job.source) and recipe.build == PLAIN else 0
+    return settings(directory, limits_ms, job.seed, pairs, recipe.dominant)
 
 
-def _blocks(job: _Job, directory: Path) -> Path:
-    return compile_unit(job.compiler, Unit(_BLOCKS), ("-O2",), directory / "blocks.o", job.limit_s)
+def _c_half(job: _Job, file: Path, build: Build, directory: Path) -> Path:
+    """A C file of the capture itself, which runs on any machine that this compiler makes code for."""
+    return runtime_object(job.compiler, file, [flag for flag in build.flags if "openmp" in flag], directory, job.limit_s)
 
 
 def _quoted_includes(source: ScopSource) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 /* Capture runtime: linked into an instrumented copy of the tuned program.
 
    The copy calls antune_capture_* around its SCoP. On the first arrival the runtime writes, into the directory
-   CAPTURE_DIRECTORY, a line-oriented log ("capture.log"), the data of every variable at the entry ("in_K.bin")
+   antune_capture_directory, a line-oriented log ("capture.log"), the data of every variable at the entry ("in_K.bin")
    and of the written ones at the exit ("out_K.bin"), times the SCoP over several repeats that all start from the
    same data, and ends the process. The antune_harness_* half makes seeded data for a function without a caller.
 
@@ -9,9 +9,7 @@
    "down0_K.bin"): what rounding errors do to the results. From the second pair on the inputs are changed by one unit
    in the last place too, which gives other rounding errors.
 
-   Set by the command line: CAPTURE_DIRECTORY, CAPTURE_BUDGET_MS (what timing may take beyond the second sample),
-   CAPTURE_LIMIT_MS (when the process will be killed), CAPTURE_ROUNDED_PAIRS, CAPTURE_ROUNDED_MS (what they may take),
-   CAPTURE_SEED, CAPTURE_DOMINANT. */
+   The instrumented copy defines `antune_capture_directory` and the other settings, so that this file is compiled once. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +26,15 @@
 #include <omp.h>
 #endif
 
-enum { MOST_SAMPLES = 20, FEWEST_SAMPLES = 5, FEWEST_WHEN_SLOW = 2 };
+enum { TIMING, PROCESS, ROUNDING };
+extern const char *const antune_capture_directory;
+extern const double antune_capture_limits_ms[]; /* for timing beyond the second sample, until the process is killed, for rounded repeats */
+extern const unsigned long long antune_capture_seed;
+extern const int antune_capture_rounded_pairs, antune_capture_dominant;
+/* Linked into a probing run only (blocks.c). */
+extern size_t antune_blocks_room(const void *) __attribute__((weak));
+
+enum { MOST_SAMPLES = 20, FEWEST_SAMPLES = 5, FEWEST_WHEN_SLOW = 2, LONGEST_PATH = 4200 };
 /* Where a machine cannot round otherwise, all runs give the same and no result is found to depend on it. */
 #if defined FE_UPWARD && defined FE_DOWNWARD
 enum { ROUND_UP = FE_UPWARD, ROUND_DOWN = FE_DOWNWARD };
@@ -63,12 +69,20 @@ static double clock_ms(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
+/* The path of a file: `name`, or NAME_K.bin. */
+static const char *in_directory(char *path, const char *name, int k) {
+  if (k < 0) snprintf(path, LONGEST_PATH, "%s/%s", antune_capture_directory, name);
+  else snprintf(path, LONGEST_PATH, "%s/%s_%d.bin", antune_capture_directory, name, k);
+  return path;
+}
+
 /* One line of the log, flushed: it tells how far a program came that does not survive. */
 static void note(const char *format, ...) {
   va_list arguments;
-  if (!log_stream) log_stream = fopen(CAPTURE_DIRECTORY "/capture.log", "w");
+  char path[LONGEST_PATH];
+  if (!log_stream) log_stream = fopen(in_directory(path, "capture.log", -1), "w");
   if (!log_stream) {
-    fprintf(stderr, "cannot write to %s\n", CAPTURE_DIRECTORY);
+    fprintf(stderr, "cannot write to %s\n", antune_capture_directory);
     _exit(97);
   }
   va_start(arguments, format);
@@ -85,10 +99,8 @@ static void fail(const char *what, int k) {
 }
 
 static void dump(const char *direction, int k, const void *data, size_t bytes) {
-  char path[sizeof CAPTURE_DIRECTORY + 64];
-  FILE *file;
-  snprintf(path, sizeof path, "%s/%s_%d.bin", CAPTURE_DIRECTORY, direction, k);
-  file = fopen(path, "wb");
+  char path[LONGEST_PATH];
+  FILE *file = fopen(in_directory(path, direction, k), "wb");
   if (!file) fail("cannot create a file for the captured data", k);
   errno = 0;
   if (fwrite(data, 1, bytes, file) != bytes || fclose(file))
@@ -177,12 +189,7 @@ void antune_capture_parameter(const char *name, long long value) { note("paramet
 
 /* In a probing run that has recorded what was allocated (blocks.c): how many bytes lie behind a pointer, 0 where unknown. */
 void antune_capture_room(const char *name, const void *address, unsigned long unit) {
-#ifdef CAPTURE_BLOCKS
-  extern size_t antune_blocks_room(const void *);
-  if (unit) note("room %s %llu", name, (unsigned long long)(antune_blocks_room(address) / unit));
-#else
-  (void)name, (void)address, (void)unit;
-#endif
+  if (unit && antune_blocks_room) note("room %s %llu", name, (unsigned long long)(antune_blocks_room(address) / unit));
 }
 
 /* The end of a probing run, which only asks for the parameters and how much memory there is. */
@@ -229,13 +236,12 @@ static unsigned long long mixed(unsigned long long stream, unsigned long long po
 
 /* True when the array's memory can be written: reading a file into memory reports what a store would die of. */
 static int writable(int k) {
-  char path[sizeof CAPTURE_DIRECTORY + 64];
+  char path[LONGEST_PATH];
   const struct variable *v = &variables[k];
   size_t done = 0;
   ssize_t got = 1;
   int file;
-  snprintf(path, sizeof path, "%s/in_%d.bin", CAPTURE_DIRECTORY, k);
-  file = open(path, O_RDONLY);
+  file = open(in_directory(path, "in", k), O_RDONLY);
   if (file < 0) return 0;
   while (done < v->bytes && got > 0) {
     size_t most = v->stride ? v->piece - done % v->piece : v->bytes - done;
@@ -267,7 +273,7 @@ static void perturb_inputs(void) {
   int k, fresh = rounded % 2 == 0;
   for (k = 0; k < variable_count; k++)
     if (variables[k].address && variables[k].real && (variables[k].copy || (fresh && writable(k))))
-      perturb(k, mixed(CAPTURE_SEED + (unsigned long long)(rounded / 2), (unsigned long long)k));
+      perturb(k, mixed(antune_capture_seed + (unsigned long long)(rounded / 2), (unsigned long long)k));
 }
 
 /* Before every run but the first: puts the arrays back and says that the scalars need it too. */
@@ -323,8 +329,8 @@ static void take_sample(void) {
 static int another_run(void) {
   double spent = clock_ms() - entered_ms;
   if (samples == MOST_SAMPLES) return 0;
-  if (samples < FEWEST_WHEN_SLOW) return spent + 1.2 * elapsed_ms < CAPTURE_LIMIT_MS || samples == 0;
-  if (samples < FEWEST_SAMPLES) return spent + elapsed_ms < CAPTURE_BUDGET_MS;
+  if (samples < FEWEST_WHEN_SLOW) return spent + 1.2 * elapsed_ms < antune_capture_limits_ms[PROCESS] || samples == 0;
+  if (samples < FEWEST_SAMPLES) return spent + elapsed_ms < antune_capture_limits_ms[TIMING];
   return total_ms < ENOUGH_MS;
 }
 
@@ -334,8 +340,8 @@ static int another_rounding(void) {
   double now = clock_ms();
   if (rounded < 0) began_ms = now;
   if (++rounded % 2) return 1;
-  return rounded < 2 * CAPTURE_ROUNDED_PAIRS && now - began_ms + 2 * elapsed_ms < CAPTURE_ROUNDED_MS &&
-         now - entered_ms + 2.4 * elapsed_ms < CAPTURE_LIMIT_MS;
+  return rounded < 2 * antune_capture_rounded_pairs && now - began_ms + 2 * elapsed_ms < antune_capture_limits_ms[ROUNDING] &&
+         now - entered_ms + 2.4 * elapsed_ms < antune_capture_limits_ms[PROCESS];
 }
 
 /* True while another repeat is wanted; ends the process when enough is known. Once "done" is written nothing that
@@ -344,7 +350,7 @@ int antune_capture_more(void) {
   int i;
   if (!active) return 0;
   if (rounded < 0) {
-    if (runs > 1 || elapsed_ms > CAPTURE_BUDGET_MS) take_sample(); /* a very long first run needs no warm-up */
+    if (runs > 1 || elapsed_ms > antune_capture_limits_ms[TIMING]) take_sample(); /* a very long first run needs no warm-up */
     if (another_run()) return 1;
     for (i = 0; i < samples; i++) note("time %.9g", sample_ms[i]);
     note_threads();
@@ -359,7 +365,7 @@ int antune_capture_more(void) {
 
 /* The values depend on seed, name and position alone. */
 static unsigned long long stream_of(const char *name) {
-  unsigned long long hash = 0xCBF29CE484222325ULL ^ mixed(CAPTURE_SEED, 0);
+  unsigned long long hash = 0xCBF29CE484222325ULL ^ mixed(antune_capture_seed, 0);
   for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3ULL;
   return hash;
 }
@@ -404,14 +410,14 @@ static void fill_reals(unsigned long long stream, void *data, unsigned long elem
   }
 }
 
-/* Fills an array unless the program gave it values. With CAPTURE_DOMINANT a square matrix gets a dominant diagonal:
+/* Fills an array unless the program gave it values. With antune_capture_dominant a square matrix gets a dominant diagonal:
    factorisations need one to stay finite. */
 void antune_harness_fill(const char *name, void *data, unsigned long element, int real, int dims,
                          const long long *extents) {
   size_t count = element_count(-1, dims, extents);
   int square = dims == 2 && extents[0] == extents[1];
   if (!all_zero(data, count * element)) return;
-  if (real) fill_reals(stream_of(name), data, element, count, CAPTURE_DOMINANT && square ? (size_t)extents[0] : 0);
+  if (real) fill_reals(stream_of(name), data, element, count, antune_capture_dominant && square ? (size_t)extents[0] : 0);
   else fill_integers(stream_of(name), data, element, count);
 }
 
