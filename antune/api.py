@@ -16,6 +16,7 @@ from experiments.run import tune as tune_run
 from experiments.run_dirs import RUNS_ROOT, next_directory
 from experiments.store import read_store
 from experiments.words import describe_ms, describe_plan, describe_ratio
+from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:
     from experiments.summary import Summary
@@ -109,6 +110,7 @@ class Result:
 def tune(source: str | Path, *, evaluations: int | None = None, iterations: int | None = None, minutes: float | None = None,
          stop_at: str | None = None, stagnation: int | None = None, defines: Sequence[str] = (), includes: Sequence[str | Path] = (),
          sources: Sequence[str | Path] = (), cflags: str = "", args: str = "", stdin: str | Path | None = None,
+         program_limit: float = PROGRAM_LIMIT_S,
          function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
          explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1", strict_float: bool = False,
@@ -125,7 +127,7 @@ def tune(source: str | Path, *, evaluations: int | None = None, iterations: int 
     """
     sizes = [f"{name}={value}" for name, value in (parameters or {}).items()]
     scoped = parse_scoped(Path(source), [Path(folder) for folder in includes], list(defines), [Path(file) for file in sources], cflags,
-                          function, scop, sizes, None, args, None if stdin is None else Path(stdin))
+                          function, scop, sizes, None, args, None if stdin is None else Path(stdin), program_limit)
     devices = (device,) if isinstance(device, str) else tuple(device or ())
     options = RunOptions(
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation), scoped.function,

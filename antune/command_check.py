@@ -18,6 +18,7 @@ from antune.options import (
     Function,
     IncludeDirs,
     Parameters,
+    ProgramLimit,
     Scop,
     Size,
     SourceFile,
@@ -25,6 +26,7 @@ from antune.options import (
     Stdin,
     parse_scoped,
 )
+from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:
     from generator.plan import Plan
@@ -40,7 +42,7 @@ Races = Annotated[bool, typer.Option("--races", help="Also run it under Oclgrind
 
 def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, include: IncludeDirs = None,
           define: Defines = None, source: Sources = None, cflags: Cflags = "", function: Function = None,
-          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None,
+          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
           device: Device = None) -> None:
     """Run the code of one plan and compare its results with the original program's.
 
@@ -55,7 +57,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit))
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

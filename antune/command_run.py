@@ -36,6 +36,7 @@ from antune.options import (
     Parameters,
     Precision,
     Profile,
+    ProgramLimit,
     Reuse,
     RunDirectory,
     RunLimit,
@@ -50,6 +51,7 @@ from antune.options import (
     parse_budget,
     parse_scoped,
 )
+from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:
     from antune.progress import Bar, Lines
@@ -97,7 +99,7 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
-         args: Args = "", stdin: Stdin = None,
+         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
          evaluations: Evaluations = None, minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None,
          seed: Seed = 0, device: Devices = None, cluster: Cluster = None,
@@ -124,7 +126,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     from experiments.run import tune as run
     from experiments.run_dirs import RUNS_ROOT, next_directory
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit))
     devices = tuple(device or ())
     options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,

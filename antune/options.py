@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from generator.errors import InputError
-from generator.frontend_c.source import Compilation, Invocation, file_hash
+from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation, Invocation, file_hash
 
 if TYPE_CHECKING:
     from experiments.options import Budget
@@ -48,6 +48,8 @@ Args: TypeAlias = Annotated[str, typer.Option(
     "paths of existing files are completed.", show_default=False)]
 Stdin: TypeAlias = Annotated[Path | None, typer.Option(
     "--stdin", metavar="FILE", help="A file that the program reads as its standard input.", show_default=False)]
+ProgramLimit: TypeAlias = Annotated[float, typer.Option(
+    "--program-limit", metavar="SECONDS", min=0.1, help="How long a run of the program itself may take.")]
 Function: TypeAlias = Annotated[str | None, typer.Option(
     "--function", metavar="NAME", help="The function that holds the SCoP (or the loops), when the file has several.",
     show_default=False)]
@@ -140,7 +142,8 @@ class Scoped:
 
 def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | None, source: list[Path] | None,
                  cflags: str, function: str | None, scop: int | None, param: list[str] | None,
-                 size: str | None = None, args: str = "", stdin: Path | None = None) -> Scoped:
+                 size: str | None = None, args: str = "", stdin: Path | None = None,
+                 program_limit: float = PROGRAM_LIMIT_S) -> Scoped:
     """The options that `tune` and `explain` share, checked; paths become absolute.
 
     Raises:
@@ -163,7 +166,7 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
             raise InputError(f"--source {other} is not a file; give a C file to link")
     compilation = Compilation(tuple(str(d.absolute()) for d in include or []),
                               tuple(parse_define(text) for text in define or []), parse_words("--cflags", cflags),
-                              tuple(str(s.absolute()) for s in source or []), parse_invocation(args, stdin))
+                              tuple(str(s.absolute()) for s in source or []), parse_invocation(args, stdin, program_limit))
     return Scoped(file.absolute(), compilation, function, scop, parse_parameters([*parse_size(size), *(param or [])]))
 
 
@@ -213,15 +216,15 @@ def parse_words(option: str, text: str) -> tuple[str, ...]:
         raise InputError(f"{option} {text!r} cannot be split into words: {error}; balance the quotes") from None
 
 
-def parse_invocation(args: str, stdin: Path | None) -> Invocation:
+def parse_invocation(args: str, stdin: Path | None, limit_s: float) -> Invocation:
     """How the program is started. Paths become absolute, as it runs elsewhere. Raises InputError for a file that cannot be read."""
     arguments = tuple(_completed(word) for word in parse_words("--args", args))
     if stdin is None:
-        return Invocation(arguments)
+        return Invocation(arguments, limit_s=limit_s)
     found = file_hash(stdin)
     if found is None:
         raise InputError(f"--stdin {stdin} is not a file that can be read; give one that the program reads as its input")
-    return Invocation(arguments, str(stdin.absolute()), found)
+    return Invocation(arguments, str(stdin.absolute()), found, limit_s)
 
 
 def _completed(word: str) -> str:

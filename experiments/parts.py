@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from experiments.options import RunOptions
 from experiments.records import RunInfo
@@ -31,6 +31,10 @@ from runners.registry import is_deterministic
 NOWHERE = "none"
 
 
+ReadProblem: TypeAlias = Callable[[RunOptions, Callable[[str], None]], Problem]
+"""The problem of a run; the second argument hears how long the user's program has been running."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Makers of the parts of a run; tests and other front ends may replace one.
@@ -38,7 +42,7 @@ class Parts:
     The two checks answer within a second, before the program is compiled and run.
     """
 
-    read_problem: Callable[[RunOptions], Problem]
+    read_problem: ReadProblem
     check_explorer: Callable[[str], None]
     check_place: Callable[[Place], None]
     make_space: Callable[[Program, Target, RunOptions], Space]
@@ -50,11 +54,11 @@ class Parts:
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
 
 
-def _read_problem(options: RunOptions) -> Problem:
+def _read_problem(options: RunOptions, tell: Callable[[str], None]) -> Problem:
     from generator.reading import read_problem
 
     return read_problem(Path(options.file), options.compilation, options.function, options.scop,
-                        dict(options.parameters), options.seed)
+                        dict(options.parameters), options.seed, tell)
 
 
 def _check_explorer(name: str) -> None:

@@ -90,7 +90,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     reserved = reserve(directory, source_hash(source))
     try:
         reporter.note(f"reading {options.file}: compiling and running it once for real inputs and the reference")
-        problem = parts.read_problem(options)
+        problem = parts.read_problem(options, reporter.note)
         for warning in problem.reference.warnings:
             reporter.note(f"warning: {warning}")
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:

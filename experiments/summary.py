@@ -24,6 +24,7 @@ from experiments.records import Ending, Result, RunInfo, speedup
 from experiments.stopping import NO_GAINS, gained
 from experiments.store import Store
 from experiments.words import describe_percent
+from generator.frontend_c.source import PROGRAM_LIMIT_S
 from generator.problem import Baseline
 from metrics.finals import Standing
 from metrics.outcome import Timed, cost_ms, program_metrics
@@ -294,6 +295,8 @@ def reproduce_command(info: RunInfo) -> str:
         words.append("--args=" + shlex.join(compilation.invocation.arguments))
     if compilation.invocation.stdin is not None:
         words += ["--stdin", compilation.invocation.stdin]
+    if compilation.invocation.limit_s != PROGRAM_LIMIT_S:
+        words += ["--program-limit", f"{compilation.invocation.limit_s:g}"]
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
               ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed), ("--space", options.space),
               ("--level", options.level))

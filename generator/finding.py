@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.capture.build import RunFailed
+from generator.capture.execute import Tell
 from generator.capture.watch import Watched, watch
 from generator.frontend_c.detect import Nest, Nests, find_nests, has_own_pragma, nest_number, refuse_empty
 from generator.frontend_c.source import Compilation
@@ -22,7 +23,8 @@ class Choice:
     watched: Watched | None = None
 
 
-def choose_nest(file: Path, compilation: Compilation, function: str | None, scop: int | None) -> Choice | None:
+def choose_nest(file: Path, compilation: Compilation, function: str | None, scop: int | None,
+                tell: Tell = lambda _: None) -> Choice | None:
     """The nest to tune in a file without pragmas; None where it has pragmas, which say so themselves.
 
     Raises:
@@ -34,16 +36,16 @@ def choose_nest(file: Path, compilation: Compilation, function: str | None, scop
     refuse_empty(file, found, function)
     if scop is not None:
         return Choice(nest_number(file, found, scop), "as --scop says")
-    return most_time(found)
+    return most_time(found, tell)
 
 
-def most_time(found: Nests) -> Choice:
+def most_time(found: Nests, tell: Tell = lambda _: None) -> Choice:
     """The nest where the program spends most time, by one run; the largest one where it cannot be run."""
     sources = [nest.source for nest in found.nests]
     if not sources[0].has_main and not sources[0].compilation.sources:
         return _largest(found, "the file has no `main` that could be timed")
     try:
-        watched = watch(sources)
+        watched = watch(sources, tell)
     except RunFailed as error:
         return _largest(found, f"the program could not be timed: {error}")
     if not any(watched.entries):

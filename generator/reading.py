@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from generator.capture import capture
+from generator.capture.execute import Tell
 from generator.errors import InputError
 from generator.finding import choose_nest, describe_choice
-from generator.frontend_c.extract import extract, needed_extents
+from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
+from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
 from generator.plan import Schedule, ScheduleChoice, Stages
@@ -26,13 +28,14 @@ _INT_MAX = 2**31 - 1
 
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
-                 overrides: Mapping[str, int], seed: int) -> Problem:
+                 overrides: Mapping[str, int], seed: int, tell: Tell = lambda _: None) -> Problem:
     """Read a C file or a pipeline.
 
     Of a C file: read the SCoP (without pragmas: the loops where the program spends its time), run the original program
     once, and build the model with all sizes bound, expanded.
 
-    `overrides` gives values to parameters when there is no `main` to take them from.
+    `overrides` gives values to parameters when there is no `main` to take them from. `tell` hears how long the program has been
+    running, where that takes a while.
 
     Raises:
         InputError: anything wrong with the file or the way it is compiled.
@@ -41,9 +44,10 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
         problem = read_pipeline(file, function, overrides, seed)
         _check_index_range(problem.program)
         return problem
-    choice = choose_nest(file, compilation, function, scop)
+    choice = choose_nest(file, compilation, function, scop, tell)
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
-    captured = capture(source, overrides, partial(needed_extents, source), seed)
+    check_static(source)
+    captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell)
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
     names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
-from generator.frontend_c.extract import extract, needed_extents
+from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
+from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation, ScopSource
 from generator.program import Program
 

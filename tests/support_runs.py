@@ -136,7 +136,7 @@ def toy_parts(runner: ToyRunner) -> Parts:
     def open_runner(_problem: Problem, _place: Place, _limits: Limits, _work: Path) -> ToyRunner:
         return runner
 
-    return replace(PARTS, read_problem=lambda _options: Problem(PROGRAM, REFERENCE),
+    return replace(PARTS, read_problem=lambda _options, _tell: Problem(PROGRAM, REFERENCE),
                    check_place=lambda _place: None, make_space=toy_space,
                    default_plan=lambda _program, _target, _options: DEFAULT,
                    gpu_plan=lambda _program, _target, _options: None, open_runner=open_runner)

@@ -217,6 +217,7 @@ class TestEveryExplorer:
         iterations = advance(make_explorer(name, FlatSpace((10_000, 2)), 1), by_digest, [10] * 20)
         assert len(set(plans(iterations))) == 200
 
+    @pytest.mark.slow
     def test_works_with_ten_thousand_options_of_which_some_are_no_numbers(self, name: str) -> None:
         def space(chooser: Chooser) -> Plan:
             options = [f"option {number}" for number in range(10_000)]

@@ -111,6 +111,11 @@ BODIES = {
     "place of the greatest": EACH + "{ double m = -1e9; " + ROW + "if (val[k] > m) { m = val[k]; best[i] = col[k]; } }",
     "both at once": EACH + ROW + "{ double t = y[i]; y[i] = z[i] + 1; z[i] = 0.5 * t + val[k]; }",
     "changes its bounds": EACH + "for (int k = row[i]; k < row[i] + deg[i]; k++) if (deg[i] > 3) deg[i]--; else y[i] += val[k];",
+    "bounded by a sum inside": EACH + ROW + "{ int n = 0; for (int l = row[col[k]]; l < row[col[k] + 1]; l++) n += col[l] % 2; "
+                                           "for (int m = 0; m < n; m++) y[i] += val[k] * m; }",
+    "a sum inside twice": EACH + ROW + "{ double d = 0; for (int j = 0; j < M; j++) d += B[col[k]][j]; y[i] += d * d; z[i] -= d; d *= 2; "
+                                       "if (d > 3) for (int j = 0; j < M; j++) y[i] += d * B[i][j]; }",
+    "carried in a variable": "double s = 0, u = 3; " + EACH + ROW + "{ s += 0.01 * val[k]; u = s; y[i] += s; }",
     "break": EACH + ROW + "{ if (col[k] % 7 == 3) { z[i] = val[k]; break; } y[i] += val[k]; }",
     "break in both parts": EACH + ROW + "{ if (val[k] > 5) { z[i] = 1; break; } else { y[i] += 1; if (val[k] < -5) break; } count[i]++; }",
     "break inside": EACH + ROW + "for (int l = row[col[k]]; l < row[col[k] + 1]; l++) { if (col[l] % 5 == 1) break; y[i] += val[l]; }",

@@ -15,6 +15,7 @@ from experiments.run import tune as tune_run
 from experiments.store import read_store
 from explorer.registry import EXPLORERS, explorers, find_maker
 from generator.errors import InputError
+from tests.support_slow import few
 from tests.support_cli import Antune, antune_command
 from tests.support_runners import needed_device
 
@@ -138,7 +139,7 @@ def test_a_class_is_found_where_it_is_imported_and_nowhere_else(folder: Path) ->
 SHADOWED = "import sys; sys.path.insert(0, {folder!r}); import antune; r = antune.tune({source!r}, evaluations=1, device={device!r}, reporter='silent', finalists=0); print(r.summary.outcomes)"
 
 
-@pytest.mark.parametrize("name", ["metrics", "graph"])
+@pytest.mark.parametrize("name", few(["metrics", "graph"], 1))
 def test_a_file_with_the_name_of_a_folder_breaks_nothing(name: str, folder: Path) -> None:
     needed_device("PoCL")
     (folder / f"{name}.py").write_text("raise RuntimeError('the wrong one')\n")

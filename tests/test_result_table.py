@@ -53,7 +53,7 @@ def cells(body: str, row: str) -> list[str]:
 
 def test_cards_tables_and_terminal_have_the_same_figures(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = replace(toy_parts(ToyRunner(answer_again=slower_again)),
-                    read_problem=lambda _: Problem(PROGRAM, replace(REFERENCE, baselines=BASELINES)))
+                    read_problem=lambda *_: Problem(PROGRAM, replace(REFERENCE, baselines=BASELINES)))
     finish = tune(toy_options(source, 20, explorer="random"), tmp_path / "run", Log(), parts)
     print_finish(finish)
     shown = capsys.readouterr().out

@@ -98,7 +98,7 @@ def test_what_was_reused_names_its_first_source_when_it_is_reused_again(source: 
 
 
 def other_program(parts: Parts) -> Parts:
-    return replace(parts, read_problem=lambda _options: Problem(replace(PROGRAM, parameters=(("n", 9),)), REFERENCE))
+    return replace(parts, read_problem=lambda *_: Problem(replace(PROGRAM, parameters=(("n", 9),)), REFERENCE))
 
 
 @pytest.mark.parametrize(("change", "options", "message"), [

@@ -62,6 +62,7 @@ def test_who_is_compared_with_whom(tmp_path: Path) -> None:
         assert sum(max(map(len, column)) + 3 for column in zip(head, *lines, strict=True)) < 120
 
 
+@pytest.mark.slow
 def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
     (section,), _ = suite(tmp_path, WANTED)
     ((head, lines),) = published(section)

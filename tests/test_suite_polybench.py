@@ -103,6 +103,7 @@ def test_ctrl_c_ends_it_in_order(tmp_path: Path) -> None:
     assert len(section.entries) == 1
 
 
+@pytest.mark.slow
 def test_more_is_added_to_what_is_there(tmp_path: Path) -> None:
     suite(tmp_path, replace(WANTED, programs=("gemm",)))
     runner = ToyRunner()
@@ -125,7 +126,7 @@ def test_several_seeds_are_one_line(tmp_path: Path) -> None:
 
 
 def test_a_program_that_cannot_be_tuned_is_left_out(tmp_path: Path) -> None:
-    def read(options: RunOptions) -> Problem:
+    def read(options: RunOptions, _tell: object) -> Problem:
         if "gemm" in options.file:
             raise InputError("no compiler today")
         return Problem(PROGRAM, REFERENCE)

@@ -39,7 +39,7 @@ def _cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def suite(folder: Path, wanted: SuiteOptions, runner: ToyRunner | None = None) -> tuple[tuple[Section, ...], Shown]:
-    parts = replace(toy_parts(runner or ToyRunner()), read_problem=lambda _options: Problem(BOUNDED, REFERENCE))
+    parts = replace(toy_parts(runner or ToyRunner()), read_problem=lambda *_: Problem(BOUNDED, REFERENCE))
     return toy_suite(folder, wanted, parts=replace(parts, inlined_plan=lambda _program, _target: DEFAULT))
 
 

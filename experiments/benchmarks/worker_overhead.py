@@ -48,7 +48,7 @@ def main(plans: Annotated[int, typer.Option(min=2)] = 30, device: Annotated[str 
          seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     """Measure what processes cost."""
     options = RunOptions(str(FILE), Compilation(defines=("MINI_DATASET",)), Budget(plans), device=device, seed=seed)
-    problem, info = PARTS.read_problem(options), find_device(options.device)
+    problem, info = PARTS.read_problem(options, print), find_device(options.device)
     with tempfile.TemporaryDirectory(prefix="antune-overhead-") as name:
         folder = Path(name)
         tempfile.tempdir = name  # for locks of its own: what others time is not waited for

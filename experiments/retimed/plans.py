@@ -53,7 +53,7 @@ def material_of_run(directory: Path, count: int, options: RunOptions) -> Materia
 
 def material_of_file(options: RunOptions, parts: Parts) -> Material:
     """The program of a C file. Raises InputError when it cannot be tuned."""
-    return Material(parts.read_problem(options), options, options.place, ())
+    return Material(parts.read_problem(options, print), options, options.place, ())
 
 
 def generated_plans(program: Program, target: Target, options: RunOptions, count: int, parts: Parts) -> Sequence[Plan]:

@@ -14,7 +14,7 @@ from experiments.ceilings.placed import unknown_ceilings
 from experiments.files import write_atomically
 from experiments.options import Budget, RunOptions
 from experiments.outcome_rows import kind_of
-from experiments.parts import PARTS, Parts, find_device, limits_of, place_of
+from experiments.parts import PARTS, Parts, ReadProblem, find_device, limits_of, place_of
 from experiments.records import Result, RunInfo
 from experiments.run import opened
 from experiments.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
@@ -177,13 +177,13 @@ def _words(failure: Failed) -> str:
     return f"{kind_of(failure).replace('_', ' ')}: {next(iter(failure.message.splitlines()), '')}"
 
 
-def _once(read: Callable[[RunOptions], Problem]) -> Callable[[RunOptions], Problem]:
+def _once(read: ReadProblem) -> ReadProblem:
     """`read`, whose first answer is that to all later questions."""
     answers: list[Problem] = []
 
-    def answer(options: RunOptions) -> Problem:
+    def answer(options: RunOptions, tell: Callable[[str], None]) -> Problem:
         if not answers:
-            answers.append(read(options))
+            answers.append(read(options, tell))
         return answers[0]
 
     return answer

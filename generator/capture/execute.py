@@ -1,16 +1,27 @@
-"""Running the instrumented program: silent, in its own directory and process group, with a time limit."""
+"""Running the instrumented program: silent, in its own directory and session, with a time limit, and never longer than antune."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-from contextlib import suppress
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from generator.capture.build import first_errors
 from generator.frontend_c.source import PLAIN_START, Invocation
+
+Tell: TypeAlias = Callable[[str], None]
+"""Hears what somebody who waits wants to know."""
+
+_GUARD = Path(__file__).with_name("guard.py")
+_MOST_BYTES = 1 << 20  # of what a program prints are kept, per stream
+_FIRST_WORD_S = 10.0
+_GUARD_S = 10.0  # beyond the limit, until a guard that does not answer is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,41 +33,59 @@ class Ended:
     output: str
 
 
-def execute(program: Path, directory: Path, limit_s: float, threads: int | None = 1,
-            invocation: Invocation = PLAIN_START) -> Ended:
+def execute(program: Path, directory: Path, scratch: Path, limit_s: float, threads: int | None = 1,
+            invocation: Invocation = PLAIN_START, tell: Tell = lambda _: None) -> Ended:
     """Run `program` in `directory` as `invocation` says; what is left of its process group then, or after `limit_s`, is killed.
 
-    OpenMP gets `threads`; None leaves it to the program and the environment.
+    It is killed, too, and the folder `scratch` deleted, as soon as this process ends, whatever ends it (`guard.py`). OpenMP
+    gets `threads`; None leaves it to the program and the environment. `tell` hears now and then how long it has been running.
     """
     limits = {} if threads is None else dict.fromkeys(("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), str(threads))
-    given = Path(invocation.stdin or os.devnull)
-    with given.open("rb") as stdin, (directory / "stdout").open("wb") as out, (directory / "stderr").open("wb") as err:
-        process = subprocess.Popen([str(program), *invocation.arguments], cwd=directory, stdin=stdin, stdout=out, stderr=err,
-                                   start_new_session=True, env={**os.environ, **limits})
-        try:
-            status: int | None = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            _kill_group(process)
+    life, held = os.pipe()
+    words = [str(life), repr(limit_s), str(_MOST_BYTES), str(scratch), str(directory), invocation.stdin or os.devnull, str(program),
+             *invocation.arguments]
+    try:
+        with subprocess.Popen([sys.executable, "-I", "-S", str(_GUARD), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              start_new_session=True, pass_fds=(life,), env={**os.environ, **limits}) as guard:
+            os.close(life)
+            try:
+                said = _watched(guard, limit_s, tell)
+            finally:
+                os.close(held)  # the guard kills the program, if that still runs, and ends
+    except subprocess.TimeoutExpired:
+        said = ["limit"]
     printed = first_errors(_head(directory / "stderr") or _head(directory / "stdout"))
-    return Ended(status == 0, _reason(status, limit_s), printed)
+    return Ended(said == ["exit", "0"], _reason(said, limit_s), printed)
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # nobody is left in the group
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def _watched(guard: subprocess.Popen[bytes], limit_s: float, tell: Tell) -> list[str]:
+    """What the guard says in the end. Raises subprocess.TimeoutExpired when it says nothing."""
+    begun_s, wait_s = time.monotonic(), _FIRST_WORD_S
+    while True:
+        left_s = begun_s + limit_s + _GUARD_S - time.monotonic()
+        try:
+            return guard.communicate(timeout=min(wait_s, left_s))[0].decode(errors="replace").split()
+        except subprocess.TimeoutExpired:
+            if left_s <= wait_s:
+                raise
+            tell(f"the program has been running for {time.monotonic() - begun_s:.0f} s; it is stopped after {limit_s:g} s (--program-limit)")
+            wait_s *= 2
 
 
 def _head(file: Path) -> str:
+    if not file.is_file():
+        return ""
     with file.open("rb") as stream:
         return stream.read(4096).decode(errors="replace")
 
 
-def _reason(status: int | None, limit_s: float) -> str:
-    if status is None:
-        return f"it took more than {limit_s:g} s"
-    if status < 0:
-        return f"it was stopped by a signal: {signal.strsignal(-status) or -status}"
-    return f"it ended with exit status {status}"
+def _reason(said: list[str], limit_s: float) -> str:
+    match said:
+        case ["limit"]:
+            return f"it took more than {limit_s:g} s"
+        case ["signal", number]:
+            return f"it was stopped by a signal: {signal.strsignal(int(number)) or number}"
+        case ["exit", number]:
+            return f"it ended with exit status {number}"
+        case _:
+            return "how it ended is not known: the process that watched over it is gone"

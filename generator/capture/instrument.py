@@ -62,8 +62,8 @@ def instrumented(source: ScopSource, text: str, firsts: Mapping[str, int] | None
 
 
 def read_text(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 survive a round trip through `write_text`."""
-    return file.read_text(encoding="utf-8", errors="surrogateescape")
+    """The file's text; bytes that are no UTF-8 survive a round trip through `write_text`, a byte order mark does not."""
+    return file.read_text(encoding="utf-8-sig", errors="surrogateescape")
 
 
 def scop_text(source: ScopSource) -> str:

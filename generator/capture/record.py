@@ -33,7 +33,7 @@ from generator.capture.build import (
     user_flags,
 )
 from generator.capture.dump import Log, check_aliasing, read_data, read_log
-from generator.capture.execute import Ended, execute
+from generator.capture.execute import Ended, Tell, execute
 from generator.capture.harness import Harness, harness_main, plan_harness
 from generator.capture.instrument import instrumented, scop_text, write_text
 from generator.capture.lvalues import is_real
@@ -103,13 +103,14 @@ class _Job:
     resolve: Resolve
     seed: int
     limit_s: float
+    tell: Tell
     runs: int = 0
     objects: dict[tuple[Build, str], list[Path]] = field(default_factory=dict)
 
 
 def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, seed: int,
-            limit_s: float = 600.0) -> Captured:
-    """Run the sequential program (at most `limit_s` seconds per run) and keep what it did.
+            limit_s: float | None = None, tell: Tell = lambda _: None) -> Captured:
+    """Run the sequential program (at most `limit_s` seconds per run, else as its invocation says) and keep what it did.
 
     `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve`
     gives, from the parameters and the elements that lie behind pointers where known, the extents of arrays whose size is unknown. `seed` determines generated data.
@@ -117,9 +118,9 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
     Raises:
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
     """
-    compiler = system_compiler()
+    compiler, limit_s = system_compiler(), limit_s or source.compilation.invocation.limit_s
     with tempfile.TemporaryDirectory(prefix="antune-capture-", ignore_cleanup_errors=True) as directory:
-        job = _Job(source, compiler, Path(directory).resolve(), scop_text(source), resolve, seed, limit_s)
+        job = _Job(source, compiler, Path(directory).resolve(), scop_text(source), resolve, seed, limit_s, tell)
         warnings = source.warnings
         if source.has_main or source.compilation.sources:
             try:
@@ -194,7 +195,7 @@ def _run(job: _Job, recipe: _Recipe) -> tuple[Path, Log]:
     directory.mkdir()
     program = _build(job, recipe, directory)
     invocation = PLAIN_START if recipe.harness else job.source.compilation.invocation
-    ended = execute(program, directory, job.limit_s, recipe.build.threads, invocation)
+    ended = execute(program, directory, job.directory, job.limit_s, recipe.build.threads, invocation, job.tell)
     log = read_log(directory)
     if log is None or not log.done:  # what follows "done" may fail: a test on an inexact number can go another way
         raise RunFailed(_explain(job.source, log, ended))

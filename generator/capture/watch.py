@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.capture.build import RunFailed, Unit, compile_unit, link, other_units, system_compiler, user_flags
-from generator.capture.execute import execute
+from generator.capture.execute import Tell, execute
 from generator.capture.instrument import OPENMP, c_string, openmp_above, read_text, write_text
 from generator.frontend_c.source import ScopSource
 
 _RUNTIME = Path(__file__).with_name("watch.c")
-_LIMIT_S = 600.0
 _PROTOTYPES = "extern void antune_watch_start(int);\nextern void antune_watch_stop(int);\n"
 
 
@@ -26,14 +25,15 @@ class Watched:
     entries: tuple[int, ...]
 
 
-def watch(sources: Sequence[ScopSource], limit_s: float = _LIMIT_S) -> Watched:
+def watch(sources: Sequence[ScopSource], tell: Tell = lambda _: None) -> Watched:
     """Run the program of these nests, which are of one file and have marks, once.
 
     Raises:
         RunFailed: it cannot be built, does not end well, or ends without leaving `main`.
     """
     source = sources[0]
-    compiler, flags = system_compiler(), user_flags(source.compilation)
+    compiler, flags, invocation = system_compiler(), user_flags(source.compilation), source.compilation.invocation
+    limit_s = invocation.limit_s
     with tempfile.TemporaryDirectory(prefix="antune-watch-") as folder:
         directory = Path(folder).resolve()
         copy = directory / "watched.c"
@@ -45,7 +45,7 @@ def watch(sources: Sequence[ScopSource], limit_s: float = _LIMIT_S) -> Watched:
         objects += [compile_unit(compiler, Unit(file), flags, directory / f"other_{k}.o", limit_s)
                     for k, file in enumerate(other_units(source))]
         program = link(compiler, objects, flags, directory / "program", limit_s)
-        ended = execute(program, directory, limit_s, invocation=source.compilation.invocation)
+        ended = execute(program, directory, directory, limit_s, invocation=invocation, tell=tell)
         log = directory / "watch.log"
         if not log.is_file():
             raise RunFailed(f"{ended.reason}{f' ({ended.output})' if ended.output else ''}")

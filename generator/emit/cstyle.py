@@ -10,7 +10,8 @@ from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real
 
 _PRECEDENCE = {"*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, "<": 10, "<=": 10, ">": 10,
                ">=": 10, "==": 9, "!=": 9, "&": 8, "^": 7, "|": 6, "&&": 5, "||": 4}
-_UNARY, _ATOM, _TERNARY = 14, 20, 3
+_COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
+_UNARY, _ATOM, _TERNARY, _SHIFT = 14, 20, 3, 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Printer:
                 return f"{op}({self.text(left)}, {self.text(right)})", _ATOM
             case Binary(op, left, right):
                 strength = _PRECEDENCE[op]
-                return f"{self.text(left, strength)} {op} {self.text(right, strength + 1)}", strength
+                least = _SHIFT if op in _COMPARISONS else strength  # Intel's compiler takes `a < b < c` for a mistake
+                return f"{self.text(left, least)} {op} {self.text(right, max(least, strength + 1))}", strength
             case Call(function, arguments):
                 return self.call(function, [self.text(a) for a in arguments]), _ATOM
             case Cast(kind, operand):

@@ -11,7 +11,7 @@ dimension; `layouts.py`), `complex_numbers.py` (pairs),
 `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`, `break`), `conditions.py` (conditions that
 depend on data), `folds.py` (loops whose bounds are data), `accesses.py` (which elements a statement may touch), `ranges.py` (whether
 they exist), `extract.py` (sets, statements and the original schedule, once
-parameters and extents are known from a capture). `detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was stored.
+parameters and extents are known from a capture). `probing.py` asks before sizes are known. `detect.py` finds loops without pragmas; `standalone.py` makes a C function of a SCoP whose text was stored.
 
 May import `generator.polyhedral` (affine sets) and the value types of `generator`.
 """

@@ -46,12 +46,21 @@ def element_type(words: list[str], typedefs: Mapping[str, Any]) -> ElementType |
     return cast("ElementType | None", _WORDS.get(tuple(sorted(plain, key=lambda w: w != "unsigned"))))
 
 
+def is_truth(node: Any, typedefs: Mapping[str, Any]) -> bool:
+    """Whether a declared type is `_Bool`, to which numbers are converted in another way."""
+    if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):
+        return False
+    names = node.type.names
+    alias = typedefs.get(names[0]) if len(names) == 1 else None
+    return "_Bool" in names or (alias is not None and is_truth(alias, typedefs))
+
+
 def resolve_casts(node: Any, typedefs: Mapping[str, Any]) -> None:
     """Replace typedef names in the casts below `node` (in place): `(real)x` -> `(double)x`."""
     if isinstance(node, c_ast.Cast):
         target = node.to_type.type
         if isinstance(target, c_ast.TypeDecl) and isinstance(target.type, c_ast.IdentifierType):
-            kind = element_type(target.type.names, typedefs)
+            kind = "_Bool" if is_truth(target, typedefs) else element_type(target.type.names, typedefs)
             target.type.names = kind.split() if kind else target.type.names
     for _, child in node.children():
         resolve_casts(child, typedefs)

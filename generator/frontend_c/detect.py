@@ -22,11 +22,11 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.frontend_c.ctypes import to_c
-from generator.frontend_c.extract import static_control
 from generator.frontend_c.marks import marks_of
 from generator.frontend_c.parse import parse_text, read_scop
 from generator.frontend_c.places import where
 from generator.frontend_c.preprocess import has_pragma, preprocess
+from generator.frontend_c.probing import static_control
 from generator.frontend_c.source import Compilation, ScopSource
 from generator.program import Statement
 

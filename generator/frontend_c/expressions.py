@@ -89,7 +89,7 @@ def read_access(node: Any, names: Names) -> Load:
 
 def without_casts(expr: Expr) -> Expr:
     """`expr` without casts to integer types: for subscripts, whose values are known not to wrap."""
-    if isinstance(expr, Cast) and expr.type in INTEGER_TYPES:
+    if isinstance(expr, Cast) and expr.type in INTEGER_TYPES and not isinstance(expr.operand, Call):  # `floor` is no integer
         return without_casts(expr.operand)
     return map_children(expr, without_casts)
 

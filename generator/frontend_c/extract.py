@@ -10,6 +10,7 @@ from typing import Any
 
 from pycparser import c_ast, c_parser
 
+from generator.arithmetic import integer_limits
 from generator.errors import InputError, Location
 from generator.expr import Expr, Load, evaluate, loads_of
 from generator.frontend_c.accesses import Accesses
@@ -47,8 +48,6 @@ from generator.polyhedral.original import (
 from generator.polyhedral.points import points
 from generator.program import Array, Assignment, ElementType, Program, Statement
 
-_ANY_SIZE = 64
-
 
 class NeverRuns(InputError):
     """A SCoP of which no statement runs, with the sizes given."""
@@ -62,7 +61,7 @@ def extract(source: ScopSource, parameters: Mapping[str, int],
         InputError: something that is not static control (file:line, the text, the reason), or a subscript that
             leaves its array.
     """
-    builder = _build(source, parameters, {v.name: extents[v.name] for v in source.variables if v.name in extents})
+    builder = build_model(source, parameters, {v.name: extents[v.name] for v in source.variables if v.name in extents})
     rows = builder.find_rows()
     usage = builder.usage()
     arrays = []
@@ -85,43 +84,12 @@ def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
     return found if any(a.role in ("out", "inout") for a in found) else arrays
 
 
-def needed_extents(source: ScopSource, parameters: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """For arrays behind a pointer of unknown size: the smallest extents that hold every access.
-
-    Of elements that data choose nothing is known; then all that lie behind the pointer count: `rooms`, 0 where that is unknown.
-
-    Raises:
-        InputError: as `extract`.
-    """
-    # Sizes that are declared do not matter here, so that any number will do.
-    shapes = {v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents) for v in source.variables}
-    usage = _build(source, parameters, shapes).usage()
-    return {v.name: tuple(h + 1 for h in usage[v.name].high)
-            for v in source.variables if None in v.extents and v.name in usage}
-
-
-def static_control(source: ScopSource) -> tuple[Statement, ...]:
-    """The statements of a SCoP with sizes that stand for any, for which nothing was captured: is it static control?
-
-    Sizes differ, so that loops between two of them run in one of the two orders.
-
-    Raises:
-        InputError: as `extract`.
-    """
-    shapes = {v.name: (1,) * len(v.extents) for v in source.variables}
-    ascending = {name: _ANY_SIZE + k for k, name in enumerate(sorted(source.parameters))}
-    descending = {name: _ANY_SIZE - k for k, name in enumerate(sorted(source.parameters))}
-    try:
-        return tuple(_build(source, ascending, shapes).statements)
-    except NeverRuns:
-        return tuple(_build(source, descending, shapes).statements)
-
-
-def _build(source: ScopSource, parameters: Mapping[str, int],
-           shapes: Mapping[str, tuple[int | None, ...]]) -> _Builder:
+def build_model(source: ScopSource, parameters: Mapping[str, int],
+                shapes: Mapping[str, tuple[int | None, ...]]) -> Builder:
+    """The statements of a SCoP and their order, where `shapes` has the extents that are known. Raises InputError, as `extract`."""
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
-    builder = _Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
+    builder = Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
                        Counter(name for item in source.items for name in names_in(item)), Location(source.file, source.first_line))
     order = builder.block(source.items, Place(top()))
     if order is None:
@@ -131,7 +99,7 @@ def _build(source: ScopSource, parameters: Mapping[str, int],
 
 
 @dataclass
-class _Builder:
+class Builder:
     """Collects statements while walking the syntax tree; the walk returns the order of execution.
 
     `variables` and `locals` grow by the arrays that hold conditions; `shapes` holds the extents that are known so far,
@@ -239,6 +207,7 @@ class _Builder:
             raise InputError(f"the bounds of `{text}` are not affine: {error}", where(node)) from None
         if inside.domain.is_empty():
             return None
+        self.check_iterator(node, header.iterator, inside, step)
         content = without_continue(node.stmt)
         begun = None
         if stops(content):
@@ -246,6 +215,14 @@ class _Builder:
             content = stopping(content, going)
         body = self.node(content, place.within(inside))
         return _in_order([begun, Loop(len(at.iterators), step, body)]) if body else None
+
+    def check_iterator(self, node: Any, iterator: str, inside: Iteration, step: int) -> None:
+        """Raise InputError for an iterator that leaves its type before its loop ends: it goes on at the other end, or for ever."""
+        kind, (low, high) = self.iterators[iterator], bounds(inside)[-1]
+        least, most = integer_limits(kind)
+        if min(low, low + step) < least or max(high, high + step) > most:
+            raise InputError(f"`{iterator}` is of type `{kind}`, from {least} to {most}, and would leave it before the loop ends: use `int`",
+                             where(node))
 
     def flag(self, node: Any, place: Place) -> tuple[Order, Any]:
         """A statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
@@ -268,8 +245,13 @@ class _Builder:
         found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.plain_flag, self.shape,
                                               int(points(place.at.domain))))
         used = Counter(names_in(node))
-        dead = {name for name, number in used.items() if self.mentions[name] == number and self.unread(name)}
-        results = [(target, fold) for target, fold in found.items() if target.array not in dead]
+        begun_with = {target: {load.array for load in loads_of(fold)} for target, fold in found.items()}
+
+        def is_dead(name: str) -> bool:
+            read = any(name in arrays for target, arrays in begun_with.items() if target.array != name)
+            return not read and self.mentions[name] == used[name] and self.unread(name)
+
+        results = [(target, fold) for target, fold in found.items() if not is_dead(target.array)]
         order, later = [], []
         for k, (target, fold) in enumerate(results):
             if any(load.array == target.array for _, other in results[k + 1:] for load in loads_of(other)):

@@ -139,14 +139,14 @@ class _Reader:
     def now(self, expr: Expr, scope: _Scope) -> Expr:
         """`expr` with the present values of what is changed."""
         expr = map_children(expr, lambda child: self.now(child, scope))
-        if isinstance(expr, Load) and (expr.array in self.written or expr.array in self.flags):
-            value = self.value(expr, scope)
-            return self.let(value, expr.array, scope) if _has_fold(value) else value
-        return expr
+        changes = isinstance(expr, Load) and (expr.array in self.written or expr.array in self.flags)
+        return self.value(expr, scope) if isinstance(expr, Load) and changes else expr
 
     def value(self, place: Load, scope: _Scope) -> Expr:
-        """What is there now: the same as before the loop, a total of it, or a new value."""
+        """What is there now: the same as before the loop, a total of it, or a new value, but no fold."""
         if place in scope.values:
+            if _has_fold(scope.values[place]):
+                scope.values[place] = self.let(scope.values[place], place.array, scope, self.kind(place.array))
             return scope.values[place]
         if scope.outer is None:
             return place
@@ -185,8 +185,6 @@ class _Reader:
         assert isinstance(place, Load)
         place = Load(place.array, tuple(self.now(index, scope) for index in place.index))
         present = self.value(place, scope)
-        if op and _has_fold(present):
-            present = self.let(present, place.array, scope, self.kind(place.array))
         self.keep(place, Binary(op, present, value) if op else value, scope)
 
     def branch(self, node: Any, scope: _Scope) -> None:

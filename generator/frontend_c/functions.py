@@ -10,9 +10,10 @@ from typing import Any
 from pycparser import c_ast
 
 from generator.errors import InputError
-from generator.frontend_c.ctypes import Declared, declared, resolve_casts
+from generator.frontend_c.ctypes import Declared, declared, is_truth, resolve_casts
 from generator.frontend_c.places import where
 from generator.frontend_c.scopes import separate_names
+from generator.frontend_c.truths import write_truths
 from generator.program import ElementType
 
 
@@ -58,17 +59,9 @@ def read_function(node: Any, typedefs: Mapping[str, Any]) -> Function:
     body = copy.deepcopy(node.body)
     separate_names((body,))
     resolve_casts(body, typedefs)
+    (body,) = write_truths((body,), {}, typedefs)
     return Function(name, tuple(parameters), returns.element, is_truth(header.type, typedefs),
                     tuple(body.block_items or []))
-
-
-def is_truth(node: Any, typedefs: Mapping[str, Any]) -> bool:
-    """Whether a declared type is `_Bool`, to which numbers are converted in another way."""
-    if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):
-        return False
-    names = node.type.names
-    alias = typedefs.get(names[0]) if len(names) == 1 else None
-    return "_Bool" in names or (alias is not None and is_truth(alias, typedefs))
 
 
 def returns_within(node: Any) -> bool:

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pycparser import c_ast
+
+from generator.frontend_c.elements import put_child
 
 
 def without_continue(body: Any) -> Any:
@@ -91,6 +94,13 @@ def _stopped(items: list[Any], going: Any) -> list[Any]:
                 found = c_ast.Compound(_stopped(_items(item), going), item.coord)
         return [*items[:k], found, *([c_ast.If(going, c_ast.Compound(rest, item.coord), None, item.coord)] if rest else [])]
     return items
+
+
+def without_labels(node: Any, targets: Collection[str]) -> Any:
+    """`node` (changed in place) without the labels that no `goto` of the function has as its target."""
+    for label, child in node.children():
+        put_child(node, label, without_labels(child, targets))
+    return node.stmt if isinstance(node, c_ast.Label) and node.name not in targets else node
 
 
 def jump_advice(node: Any) -> str:

@@ -14,7 +14,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.expr import evaluate
-from generator.frontend_c.ctypes import element_type, to_c
+from generator.frontend_c.ctypes import element_type, is_truth, to_c
 from generator.frontend_c.expressions import Names, read_expression, without_casts
 from generator.frontend_c.places import where
 from generator.program import ElementType
@@ -95,8 +95,8 @@ class Layouts:
             size += prod(member.extents) * (member.layout.size if member.layout else 1)
         if len(elements) != 1:
             listed = ", ".join(f"`{member}` is {element}" for element, member in elements.items())
-            raise InputError(f"the members of `{name}` have different types ({listed}): a SCoP can use structures whose "
-                             "members all have one type; put the others into arrays of their own", where(definition))
+            raise InputError(f"`{name}` is used as a whole, and its members have different types ({listed}): use its members",
+                             where(definition))
         return Layout(next(iter(elements)), size, members)
 
     def _member(self, node: Any, offset: int, owner: str) -> tuple[ElementType, Member]:
@@ -107,7 +107,7 @@ class Layouts:
         if isinstance(node, c_ast.Decl) and node.bitsize is None and isinstance(inner, c_ast.TypeDecl):
             if isinstance(inner.type, c_ast.IdentifierType):
                 element = element_type(inner.type.names, self.typedefs)
-                if element is not None:
+                if element is not None and not is_truth(inner, self.typedefs):
                     return element, Member(offset, tuple(extents), None)
             layout = self.of(inner)
             if layout is not None:

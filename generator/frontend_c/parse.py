@@ -12,9 +12,10 @@ from pycparser import c_ast, c_parser
 from generator.errors import InputError, Location
 from generator.frontend_c.complex_numbers import without_complex
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
-from generator.frontend_c.elements import write_subscripts
+from generator.frontend_c.elements import nodes, write_subscripts
 from generator.frontend_c.fields import members_apart
 from generator.frontend_c.inlining import inline_calls
+from generator.frontend_c.jumps import without_labels
 from generator.frontend_c.layouts import Layouts, structures_in
 from generator.frontend_c.liveness import dead_locals
 from generator.frontend_c.marks import Marks
@@ -25,6 +26,7 @@ from generator.frontend_c.scopes import separate_names
 from generator.frontend_c.source import Compilation, ScopSource, Variable
 from generator.frontend_c.structures import names_in, without_structures
 from generator.frontend_c.swaps import without_swaps
+from generator.frontend_c.truths import write_truths
 
 MAX_DEPTH = 150  # printing an expression takes several Python frames per level
 
@@ -245,13 +247,15 @@ def written_name(node: Any) -> str:
 
 def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: Any, typedefs: dict[str, Any],
             found: _Found) -> ScopSource:
+    targets = {node.name for node in nodes(found.function) if isinstance(node, c_ast.Goto)}
+    found = replace(found, items=tuple(without_labels(item, targets) for item in found.items))
     separate_names(found.items)
     for item in found.items:
         resolve_casts(item, typedefs)
     layouts, taken = Layouts(dict(structures_in(tree)), typedefs), {*found.scope, *names_in(tree.ext)}
     apart = members_apart(found.items, layouts, found.scope, taken)
     flat = without_complex(without_structures(apart.items, layouts, apart.scope, taken), tree, typedefs)
-    items = inline_calls(flat.items, tree, found.function, flat.scope, typedefs)
+    items = inline_calls(write_truths(flat.items, flat.scope, typedefs), tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)
     pointers = _subscriptable(flat.scope, typedefs)

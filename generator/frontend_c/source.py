@@ -10,14 +10,21 @@ from typing import Any
 from generator.frontend_c.marks import Marks
 from generator.program import ElementType
 
+PROGRAM_LIMIT_S = 120.0
+"""How long a run of the tuned program may take unless the user says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """How the user starts the program: its arguments, and the file that is its standard input, with that file's SHA-256."""
+    """How the user starts the program: its arguments, and the file that is its standard input, with that file's SHA-256.
+
+    A run of it may take `limit_s` seconds.
+    """
 
     arguments: tuple[str, ...] = ()
     stdin: str | None = None
     stdin_hash: str = ""
+    limit_s: float = PROGRAM_LIMIT_S
 
     @property
     def given(self) -> bool:

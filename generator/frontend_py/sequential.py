@@ -78,7 +78,7 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
 def _run(compiler: Compiler, folder: Path, flags: Sequence[str], limit_s: float) -> tuple[float, ...]:
     """Compile and run the program in `folder`: its times. Raises RunFailed."""
     unit = compile_unit(compiler, Unit(folder / "pipeline.c"), flags, folder / "pipeline.o", limit_s)
-    ended = execute(link(compiler, [unit], flags, folder / "pipeline", limit_s), folder, limit_s)
+    ended = execute(link(compiler, [unit], flags, folder / "pipeline", limit_s), folder, folder, limit_s)
     if not ended.ok:
         raise RunFailed(f"{ended.reason} {ended.output}")
     return tuple(float(line) for line in (folder / "times").read_text().split())

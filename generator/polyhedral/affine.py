@@ -11,7 +11,7 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary, names_of
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, names_of
 from generator.polyhedral.members import ends
 from generator.polyhedral.wrapping import wrapped
 
@@ -103,6 +103,8 @@ def affine(expr: Expr, at: Iteration) -> Any:
             yes = condition(test, at)
             no = isl.Set.universe(at.domain.space).subtract(yes)
             return affine(then, at).intersect_domain(yes).union_add(affine(otherwise, at).intersect_domain(no))
+        case Call("floor" | "ceil" as function, (Binary("/", Cast("double", dividend), Cast("double", divisor)),)):
+            return _rounded(function, affine(dividend, at), affine(divisor, at))  # floord, ceild of polyhedral tools
         case Load(array):
             raise DependsOnData(f"it depends on the data in `{array}`")
         case _:
@@ -129,6 +131,16 @@ def _product(op: str, left: Any, right: Any) -> Any:
         return left.tdiv_r(magnitude)
     quotient = left.tdiv_q(magnitude)
     return quotient.neg() if divisor.is_neg() else quotient
+
+
+def _rounded(function: str, dividend: Any, divisor: Any) -> Any:
+    """The integer quotient of integers that is rounded down (`floor`) or up."""
+    if not divisor.is_cst() or divisor.min_val().ne(divisor.max_val()):
+        raise NotAffine("it divides by something that is not constant")
+    if divisor.max_val().is_zero():
+        raise Undefined("it divides by 0")
+    quotient = dividend.div(divisor)
+    return quotient.floor() if function == "floor" else quotient.ceil()
 
 
 def condition(expr: Expr, at: Iteration) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import islpy as isl
 
-from generator.arithmetic import integer_limits
+from generator.arithmetic import FLOATING, integer_limits
 from generator.expr import Binary, Cast, Expr, Select, Unary, children
 
 _RANK = ("int", "unsigned int", "long", "unsigned long")
@@ -55,7 +55,7 @@ class _Wrapping:
     def used(self, expr: Expr, kind: str) -> Any:
         """Where the value of `expr`, converted to type `kind`, matters and is wrong."""
         found = self.inside(expr)
-        if isinstance(expr, Cast):
+        if isinstance(expr, Cast) and expr.type not in FLOATING:  # real numbers have room for every `int`
             found = _union(found, self.outside(expr.operand, expr.type))
         for checked in {_kind(expr), kind}:
             if checked.startswith("unsigned"):

@@ -1,0 +1,105 @@
+"""A process that starts the user's program and outlives antune for a moment: when antune is gone, the program goes, too.
+
+Runs by itself (`python -I -S guard.py`), with nothing of antune and few modules, so that it starts in milliseconds:
+
+    guard.py LIFE LIMIT_S MOST_BYTES SCRATCH DIRECTORY STDIN PROGRAM [ARGUMENTS]
+
+LIFE is the reading end of a pipe that antune holds open, SCRATCH the folder that is deleted if antune dies. The program runs in
+DIRECTORY, as leader of a session of its own; the first MOST_BYTES that it prints go to the files `stdout` and `stderr` there, the
+rest to nobody. The last line that the guard prints is `exit N`, `signal N` or `limit`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+POLL_S = 0.02
+DRAIN_S = 0.3
+CHUNK = 1 << 16
+
+
+def main(words: list[str]) -> None:
+    """Start the program, wait for its end, for the limit or for the end of antune, and say which it was."""
+    life, limit_s, most, scratch, directory, stdin = int(words[0]), float(words[1]), int(words[2]), *words[3:6]
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    child, pipes = start(directory, stdin, words[6:], life)
+    files = {pipes[k]: [os.open(f"{directory}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), most]
+             for k, name in enumerate(("stdout", "stderr"))}
+    end_s, status, gone = time.monotonic() + limit_s, None, False
+    while status is None and not gone and time.monotonic() < end_s:
+        gone = pump(files, life, POLL_S)
+        status = ended(child)
+    if status is None:
+        kill(child)
+        os.waitpid(child, 0)
+    kill(child)  # whom it started
+    if gone:
+        import shutil
+
+        shutil.rmtree(scratch, ignore_errors=True)
+        return
+    end_s = time.monotonic() + DRAIN_S
+    while files and time.monotonic() < end_s and not pump(files, life, 0.0 if status is None else POLL_S):
+        pass
+    print("limit" if status is None else f"exit {status}" if status >= 0 else f"signal {-status}", flush=True)
+
+
+def start(directory: str, stdin: str, command: list[str], life: int) -> tuple[int, tuple[int, int]]:
+    """Fork the program; its process, and the pipes of what it prints."""
+    out, err = os.pipe(), os.pipe()
+    child = os.fork()
+    if child:
+        os.close(out[1])
+        os.close(err[1])
+        return child, (out[0], err[0])
+    try:
+        os.setsid()
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.chdir(directory)
+        os.dup2(os.open(stdin, os.O_RDONLY), 0)
+        os.dup2(out[1], 1)
+        os.dup2(err[1], 2)
+        os.close(life)
+        os.closerange(3, 64)
+        os.execv(command[0], command)
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+    os._exit(127)
+
+
+def pump(files: dict[int, list[int]], life: int, wait_s: float) -> bool:
+    """Take what the program prints, for each pipe to a file with so many bytes left; whether antune is gone."""
+    for pipe in select.select([life, *files], [], [], wait_s)[0]:
+        if pipe == life:
+            return True
+        data = os.read(pipe, CHUNK)
+        file, left = files[pipe]
+        files[pipe][1] -= os.write(file, data[:left])
+        if not data:
+            os.close(files.pop(pipe)[0])
+            os.close(pipe)
+    return False
+
+
+def ended(child: int) -> int | None:
+    """The exit status of the program, negative for a signal; None while it runs."""
+    found, status = os.waitpid(child, os.WNOHANG)
+    if not found:
+        return None
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def kill(child: int) -> None:
+    """The program and the processes that it started, as far as they are still in its group."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,68 @@
+"""What can be said of a SCoP before its sizes, or those of its arrays, are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from generator.errors import InputError
+from generator.frontend_c.extract import NeverRuns, build_model
+from generator.frontend_c.source import ScopSource
+from generator.program import Statement
+
+_ANY_SIZE = 64
+
+
+def needed_extents(source: ScopSource, parameters: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """For arrays behind a pointer of unknown size: the smallest extents that hold every access.
+
+    Of elements that data choose nothing is known; then all that lie behind the pointer count: `rooms`, 0 where that is unknown.
+
+    Raises:
+        InputError: as `extract`.
+    """
+    # Sizes that are declared do not matter here, so that any number will do.
+    shapes = {v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents) for v in source.variables}
+    usage = build_model(source, parameters, shapes).usage()
+    return {v.name: tuple(h + 1 for h in usage[v.name].high)
+            for v in source.variables if None in v.extents and v.name in usage}
+
+
+def static_control(source: ScopSource) -> tuple[Statement, ...]:
+    """The statements of a SCoP with sizes that stand for any, for which nothing was captured: is it static control?
+
+    Sizes differ, so that loops between two of them run in one of the two orders.
+
+    Raises:
+        InputError: as `extract`.
+    """
+    shapes = {v.name: (1,) * len(v.extents) for v in source.variables}
+    ascending, descending, _ = _any_sizes(source)
+    try:
+        return tuple(build_model(source, ascending, shapes).statements)
+    except NeverRuns:
+        return tuple(build_model(source, descending, shapes).statements)
+
+
+def check_static(source: ScopSource) -> None:
+    """Refuse what no sizes can mend, before anything is run.
+
+    Raises:
+        InputError: the first thing that is no static control, whatever the sizes are.
+    """
+    shapes = {v.name: (1,) * len(v.extents) for v in source.variables}
+    messages = []
+    for sizes in _any_sizes(source):
+        try:
+            build_model(source, sizes, shapes)
+            return
+        except InputError as error:
+            messages.append(error)
+    if len({str(error) for error in messages}) == 1 and not isinstance(messages[0], NeverRuns):
+        raise messages[0]
+
+
+def _any_sizes(source: ScopSource) -> tuple[Mapping[str, int], ...]:
+    """Sizes that differ, in the order of their names and against it, and others of their kind."""
+    names = sorted(source.parameters)
+    return ({name: _ANY_SIZE + k for k, name in enumerate(names)}, {name: _ANY_SIZE - k for k, name in enumerate(names)},
+            {name: 2 * _ANY_SIZE + 7 * k for k, name in enumerate(names)})
