@@ -20,10 +20,10 @@ from experiments.store import read_store
 from generator.errors import InputError
 from generator.plan import KernelPlan, Plan, TimeTiles
 from tests import support_exports as support
-from tests.support_slow import few
 from tests.support_cuda_runtime import build_on_host
 from tests.support_exports import GPU, intel_library, placed, stored_run, suite_run
 from tests.support_programs import write_c
+from tests.support_slow import few
 from tests.support_suite import SUITE
 
 STRICT = "CFLAGS=-O1 -Wall -Wextra -pedantic -Werror"

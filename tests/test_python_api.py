@@ -15,9 +15,9 @@ from experiments.run import tune as tune_run
 from experiments.store import read_store
 from explorer.registry import EXPLORERS, explorers, find_maker
 from generator.errors import InputError
-from tests.support_slow import few
 from tests.support_cli import Antune, antune_command
 from tests.support_runners import needed_device
+from tests.support_slow import few
 
 ROOT = Path(__file__).parents[1]
 BLUR = """

@@ -88,7 +88,7 @@ def test_results_are_those_of_c(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", WRAPPING)
 def test_iterators_that_leave_their_type_are_refused(name: str) -> None:
     body, words = WRAPPING[name]
-    with pytest.raises(InputError, match="would leave it before the loop ends: use `int`|wrap around") as caught:
+    with pytest.raises(InputError, match=r"would leave it before the loop ends: use `int`|wrap around") as caught:
         program_of(scop(body, "int x[64];"))
     assert words in str(caught.value)
 
