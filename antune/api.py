@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from experiments.options import Budget, LevelName, RunOptions, SpaceName, Timing
 from experiments.run import Finish, Reporter
 from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
-from experiments.run_dirs import RUNS_ROOT, next_directory
+from experiments.run_dirs import RUNS_ROOT, claimed_directory
 from experiments.store import read_store
 from experiments.words import describe_ms, describe_plan, describe_ratio
 from generator.frontend_c.source import PROGRAM_LIMIT_S
@@ -110,7 +111,7 @@ class Result:
 def tune(source: str | Path, *, evaluations: int | None = None, iterations: int | None = None, minutes: float | None = None,
          stop_at: str | None = None, stagnation: int | None = None, defines: Sequence[str] = (), includes: Sequence[str | Path] = (),
          sources: Sequence[str | Path] = (), cflags: str = "", args: str = "", stdin: str | Path | None = None,
-         program_limit: float = PROGRAM_LIMIT_S,
+         program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False,
          function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
          explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1", strict_float: bool = False,
@@ -127,15 +128,15 @@ def tune(source: str | Path, *, evaluations: int | None = None, iterations: int 
     """
     sizes = [f"{name}={value}" for name, value in (parameters or {}).items()]
     scoped = parse_scoped(Path(source), [Path(folder) for folder in includes], list(defines), [Path(file) for file in sources], cflags,
-                          function, scop, sizes, None, args, None if stdin is None else Path(stdin), program_limit)
+                          function, scop, sizes, None, args, None if stdin is None else Path(stdin), program_limit, random_inputs)
     devices = (device,) if isinstance(device, str) else tuple(device or ())
     options = RunOptions(
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation), scoped.function,
         scoped.scop, scoped.parameters, _explorer_name(explorer), ants, seed, devices[0] if devices else None,
         space or ("pipeline" if scoped.file.suffix == ".py" else "wide"), level, strict_float, timing=Timing(finalists=finalists),
         more_devices=devices[1:], cluster=cluster)
-    directory = Path(out) if out is not None else next_directory(RUNS_ROOT, scoped.file.stem)
-    with opened(reporter) as told:
+    place = nullcontext(Path(out)) if out is not None else claimed_directory(RUNS_ROOT, scoped.file.stem)
+    with place as directory, opened(reporter) as told:
         return Result(tune_run(options, directory, told))
 
 

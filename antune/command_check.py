@@ -19,6 +19,7 @@ from antune.options import (
     IncludeDirs,
     Parameters,
     ProgramLimit,
+    RandomInputs,
     Scop,
     Size,
     SourceFile,
@@ -42,7 +43,7 @@ Races = Annotated[bool, typer.Option("--races", help="Also run it under Oclgrind
 
 def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, include: IncludeDirs = None,
           define: Defines = None, source: Sources = None, cflags: Cflags = "", function: Function = None,
-          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
+          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False,
           device: Device = None) -> None:
     """Run the code of one plan and compare its results with the original program's.
 
@@ -57,7 +58,8 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.lowering.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
+                                 random_inputs))
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)

@@ -19,6 +19,7 @@ from antune.options import (
     IncludeDirs,
     Parameters,
     ProgramLimit,
+    RandomInputs,
     Scop,
     Scoped,
     Size,
@@ -51,7 +52,7 @@ Find = Annotated[bool, typer.Option("--find", help="Only list the loop nests of 
 def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
             source: Sources = None, cflags: Cflags = "", function: Function = None, scop: Scop = None,
             param: Parameters = None, size: Size = None, args: Args = "",
-            stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, device: Device = None) -> None:
+            stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False, device: Device = None) -> None:
     """Show the loops, their dependences and the code that a plan leads to, step by step.
 
     \b
@@ -64,7 +65,8 @@ def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, wh
     from antune.files import read_plan
     from experiments.parts import find_device
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit)
+    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
+                                 random_inputs)
     if find:
         _find(scoped)
     else:

@@ -37,6 +37,7 @@ from antune.options import (
     Precision,
     Profile,
     ProgramLimit,
+    RandomInputs,
     Reuse,
     RunDirectory,
     RunLimit,
@@ -99,7 +100,7 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
-         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
+         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False,
          explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
          evaluations: Evaluations = None, minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None,
          seed: Seed = 0, device: Devices = None, cluster: Cluster = None,
@@ -124,17 +125,17 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     """
     from experiments.options import RunOptions, Timing
     from experiments.run import tune as run
-    from experiments.run_dirs import RUNS_ROOT, next_directory
+    from experiments.run_dirs import RUNS_ROOT, claimed_directory
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
+                                 random_inputs))
     devices = tuple(device or ())
     options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
                          scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,
                          devices[0] if devices else None, _space(space, scoped.file), level.value, strict_float,
                          compile_limit_s=compile_limit, run_limit_s=run_limit, memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
                          more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
-    directory = out or next_directory(RUNS_ROOT, file.stem)
-    with _reporting(directory, live, live_port) as reporter:
+    with nullcontext(out) if out else claimed_directory(RUNS_ROOT, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(options, directory, reporter), directory)
     _end(finish)
 

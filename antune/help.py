@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("The program", ("include", "define", "source", "cflags", "function", "scop", "param", "size", "args", "stdin", "program_limit")),
+    ("The program", ("include", "define", "source", "cflags", "function", "scop", "param", "size", "args", "stdin", "program_limit", "random_inputs")),
     ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "profile")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -50,6 +50,8 @@ Stdin: TypeAlias = Annotated[Path | None, typer.Option(
     "--stdin", metavar="FILE", help="A file that the program reads as its standard input.", show_default=False)]
 ProgramLimit: TypeAlias = Annotated[float, typer.Option(
     "--program-limit", metavar="SECONDS", min=0.1, help="How long a run of the program itself may take.")]
+RandomInputs: TypeAlias = Annotated[bool, typer.Option(
+    "--random-inputs", help="Where the program cannot be run, call the function that holds the SCoP with random data.", show_default=False)]
 Function: TypeAlias = Annotated[str | None, typer.Option(
     "--function", metavar="NAME", help="The function that holds the SCoP (or the loops), when the file has several.",
     show_default=False)]
@@ -143,7 +145,7 @@ class Scoped:
 def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | None, source: list[Path] | None,
                  cflags: str, function: str | None, scop: int | None, param: list[str] | None,
                  size: str | None = None, args: str = "", stdin: Path | None = None,
-                 program_limit: float = PROGRAM_LIMIT_S) -> Scoped:
+                 program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False) -> Scoped:
     """The options that `tune` and `explain` share, checked; paths become absolute.
 
     Raises:
@@ -166,7 +168,8 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
             raise InputError(f"--source {other} is not a file; give a C file to link")
     compilation = Compilation(tuple(str(d.absolute()) for d in include or []),
                               tuple(parse_define(text) for text in define or []), parse_words("--cflags", cflags),
-                              tuple(str(s.absolute()) for s in source or []), parse_invocation(args, stdin, program_limit))
+                              tuple(str(s.absolute()) for s in source or []),
+                              replace(parse_invocation(args, stdin, program_limit), random_inputs=random_inputs))
     return Scoped(file.absolute(), compilation, function, scop, parse_parameters([*parse_size(size), *(param or [])]))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -23,9 +24,32 @@ class Listed:
     summary: Summary | None
 
 
-def next_directory(root: Path, name: str) -> Path:
-    """The first of root/name-1, root/name-2, ... that does not exist."""
-    return next(path for n in count(1) if not (path := root / f"{name}-{n}").exists())
+@contextmanager
+def claimed_directory(root: Path, name: str) -> Iterator[Path]:
+    """The first of root/name-1, root/name-2, ... that does not exist, made so that nobody else who starts now gets the same.
+
+    It goes again if nothing is in it in the end. Raises InputError where it cannot be made.
+    """
+    made = [root] if not root.exists() else []
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        directory = next(path for n in count(1) if _made(path := root / f"{name}-{n}"))
+    except OSError as error:
+        raise InputError(f"{root} cannot be written: {error.strerror}; choose another place with --out") from None
+    try:
+        yield directory
+    finally:
+        for folder in (directory, *made):
+            with suppress(OSError):  # it holds something
+                folder.rmdir()
+
+
+def _made(path: Path) -> bool:
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    return True
 
 
 def find_runs(places: Sequence[Path]) -> list[Path]:

@@ -295,6 +295,8 @@ def reproduce_command(info: RunInfo) -> str:
         words.append("--args=" + shlex.join(compilation.invocation.arguments))
     if compilation.invocation.stdin is not None:
         words += ["--stdin", compilation.invocation.stdin]
+    if compilation.invocation.random_inputs:
+        words += ["--random-inputs"]
     if compilation.invocation.limit_s != PROGRAM_LIMIT_S:
         words += ["--program-limit", f"{compilation.invocation.limit_s:g}"]
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),

@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from generator.target import Target
+from generator.user_cache import user_cache
 
 
 def lock_path(name: str) -> Path:
-    """The lock file called `name`, in a directory that belongs to this user. It is never deleted: that races."""
+    """The lock file called `name`, in a directory that belongs to this user alone. It is never deleted: that races.
+
+    Where somebody else has taken the name of that directory, locks are in the user's cache, and this is said.
+    """
     folder = Path(tempfile.gettempdir()) / f"antune-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    if not _is_own(folder):
+        elsewhere = user_cache() / "locks"
+        print(f"antune: warning: {folder} is not a folder of yours alone, so locks are kept in {elsewhere}", file=sys.stderr)
+        elsewhere.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = elsewhere
     return folder / f"{name}.lock"
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether `folder`, which is made where it is missing, is a directory of this user that nobody else can write to or read."""
+    with suppress(FileExistsError):  # also a file, or a link to nowhere
+        folder.mkdir(mode=0o700)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        return False
+    if status.st_mode & 0o077:
+        folder.chmod(0o700)  # older versions, or an odd umask
+    return True
 
 
 def timing_lock(key: str, target: Target) -> Path:

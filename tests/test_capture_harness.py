@@ -11,7 +11,7 @@ import pytest
 from generator.capture import Captured, capture
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
-from generator.frontend_c.source import Compilation
+from generator.frontend_c.source import Compilation, Invocation
 
 GEMM = """\
 static void gemm(int n, int m, double alpha, double C[n][m], double A[n][n], double B[n][m]) {
@@ -23,6 +23,9 @@ static void gemm(int n, int m, double alpha, double C[n][m], double A[n][n], dou
 #pragma endscop
 }
 """
+
+
+RANDOM = Compilation(invocation=Invocation(random_inputs=True))
 
 
 def run(tmp_path: Path, text: str, overrides: Mapping[str, int] | None = None, seed: int = 1,
@@ -180,7 +183,7 @@ def test_a_main_that_misses_symbols_gives_way_with_a_warning(tmp_path: Path) -> 
 double missing_value(void);
 int main(void) { double a[1][1] = {{missing_value()}}; gemm(1, 1, 1, a, a, a); return 0; }
 """
-    captured = run(tmp_path, text, {"n": 4, "m": 4})
+    captured = run(tmp_path, text, {"n": 4, "m": 4}, compilation=RANDOM)
     assert captured.reference.origin == "harness"
     (warning,) = captured.reference.warnings
     assert "could not be run" in warning and "undefined reference to `missing_value'" in warning
@@ -194,7 +197,7 @@ int main(void) { double a[1][1] = {{missing_value()}}; gemm(1, 1, 1, a, a, a); r
 ])
 def test_a_main_that_fails_gives_way_with_a_warning(tmp_path: Path, body: str, reason: str) -> None:
     text = "#include <stdio.h>\n#include <stdlib.h>\n" + GEMM + f"int main(void) {{ (void)gemm; {body} }}\n"
-    captured = run(tmp_path, text, {"n": 4, "m": 4})
+    captured = run(tmp_path, text, {"n": 4, "m": 4}, compilation=RANDOM)
     assert captured.reference.origin == "harness"
     assert reason in captured.reference.warnings[0]
 
@@ -209,7 +212,7 @@ static void f(int n, double a[n]) {
 }
 int main(void) { f(100000000, calloc(3, sizeof(double))); return 0; }
 """
-    captured = run(tmp_path, text, {"n": 4})
+    captured = run(tmp_path, text, {"n": 4}, compilation=RANDOM)
     assert "`a[100000000]` cannot be read" in captured.reference.warnings[0]
 
 

@@ -23,7 +23,7 @@ import antune
 from antune.options import parse_define, parse_parameters
 from experiments.ceilings.files import keep_ceilings
 from experiments.run import tune
-from experiments.run_dirs import next_directory
+from experiments.run_dirs import claimed_directory
 from explorer.registry import EXPLORERS
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations
@@ -106,7 +106,9 @@ def test_tune_then_list_report_and_resume(run_antune: Antune, tmp_path: Path,
 def test_runs_get_their_own_directories(run_antune: Antune, tmp_path: Path) -> None:
     for _ in range(2):
         assert run_antune(*tune_words("--explorer", "random", "--space", "paper")) == 0
-    assert next_directory(tmp_path / "antune-runs", "scale").name == "scale-3"
+    with claimed_directory(tmp_path / "antune-runs", "scale") as one, claimed_directory(tmp_path / "antune-runs", "scale") as other:
+        assert [one.name, other.name] == ["scale-3", "scale-4"], "two that start at the same time"
+    assert sorted(path.name for path in (tmp_path / "antune-runs").iterdir()) == ["scale-1", "scale-2"]
 
 
 def test_the_same_command_makes_the_same_run(run_antune: Antune, tmp_path: Path) -> None:

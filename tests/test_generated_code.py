@@ -78,7 +78,7 @@ def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -
             if not isinstance(outcome, Timed) and not any(words in outcome.message for words in FORESEEN)]
 
 
-@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[::2]))
+@pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[::3]))
 def test_random_plans(name: str, tmp_path: Path) -> None:
     assert not failures(problem(name, ODD_SIZES[name]), "pocl", 1, 1, tmp_path)
 

@@ -42,6 +42,12 @@ def read(before: str, folder: Path, limit_s: float = 60.0) -> Problem:
     return read_problem(write_c(PROGRAM.replace("BEFORE", before), folder), compilation, None, None, {}, 0)
 
 
+def heeds_all() -> None:
+    """Signals have their usual effect, also below `nohup`."""
+    for one in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL)
+
+
 def alive(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -55,7 +61,7 @@ def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     scratch.mkdir()
     file = write_c(PROGRAM.replace("BEFORE", ENDLESS % told), tmp_path)
     antune = subprocess.Popen([sys.executable, "-m", "antune", "explain", str(file)], cwd=tmp_path, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)})
+                              stderr=subprocess.DEVNULL, preexec_fn=heeds_all, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)})
     try:
         wait_until(lambda: told.is_file() and len(told.read_text().split()) == 2, "the program to begin")
         pids = [int(word) for word in told.read_text().split() if int(word)]

@@ -135,7 +135,7 @@ def rate_others(_program: Program, _plan: Plan, _target: Target) -> Ratings:
     return ((("S9",), (("tail", 1.0),)),)
 
 
-@pytest.mark.parametrize("rate", few([rate_raising, rate_hanging, rate_dying, rate_others], 2))
+@pytest.mark.parametrize("rate", few([rate_raising, rate_hanging, rate_dying, rate_others], 1))
 def test_a_model_that_fails_loses_no_measurement(rate: Rate, tmp_path: Path) -> None:
     device = support.device_of("PoCL")
     if device is None:

@@ -263,7 +263,7 @@ def live_process(*words: object) -> tuple[subprocess.Popen[str], str]:
     """A command with its live view; the process and the address."""
     run = antune(*words)
     assert run.stdout is not None
-    found = re.search(r"http://127\.0\.0\.1:\d+/", run.stdout.readline())
+    found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{16}/", run.stdout.readline())
     assert found
     return run, found[0]
 
@@ -324,24 +324,25 @@ def test_the_live_page_of_a_resumed_run_has_what_was_known_and_what_is_new(page:
 @pytest.mark.slow
 def test_the_live_page_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
     run, address = live_run(tmp_path, "--live-port", 0)
-    port = int(address.rsplit(":", 1)[1].strip("/"))
-    assert "200 OK" in asked(port, f"127.0.0.1:{port}")
-    assert "403" in asked(port, "elsewhere.example")
+    port, token = re.findall(r":(\d+)/([\w-]+)/", address)[0]
+    assert "200 OK" in asked(int(port), f"127.0.0.1:{port}", token)
+    assert "403" in asked(int(port), "elsewhere.example", token)
+    assert "404" in asked(int(port), f"127.0.0.1:{port}", "guessed") and "404" in asked(int(port), f"127.0.0.1:{port}", "")
     run.kill()
     run.wait()
     end_s = time.monotonic() + WAIT_S
     while time.monotonic() < end_s:
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
+            socket.create_connection(("127.0.0.1", int(port)), 1).close()
         except OSError:
             return
         time.sleep(0.2)
     raise AssertionError("still there")
 
 
-def asked(port: int, host: str) -> str:
+def asked(port: int, host: str, token: str) -> str:
     with socket.create_connection(("127.0.0.1", port), WAIT_S) as connection:
-        connection.sendall(f"GET /state HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        connection.sendall(f"GET /{token}/state HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
         return connection.recv(100).decode()
 
 

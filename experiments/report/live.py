@@ -20,10 +20,12 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from experiments.report.live_view import TOKEN
 from experiments.report.page import about, asset, contents, library, main_part, sections, whole_page
 from experiments.words import describe_count
 from generator.errors import InputError
@@ -122,11 +124,12 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, listening: socket.socket, report: LiveReport) -> None:
+    def __init__(self, listening: socket.socket, report: LiveReport, token: str) -> None:
         super().__init__(listening.getsockname(), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
         self.report = report
+        self.token = token
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -141,7 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
         if (self.headers.get("Host") or "").rsplit(":", 1)[0] not in _HOSTS:
             self._send(403, "text/plain", "only for 127.0.0.1")
             return
-        match address.path:
+        _, token, *rest = [*address.path.split("/", 2), ""]
+        if not compare_digest(token.encode(), self.server.token.encode()):
+            self._send(404, "text/plain", "antune prints the whole address")
+            return
+        match f"/{rest[0]}":
             case "/":
                 report.want()
                 script = asset("live.js")
@@ -187,11 +194,11 @@ def stay_out_of_the_way() -> None:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
-def serve(listening: socket.socket, directory: Path, parent: int) -> None:
-    """Serve until SIGTERM or the end of process `parent`; a browser that is looking gets the last page first."""
+def serve(listening: socket.socket, directory: Path, parent: int, token: str) -> None:
+    """Serve below /TOKEN/ until SIGTERM or the end of process `parent`; a browser that is looking gets the last page first."""
     report = LiveReport(directory)
     signal.signal(signal.SIGTERM, lambda *_: report.ended.set())
-    server = _Server(listening, report)
+    server = _Server(listening, report, token)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     threading.Thread(target=report.work, daemon=True).start()
     while not report.ended.wait(1.0):
@@ -205,4 +212,4 @@ def serve(listening: socket.socket, directory: Path, parent: int) -> None:
 
 if __name__ == "__main__":
     stay_out_of_the_way()
-    serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]))
+    serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]), os.environ[TOKEN])

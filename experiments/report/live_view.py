@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 from generator.errors import InputError
 
 ADDRESS = "127.0.0.1"
+TOKEN = "ANTUNE_LIVE_TOKEN"
+"""The variable that tells the process what its addresses begin with: unlike arguments, nobody else can read it."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -24,9 +27,10 @@ def live_view(directory: Path, port: int) -> Iterator[str]:
     Raises:
         InputError: the port is taken or may not be used.
     """
+    token = secrets.token_urlsafe(12)  # other users of this machine can connect, too
     with _listening(port) as listening:
-        process = _start(listening, directory)
-        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/"
+        process = _start(listening, directory, token)
+        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
     try:
         yield address
     finally:
@@ -48,11 +52,11 @@ def _listening(port: int) -> socket.socket:
     return server
 
 
-def _start(listening: socket.socket, directory: Path) -> subprocess.Popen[bytes]:
+def _start(listening: socket.socket, directory: Path, token: str) -> subprocess.Popen[bytes]:
     """The process, in a session of its own: Ctrl-C is for the run."""
     root = str(Path(__file__).parents[2])
     environment = os.environ | dict.fromkeys(ONE_THREAD, "1") | {
-        "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+        TOKEN: token, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
     words = [sys.executable, "-m", "experiments.report.live", str(listening.fileno()), str(directory.absolute()),
              str(os.getpid())]
     return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -206,7 +206,9 @@ class Store:
     def check(self) -> None:
         """Raise InputError when the file was made by another version, or is no store at all."""
         version = self._row("PRAGMA user_version")[0]
-        if version not in READABLE or not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
+        if version in (0, *READABLE) and not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'session'"):
+            raise damaged(self._path, "it is empty, cut off, or no run of antune")
+        if version not in READABLE:
             raise InputError(f"{self._path} was made by another version of antune (store version {version}, this one "
                              f"reads {SCHEMA_VERSION}); use that version or start a new run")
 

@@ -24,8 +24,8 @@ def damaged(path: Path, reason: object) -> InputError:
 
 
 @contextmanager
-def database_errors(path: Path) -> Iterator[None]:
-    """Raise InputError for whatever SQLite complains about while it uses `path`."""
+def database_errors(path: Path, begun: bool = True) -> Iterator[None]:
+    """Raise InputError for whatever SQLite complains about while it uses `path`; `begun`: there is a run to go on with."""
     try:
         yield
     except UnicodeError as error:  # of a message that quotes the damage
@@ -33,8 +33,8 @@ def database_errors(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & _PRIMARY not in _UNUSABLE:
             raise damaged(path, error) from None
-        raise InputError(f"{path} cannot be used: {error}; free disk space or get access, then "
-                         f"`{command('resume', path.parent)}` goes on: what was measured before is saved") from None
+        then = f", then `{command('resume', path.parent)}` goes on: what was measured before is saved" if begun else " and start again"
+        raise InputError(f"{path} cannot be used: {error}; free disk space or get access{then}") from None
 
 
 @contextmanager

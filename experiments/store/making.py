@@ -179,7 +179,7 @@ def _write_store(directory: Path, info: RunInfo, driver: str, known: Sequence[Kn
         "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
         "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms),
         "baselines": json.dumps([asdict(baseline) for baseline in info.baselines])}
-    with database_errors(new), closing(sqlite3.connect(new)) as connection:
+    with database_errors(new, begun=False), closing(sqlite3.connect(new)) as connection:
         connection.executescript("".join(_script(name) for name in ("schema.sql", *_UPDATES.values())))
         connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                            tuple(row.values()))

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,17 +82,41 @@ def _accepts(compiler: Compiler, flag: str) -> bool:
         return False
 
 
-def other_units(source: ScopSource) -> list[Path]:
-    """The files to link beside the tuned one: those the user names, and NAME.c beside an included NAME.h.
+def named_units(source: ScopSource) -> list[Path]:
+    """The files that the user names beside the tuned one."""
+    own = Path(source.file).resolve()
+    return [f for f in dict.fromkeys(Path(s).resolve() for s in source.compilation.sources) if f != own]
 
-    A NAME.c that is itself included as text is not linked again.
-    """
+
+def siblings(source: ScopSource) -> list[Path]:
+    """NAME.c beside an included NAME.h: they may define what the tuned file needs. One that is itself included as text is not among them."""
     own = Path(source.file).resolve()
     included = {Path(i).resolve() for i in source.includes}
-    named = [Path(s).resolve() for s in source.compilation.sources]
     beside = [i.with_suffix(".c") for i in sorted(included) if i.suffix == ".h"]
-    files = [*named, *(b for b in beside if b.is_file() and b not in included)]
-    return [f for f in dict.fromkeys(files) if f != own]
+    named = {own, *named_units(source)}
+    return [f for f in dict.fromkeys(beside) if f.is_file() and f not in included and f not in named]
+
+
+def linked_beside(compiler: Compiler, source: ScopSource, flags: Sequence[str], target: Path, limit_s: float, renamed: bool = False) -> list[Path]:
+    """What is linked beside the tuned file: the user's other files, and a library of the siblings, of which the linker takes what is missing.
+
+    `target` begins the names of what is made; `renamed`: without any `main`.
+
+    Raises:
+        RunFailed: a file that the user names cannot be compiled. Siblings that cannot are left out.
+    """
+    found, own = [], named_units(source)
+    for number, file in enumerate([*own, *siblings(source)]):
+        rename = (f"-Dmain=antune_other_main_{number}",) if renamed else ()
+        made = target.with_name(f"{target.name}_{number}.o")
+        with nullcontext() if number < len(own) else suppress(RunFailed):
+            found.append(compile_unit(compiler, Unit(file), (*flags, *rename), made, limit_s))
+    beside = found[len(own):]
+    if not beside:
+        return found
+    library = target.with_name(f"lib{target.name}.a")
+    _must(["ar", "rcs", str(library), *map(str, beside)], limit_s)
+    return [*found[:len(own)], library]
 
 
 def compile_unit(compiler: Compiler, unit: Unit, flags: Sequence[str], target: Path, limit_s: float) -> Path:
@@ -114,7 +139,7 @@ def diagnostics(compiler: Compiler, unit: Unit, flags: Sequence[str], limit_s: f
 def first_errors(text: str, count: int = 3) -> str:
     """The first lines of a tool's output that name an error, on one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line or "undefined reference" in line or "duplicate" in line]
+    errors = [line for line in lines if any(word in line for word in ("error:", "undefined reference", "multiple definition", "duplicate"))]
     return " | ".join((errors or lines)[:count])[:600]
 
 

@@ -28,7 +28,7 @@ from generator.capture.build import (
     Unit,
     compile_unit,
     link,
-    other_units,
+    linked_beside,
     system_compiler,
     user_flags,
 )
@@ -126,10 +126,11 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
             try:
                 return _captured(job, _complete_run(job, None, False), "capture", (*warnings, *_ignored(overrides)))
             except RunFailed as error:
-                if source.function == "main" or source.compilation.invocation.given:
-                    raise InputError(f"the program cannot be run: {error}",
-                                     Location(source.file, source.first_line)) from None
-                warnings = (*warnings, *_why_harness(source, str(error)))
+                helpers = not source.has_main and "undefined reference to `main'" in str(error)  # of a function that has no program
+                if not helpers and (source.function == "main" or not source.compilation.invocation.random_inputs):
+                    advice = "" if source.function == "main" else f"; --random-inputs tunes `{source.function}` with random data instead"
+                    raise InputError(f"the program cannot be run: {error}{advice}", Location(source.file, source.first_line)) from None
+                warnings = (*warnings, *(() if helpers else (f"the program could not be run, so its inputs are seeded random data instead: {error}",)))
         elif source.compilation.invocation.given:
             raise InputError(f"--args and --stdin are for programs, but {source.file} has no `main`; name the file that has "
                              "one with --source")
@@ -143,12 +144,6 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
 def _ignored(overrides: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(f"--param {name}={value} has no effect: the program's own main sets its sizes; change them with -D "
                  "where it uses macros" for name, value in overrides.items())
-
-
-def _why_harness(source: ScopSource, failure: str) -> tuple[str, ...]:
-    if not source.has_main and "undefined reference to `main'" in failure:
-        return ()  # the sources are only helpers of a function that has no program
-    return (f"the program could not be run, so its inputs are seeded random data instead: {failure}",)
 
 
 def _hints(warnings: tuple[str, ...]) -> str:
@@ -251,15 +246,12 @@ def _build(job: _Job, recipe: _Recipe, directory: Path) -> Path:
 
 
 def _others(job: _Job, build: Build, kind: str) -> list[Path]:
-    """The objects of the other translation units, compiled once per build and kind; in a harness their `main` is renamed."""
+    """What is linked beside the tuned file, made once per build and kind; in a harness their `main` is renamed."""
     if (build, kind) not in job.objects:
-        flags = user_flags(job.source.compilation, build)
-        built = []
-        for k, file in enumerate(other_units(job.source)):
-            rename = (*_DROP_UNUSED, f"-Dmain=antune_other_main_{k}") if kind == "harness" else ()
-            target = job.directory / f"{kind}_{len(job.objects)}_{k}.o"
-            built.append(compile_unit(job.compiler, Unit(file), (*flags, *rename), target, job.limit_s))
-        job.objects[build, kind] = built
+        harness = kind == "harness"
+        flags = (*user_flags(job.source.compilation, build), *(_DROP_UNUSED if harness else ()))
+        target = job.directory / f"{kind}_{len(job.objects)}"
+        job.objects[build, kind] = linked_beside(job.compiler, job.source, flags, target, job.limit_s, harness)
     return job.objects[build, kind]
 
 

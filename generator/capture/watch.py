@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from generator.capture.build import RunFailed, Unit, compile_unit, link, other_units, system_compiler, user_flags
+from generator.capture.build import RunFailed, Unit, compile_unit, link, linked_beside, system_compiler, user_flags
 from generator.capture.execute import Tell, execute
 from generator.capture.instrument import OPENMP, c_string, openmp_above, read_text, write_text
 from generator.frontend_c.source import ScopSource
@@ -42,8 +42,7 @@ def watch(sources: Sequence[ScopSource], tell: Tell = lambda _: None) -> Watched
         own = Unit(copy, ("-iquote", str(Path(source.file).resolve().parent)))
         objects = [compile_unit(compiler, own, flags, directory / "watched.o", limit_s),
                    compile_unit(compiler, Unit(_RUNTIME, defines), ("-O2",), directory / "watch.o", limit_s)]
-        objects += [compile_unit(compiler, Unit(file), flags, directory / f"other_{k}.o", limit_s)
-                    for k, file in enumerate(other_units(source))]
+        objects += linked_beside(compiler, source, flags, directory / "other", limit_s)
         program = link(compiler, objects, flags, directory / "program", limit_s)
         ended = execute(program, directory, directory, limit_s, invocation=invocation, tell=tell)
         log = directory / "watch.log"

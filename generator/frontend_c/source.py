@@ -18,13 +18,15 @@ PROGRAM_LIMIT_S = 120.0
 class Invocation:
     """How the user starts the program: its arguments, and the file that is its standard input, with that file's SHA-256.
 
-    A run of it may take `limit_s` seconds.
+    A run of it may take `limit_s` seconds. `random_inputs`: where it cannot be run, the function with the SCoP is called with
+    random data.
     """
 
     arguments: tuple[str, ...] = ()
     stdin: str | None = None
     stdin_hash: str = ""
     limit_s: float = PROGRAM_LIMIT_S
+    random_inputs: bool = False
 
     @property
     def given(self) -> bool:
