@@ -31,6 +31,10 @@ BEFORE
   return x[3];
 }
 """
+HEEDING = """import runpy, signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` has it ignored, and those who run in the background SIGINT
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("antune", run_name="__main__")"""
 ENDLESS = """  FILE *told = fopen("%s", "w");
   int child = fork();
   if (child) fprintf(told, "%%d %%d", (int)getpid(), child), fclose(told);
@@ -40,12 +44,6 @@ ENDLESS = """  FILE *told = fopen("%s", "w");
 def read(before: str, folder: Path, limit_s: float = 60.0) -> Problem:
     compilation = Compilation(("-D_POSIX_C_SOURCE=200809L",), invocation=Invocation(limit_s=limit_s))
     return read_problem(write_c(PROGRAM.replace("BEFORE", before), folder), compilation, None, None, {}, 0)
-
-
-def heeds_all() -> None:
-    """Signals have their usual effect, also below `nohup`."""
-    for one in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL)
 
 
 def alive(pid: int) -> bool:
@@ -60,8 +58,8 @@ def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch = tmp_path / "told", tmp_path / "scratch"
     scratch.mkdir()
     file = write_c(PROGRAM.replace("BEFORE", ENDLESS % told), tmp_path)
-    antune = subprocess.Popen([sys.executable, "-m", "antune", "explain", str(file)], cwd=tmp_path, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, preexec_fn=heeds_all, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)})
+    antune = subprocess.Popen([sys.executable, "-c", HEEDING, "explain", str(file)], cwd=tmp_path, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)})
     try:
         wait_until(lambda: told.is_file() and len(told.read_text().split()) == 2, "the program to begin")
         pids = [int(word) for word in told.read_text().split() if int(word)]
