@@ -218,8 +218,10 @@ class Builder:
 
     def check_iterator(self, node: Any, iterator: str, inside: Iteration, step: int) -> None:
         """Raise InputError for an iterator that leaves its type before its loop ends: it goes on at the other end, or for ever."""
-        kind, (low, high) = self.iterators[iterator], bounds(inside)[-1]
-        least, most = integer_limits(kind)
+        kind = self.iterators[iterator]
+        if kind in ("int", "long"):  # C leaves open what they do there
+            return
+        (low, high), (least, most) = bounds(inside)[-1], integer_limits(kind)
         if min(low, low + step) < least or max(high, high + step) > most:
             raise InputError(f"`{iterator}` is of type `{kind}`, from {least} to {most}, and would leave it before the loop ends: use `int`",
                              where(node))
