@@ -8,6 +8,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from generator.arithmetic import FLOATING, c_type
 from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, map_children
 from generator.frontend_c.constants import read_constant, typed
@@ -57,14 +58,19 @@ def read_expression(node: Any, names: Names) -> Expr:
         case c_ast.BinaryOp() if node.op in _OPERATORS:
             return Binary(node.op, read_expression(node.left, names), read_expression(node.right, names))
         case c_ast.TernaryOp():
-            return Select(read_expression(node.cond, names), read_expression(node.iftrue, names),
-                          read_expression(node.iffalse, names))
+            return Select(as_condition(read_expression(node.cond, names), {name: v.type for name, v in names.variables.items()}),
+                          read_expression(node.iftrue, names), read_expression(node.iffalse, names))
         case c_ast.Cast():
             return _cast(node, names)
         case c_ast.FuncCall():
             return _call(node, names)
         case _:
             raise InputError(f"`{to_c(node)}` cannot stand in a SCoP's expression", where(node))
+
+
+def as_condition(expr: Expr, types: Mapping[str, str]) -> Expr:
+    """`expr` as the condition of `?:`, which must not be a real number in OpenCL C."""
+    return Binary("!=", expr, Int(0)) if c_type(expr, types) in FLOATING else expr
 
 
 def read_access(node: Any, names: Names) -> Load:

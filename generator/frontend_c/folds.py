@@ -37,7 +37,7 @@ from generator.expr import (
 )
 from generator.frontend_c.conditions import writes
 from generator.frontend_c.ctypes import to_c
-from generator.frontend_c.expressions import Names, read_access, read_expression
+from generator.frontend_c.expressions import Names, as_condition, read_access, read_expression
 from generator.frontend_c.jumps import jump_advice, stopping, stops, without_continue
 from generator.frontend_c.loops import Header, read_header
 from generator.frontend_c.places import where
@@ -189,7 +189,8 @@ class _Reader:
 
     def branch(self, node: Any, scope: _Scope) -> None:
         """An `if`: values are chosen by its condition."""
-        condition, path, before = self.read(node.cond, scope), scope.path, dict(scope.values)
+        kinds = {name: variable.type for name, variable in self.around.names.variables.items()}
+        condition, path, before = as_condition(self.read(node.cond, scope), kinds), scope.path, dict(scope.values)
         if not _is_small(condition):
             condition = self.let(condition, "test", scope)
         found = []
