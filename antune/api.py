@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from antune.options import parse_budget, parse_scoped
 from antune.reporters import ReporterName, opened
 from experiments.options import Budget, LevelName, RunOptions, SpaceName, Timing
-from experiments.run import Finish, Reporter
+from experiments.run import Finish, More, Reporter
 from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
 from experiments.run_dirs import RUNS_ROOT, claimed_directory
@@ -141,15 +141,16 @@ def tune(source: str | Path, *, evaluations: int | None = None, iterations: int 
 
 
 def resume(directory: str | Path, *, evaluations: int | None = None, iterations: int | None = None, minutes: float | None = None,
-           reporter: ReporterName | Reporter = "text") -> Result:
-    """Go on with a run, as `antune resume` does; a new budget replaces the old one.
+           trust: bool = False, reporter: ReporterName | Reporter = "text") -> Result:
+    """Go on with a run, as `antune resume` does; a new budget replaces the old one. `trust`: see docs/security.md.
 
     Raises:
-        InputError: there is no run, or it cannot go on here.
+        InputError: there is no run, it cannot go on here, or it is somebody else's and needs `trust`.
     """
     given = any(limit is not None for limit in (evaluations, iterations, minutes))
     with opened(reporter) as told:
-        return Result(resume_run(Path(directory), Budget(evaluations, iterations, minutes) if given else None, told))
+        return Result(resume_run(Path(directory), Budget(evaluations, iterations, minutes) if given else None, told,
+                                 more=More(trust=trust)))
 
 
 def _explorer_name(explorer: str | type[Any]) -> str:

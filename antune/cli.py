@@ -27,6 +27,7 @@ from antune.command_suite import suite
 from antune.command_worker import worker
 from antune.errors import AntuneError
 from antune.help import GroupedCommand
+from generator.plain_text import printable
 
 BAD_INPUT = 2
 NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
@@ -79,7 +80,7 @@ def main() -> None:
     try:
         app()
     except AntuneError as error:
-        print(f"antune: {error}", file=sys.stderr)
+        print(printable(f"antune: {error}"), file=sys.stderr)
         sys.exit(BAD_INPUT)
     except OSError as error:
         if error.errno not in NO_BUGS:

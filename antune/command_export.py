@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from antune.options import RunDirectory
+from antune.options import RunDirectory, Trust
 from experiments.exports.kinds import Kind
 
 To = Annotated[Kind, typer.Option("--to", help="What to write.", show_default=False)]
@@ -19,7 +19,7 @@ PlanNumber = Annotated[int | None, typer.Option(
     show_default=False)]
 
 
-def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None) -> None:
+def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, trust: Trust = False) -> None:
     """Write the best plan of a run as code of its own, or the run's results for other programs.
 
     \b
@@ -40,7 +40,7 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None) -
     from experiments.store import read_store
 
     with read_store(directory) as store:
-        files = write(store, to, plan, out)
+        files = write(store, to, plan, out, trust)
     print(f"Written to {out}: {', '.join(str(path.relative_to(out)) for path in files)}")
     print(_next(to, out, files))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from antune.options import Json, RunDirectory
+from antune.options import Json, RunDirectory, Trust
 
 if TYPE_CHECKING:
     from experiments.records import Result
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Count = Annotated[int, typer.Option("--plans", metavar="N", min=1, help="How many of the fastest plans, beside the default.")]
 
 
-def profile(directory: RunDirectory, plans: Count = 3, json_file: Json = None) -> None:
+def profile(directory: RunDirectory, plans: Count = 3, trust: Trust = False, json_file: Json = None) -> None:
     """Run the default plan and the fastest plans of a run under a profiler.
 
     On CPUs that is the Linux kernel's perf events, on NVIDIA devices (--device cuda) Nsight Compute. Each metric is a share
@@ -31,7 +31,7 @@ def profile(directory: RunDirectory, plans: Count = 3, json_file: Json = None) -
     from experiments.run import profile_run
     from experiments.store import read_store
 
-    found = profile_run(directory, plans)
+    found = profile_run(directory, plans, trust=trust)
     with read_store(directory) as store:
         results = {result.evaluation.number: result for result in store.results()}
     for number, counted in found.items():

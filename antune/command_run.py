@@ -49,6 +49,7 @@ from antune.options import (
     Stagnation,
     Stdin,
     StopAt,
+    Trust,
     parse_budget,
     parse_scoped,
 )
@@ -142,7 +143,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
 
 def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,
            minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None, device: Devices = None,
-           cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, live: Live = False,
+           cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, trust: Trust = False, live: Live = False,
            live_port: LivePort = None) -> None:
     """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
 
@@ -161,7 +162,7 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
     from runners.many import Place
 
     limits = (evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation)
-    elsewhere, more = Place(tuple(device or ()), cluster), More(anyway, _absolute(reuse))
+    elsewhere, more = Place(tuple(device or ()), cluster), More(anyway, trust, _absolute(reuse))
     extension = Budget(*limits) if any(limit is not None for limit in limits) else None
     with _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(directory, extension, reporter, elsewhere=elsewhere, more=more), directory)

@@ -20,6 +20,7 @@ from antune.options import (
     Precision,
     Scoped,
     Seed,
+    Trust,
     parse_scoped,
 )
 
@@ -44,7 +45,7 @@ FinalSeconds = Annotated[float, typer.Option("--final-seconds", metavar="SECONDS
 def timing(source: Source = None, include: IncludeDirs = None, define: Defines = None, param: Parameters = None,
            plans: Plans = 50, device: Device = None, seed: Seed = 0, precision: Precision = 2.0,
            max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
-           final_seconds: FinalSeconds = 30.0, json_file: Json = None) -> None:
+           final_seconds: FinalSeconds = 30.0, trust: Trust = False, json_file: Json = None) -> None:
     """Time the same plans twice, and see whether both passes name winners that are equally good.
 
     The winners are judged by their long-run medians, measured in turns afterwards. It passes (exit code 0, else 1) when
@@ -62,7 +63,7 @@ def timing(source: Source = None, include: IncludeDirs = None, define: Defines =
     from experiments.retimed.results import figures
 
     how = Timing(precision, max_repeats, cache.value, finalists)
-    material = _material(source, _compiled(source, include, define, param), plans, device, seed, how)
+    material = _material(source, _compiled(source, include, define, param), plans, device, seed, how, trust)
     try:
         found = figures(measure(material, plans, final_seconds, _note))
     except KeyboardInterrupt:
@@ -95,7 +96,7 @@ def _compiled(source: Path | None, include: list[Path] | None, define: list[str]
 
 
 def _material(source: Path | None, scoped: Scoped | None, plans: int, device: str | None, seed: int,
-              how: Timing) -> Material:
+              how: Timing, trust: bool) -> Material:
     from experiments.options import Budget, RunOptions
     from experiments.parts import PARTS
     from experiments.retimed.plans import material_of_file, material_of_run
@@ -104,7 +105,7 @@ def _material(source: Path | None, scoped: Scoped | None, plans: int, device: st
     if scoped is None:
         assert source is not None
         options = RunOptions("", Compilation(), Budget(evaluations=plans), seed=seed, device=device, timing=how)
-        return material_of_run(source, plans, options)
+        return material_of_run(source, plans, options, trust)
     options = RunOptions(str(scoped.file), scoped.compilation, Budget(evaluations=plans), parameters=scoped.parameters,
                          seed=seed, device=device, timing=how)
     return material_of_file(options, PARTS)

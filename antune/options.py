@@ -118,6 +118,8 @@ Reuse: TypeAlias = Annotated[list[Path] | None, typer.Option(
 Anyway: TypeAlias = Annotated[bool, typer.Option(
     "--anyway", help="Go on although the driver or antune changed since: times may not be comparable, and where antune would "
     "now ask for other plans, it goes on from what was measured.")]
+Trust: TypeAlias = Annotated[bool, typer.Option(
+    "--trust", help="You know who made this run: use also what could run any code of theirs here (docs/security.md).")]
 Finalists: TypeAlias = Annotated[int, typer.Option(
     "--finalists", metavar="N", help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
     "is the best plan (0: none).")]

@@ -14,6 +14,7 @@ from experiments.options import Budget
 from experiments.outcome_rows import kind_of
 from experiments.records import Result, RunInfo, speedup
 from experiments.words import describe_ms, describe_percent, describe_rate, describe_ratio, describe_seconds
+from generator.plain_text import printable
 from metrics.outcome import Durations, cost_ms
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Lines:
 
     def note(self, text: str) -> None:
         """Print `text`."""
-        print(text, flush=True)
+        print(printable(text), flush=True)
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
         """Print what is tuned and where."""
@@ -189,7 +190,7 @@ class Bar:
 
     def note(self, text: str) -> None:
         """Print `text` above the bar."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
         """Say what is tuned and show the bar."""

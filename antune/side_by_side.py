@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from generator.plain_text import printable
+
 if TYPE_CHECKING:
     from experiments.side_by_side.entries import Entry
     from experiments.side_by_side.table import Section
@@ -58,7 +60,7 @@ class _Show:
         self.progress = progress
 
     def note(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
     def entry(self, entry: Entry) -> None:
         """A line per table, as soon as a program is done."""

@@ -12,6 +12,7 @@ from experiments.run import Finish
 from experiments.run_dirs import Listed
 from experiments.summary import describe_final
 from experiments.words import command, describe_ms, describe_percent, describe_plan, describe_ratio, describe_seconds
+from generator.plain_text import printable
 from runners.base import DeviceInfo
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for first, *others in rows:
         print(f"\n{header[0]} {first}".rstrip() if header[0] else f"\n{first}")
         for name, cell in zip(header[1:], others, strict=True):
-            print(f"  {name}: {cell}")
+            print(printable(f"  {name}: {cell}"))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -50,7 +51,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
         numeric = number > 0 and all(row[number].lstrip("-")[:1].isdigit() or row[number] == "-" for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, assert_never
 
+from generator.plain_text import printable
 from metrics.outcome import (
     CompileFailed,
     Crashed,
@@ -76,7 +77,8 @@ def row_to_outcome(row: Row) -> Outcome:
 
     A row of a store of version 1 has no device.
     """
-    return replace(_outcome(row), device=row.get("device") or "")
+    told = {**row, "message": printable(row["message"])} if row["message"] else row
+    return replace(_outcome(told), device=printable(row.get("device") or ""))
 
 
 def _outcome(row: Row) -> Outcome:

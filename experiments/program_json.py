@@ -1,7 +1,7 @@
 """Frozen dataclasses as JSON and back, without pickle: Program, device and options in the store.
 
 Every dataclass becomes an object whose `is` names its type; tuples become lists. Only the types listed here
-are ever built, so a store is data, never code.
+are ever built, and a Program only of words that are safe to print as code, so a store is data, never code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from experiments.stopping import Goal
 from generator import expr, program
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation, Invocation
+from generator.json_text import parse_json
+from generator.plain_text import printable
 from generator.target import Target
+from generator.words_of_programs import check_words
 from metrics.roofline import Bandwidth, Ceilings
 from runners.base import DeviceInfo
 
@@ -39,11 +42,14 @@ def from_json(text: str, kind: type[T]) -> T:
     """The value that `to_json` wrote.
 
     Raises:
-        InputError: the text is damaged, or made by a version that knows other types or fields.
+        InputError: the text is damaged, made by a version that knows other types or fields, or holds a Program with
+            words that none has.
     """
     try:
-        value = _decode(json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
+        value = _decode(parse_json(text))
+        if isinstance(value, program.Program):
+            check_words(value)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"a stored {kind.__name__} cannot be read: {error}; the run was made by another "
                          "version of antune, start a new run") from None
     if not isinstance(value, kind):
@@ -67,4 +73,4 @@ def _decode(data: object) -> object:
     if isinstance(data, dict):
         kind = _TYPES[data["is"]]
         return kind(**{name: _decode(value) for name, value in data.items() if name != "is"})
-    return data
+    return printable(data) if isinstance(data, str) else data

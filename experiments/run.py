@@ -25,6 +25,7 @@ from experiments.reuse import check_runs, known_results
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
 from experiments.summary import Summary, best_result, write_summary
+from experiments.trust import check_cluster, checked_problem
 from experiments.words import command
 from generator.errors import InputError
 from generator.plan import Plan
@@ -57,10 +58,12 @@ class More:
     """What may be said when a run is resumed, beside its budget and place.
 
     `anyway`: go on although the driver changed, or antune did so much that it would not ask for the stored plans again;
-    then these are told to the search as if somebody else had chosen them. `reuse`: see RunOptions.
+    then these are told to the search as if somebody else had chosen them. `trust`: run also what somebody else's files say and
+    nothing proves harmless. `reuse`: see RunOptions.
     """
 
     anyway: bool = False
+    trust: bool = False
     reuse: tuple[str, ...] = ()
 
 
@@ -116,8 +119,8 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
     it is, its files are written again.
 
     Raises:
-        InputError: no run there, it is in use, its device or driver is not the one of this machine, or the stored history
-            does not fit this version.
+        InputError: no run there, it is in use, its device or driver is not the one of this machine, the stored history
+            does not fit this version, or it is somebody else's and needs trust (`experiments.trust`).
     """
     with open_store(directory) as store:
         info, ending = store.info(), store.ending()
@@ -127,7 +130,8 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
             return _finish(store, ending)
         for note in (*notes(info, store.environment(), directory), compare_compiler(info)):
             _tell(reporter, note)
-        problem = Problem(info.program, store.reference())
+        check_cluster(directory, info, elsewhere, more.trust)
+        problem = checked_problem(store, info, more.trust)
         with opened(parts, problem, place_of(info, elsewhere), limits_of(info.options), directory) as runner:
             _tell(reporter, compare_device(directory, info.device, store.driver(), runner.device, more.anyway))
             known = known_results(more.reuse, info.program, runner.device, info.options.timing)
@@ -224,7 +228,7 @@ def _finish(store: Store, ending: Ending) -> Finish:
     return Finish(store.directory, ending, summary, best_result(store.results(), summary))
 
 
-def profile_run(directory: Path, count: int, parts: Parts = PARTS) -> dict[int, Counted]:
+def profile_run(directory: Path, count: int, parts: Parts = PARTS, trust: bool = False) -> dict[int, Counted]:
     """Run the default plan and the `count` fastest of a run under a profiler; the answers by evaluation, stored as well.
 
     Raises:
@@ -233,7 +237,8 @@ def profile_run(directory: Path, count: int, parts: Parts = PARTS) -> dict[int, 
     with open_store(directory) as store:
         info = store.info()
         chosen = worth_profiling(store.results(), count)
-        problem = Problem(info.program, store.reference())
+        check_cluster(directory, info, HERE, trust)
+        problem = checked_problem(store, info, trust)
         with opened(parts, problem, place_of(info, HERE), limits_of(info.options), directory) as runner:
             found = {}
             for number, counted in profile(profiling(runner), chosen):

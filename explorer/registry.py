@@ -91,7 +91,7 @@ def _of_program(name: str) -> ExplorerMaker:
     found: Any = sys.modules.get(module)
     for part in place.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type):
+    if not (isinstance(found, type) and hasattr(found, "ask") and hasattr(found, "tell")):
         raise InputError(f"the explorer {name!r} is a class of a Python program: go on from a program that imports it "
                          "(antune.resume), or give it a name by an entry point (docs/python.md)")
     maker: ExplorerMaker = found

@@ -6,11 +6,19 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
+from generator.program import ElementType
 
 FLOATING = frozenset(["float", "double"])
 _RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
 _LOGICAL = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
 _INT_MAX = 2**31 - 1
+# Pure functions of math.h and stdlib.h; the ones ending in f work on float, abs and labs on integers.
+_DOUBLE = frozenset([
+    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos",
+    "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot",
+    "erf", "erfc", "fma", "copysign"])
+FUNCTIONS: Mapping[str, ElementType] = {  # what they return
+    **dict.fromkeys(_DOUBLE, "double"), **{f"{name}f": "float" for name in _DOUBLE}, "abs": "int", "labs": "long"}
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 
 

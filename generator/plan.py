@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from generator.errors import InputError
+from generator.json_text import parse_json
 from generator.program import Where
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
@@ -26,6 +27,8 @@ Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 
 MOST = 1_000_000
 """The largest number in a schedule matrix."""
+MOST_SIZE = 2**31 - 1
+"""The largest size or factor: what an `int` of device code holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +200,11 @@ def plan_from_json(text: str) -> Plan:
     """The Plan that `Plan.to_json` wrote.
 
     Raises:
-        InputError: the text is no JSON, a field is unknown, missing (and has no default) or has a bad value.
+        InputError: the text is no JSON, or too deeply nested; a field is unknown, missing (and has no default) or has a bad value.
     """
     try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
+        data = parse_json(text)
+    except ValueError as error:
         raise InputError(f"the plan is not JSON: {error}") from None
     _check_fields(data, Plan, "plan")
     _require(data, "plan", ("kernels",), lambda value: isinstance(value, list), "a list of kernels")
@@ -285,9 +288,7 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     _require(data, where, ("cache",), get_args(Cache).__contains__, f"one of {', '.join(get_args(Cache))}")
     if len(data["tile"]) != len(data["block"]):
         raise InputError(f"{where}: tile and block have different lengths")
-    _require(data, where, ("order",), lambda value: value in ([], ()) or (
-        isinstance(value, list) and sorted(value) == list(range(len(data["tile"])))),
-        "a permutation of the dimensions' numbers")
+    _require(data, where, ("order",), partial(_permutation, len(data["tile"])), "a permutation of the dimensions' numbers")
     sequences: dict[str, Any] = {name: tuple(data[name]) for name in ("statements", "tile", "block", "order")
                                  if name in data}
     return KernelPlan(**(data | sequences))
@@ -302,7 +303,11 @@ def _require(data: dict[str, Any], where: str, names: tuple[str, ...], holds: Ca
 
 
 def _positive(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_SIZE
+
+
+def _permutation(count: int, value: object) -> bool:
+    return value == [] or (isinstance(value, list) and all(type(v) is int for v in value) and sorted(value) == list(range(count)))
 
 
 def _flag(value: object) -> bool:

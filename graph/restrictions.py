@@ -8,10 +8,11 @@ through, so that a file from somebody else can be read without running what it l
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from generator.errors import InputError
+from generator.plain_text import one_line
 from generator.plan import Value
 
 _FUNCTIONS = {"min": min, "max": max, "abs": abs}
@@ -20,17 +21,20 @@ _ALLOWED = (
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
     ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Tuple, ast.List, ast.Name, ast.Load, ast.Constant, ast.Call,
 )
-_LARGEST_POWER = 64
-_SHOWN = 200
+_LARGEST_POWER, _LONGEST = 64, 2500
 
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """A condition that a legal configuration fulfils; `names` are the parameters that `holds` takes, in this order."""
+    """A condition that a legal configuration fulfils; `names` are the parameters that `holds` takes, in this order.
+
+    `calculated`: those of them that are operands of arithmetic, for which texts are no values.
+    """
 
     names: tuple[str, ...]
     holds: Callable[..., object]
     text: str
+    calculated: frozenset[str] = frozenset()
 
     def allows(self, values: tuple[Value, ...]) -> bool:
         """Whether these values of `names` fulfil it. Raises InputError where it cannot be computed."""
@@ -48,7 +52,9 @@ def parse_restriction(text: str) -> Restriction:
     Raises:
         InputError: it is no expression, or uses more than this module's docstring lists.
     """
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    shown = one_line(text)
+    if len(text) > _LONGEST:
+        raise InputError(f"the restriction `{shown}` is too long ({len(text)} characters); split it at its `and`s, into parts of at most {_LONGEST}")
     try:
         return _parse(text.strip(), shown)
     except (SyntaxError, ValueError) as error:
@@ -59,15 +65,19 @@ def parse_restriction(text: str) -> Restriction:
 
 def _parse(text: str, shown: str) -> Restriction:
     tree = ast.parse(text, mode="eval")
+    calculated: set[str] = set()
     for node in ast.walk(tree):
         _check(node, shown)
+        if isinstance(node, ast.BinOp):
+            calculated |= set(_names(node.left, shown)) | set(_names(node.right, shown))
+            _check_power(node, shown)
     renaming = _Renaming()
     body = renaming.visit(tree.body)
     parameters = [ast.arg(new) for new in renaming.names.values()]
     function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), body)
     code = compile(ast.fix_missing_locations(ast.Expression(function)), "<restriction>", "eval")
     holds = eval(code, {"__builtins__": {}, **_FUNCTIONS})  # every node was checked above
-    return Restriction(tuple(renaming.names), holds, shown.strip())
+    return Restriction(tuple(renaming.names), holds, shown.strip(), frozenset(calculated))
 
 
 class _Renaming(ast.NodeTransformer):
@@ -95,14 +105,33 @@ def _check(node: ast.AST, text: str) -> None:
         raise InputError(f"the restriction `{text}` calls `{ast.unparse(node.func)}`; only min, max and abs can be")
     if isinstance(node, ast.Constant) and not isinstance(node.value, str | int | float):
         raise InputError(f"the restriction `{text}` uses the constant {node.value!r}; use numbers and texts")
-    if isinstance(node, ast.BinOp) and any(_is_sequence(operand) for operand in (node.left, node.right)):
-        raise InputError(f"the restriction `{text}` calculates with a sequence; compare it, or use numbers")
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not (
-            isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
-            and 0 <= node.right.value <= _LARGEST_POWER):
+
+
+def _names(operand: ast.expr, text: str) -> Iterator[str]:
+    """The parameters that may be an operand of arithmetic. Raises InputError for texts and sequences: `*` would repeat them."""
+    match operand:
+        case ast.Name(id=name):
+            yield name
+        case ast.IfExp():
+            yield from _names(operand.body, text)
+            yield from _names(operand.orelse, text)
+        case ast.BoolOp(values=parts) | ast.Call(args=parts):
+            for part in parts:
+                for value in part.elts if isinstance(part, ast.Tuple | ast.List) else [part]:
+                    yield from _names(value, text)
+        case ast.UnaryOp(operand=part):
+            yield from _names(part, text)
+        case ast.Tuple() | ast.List() | ast.Constant(value=str()):
+            raise InputError(f"the restriction `{text}` calculates with a text or sequence; compare it, or use numbers")
+        case _:  # numbers, truth values and results of arithmetic
+            return
+
+
+def _check_power(node: ast.BinOp, text: str) -> None:
+    """Raise InputError for powers that could be too large to compute."""
+    if not isinstance(node.op, ast.Pow):
+        return
+    if not (isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) and 0 <= node.right.value <= _LARGEST_POWER):
         raise InputError(f"the restriction `{text}` uses `**`; its exponent must be a number from 0 to {_LARGEST_POWER}")
-
-
-def _is_sequence(node: ast.expr) -> bool:
-    """Whether `*` would repeat it, a billion times if it likes."""
-    return isinstance(node, ast.Tuple | ast.List) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    if any(isinstance(part, ast.Pow) for part in ast.walk(node.left)):
+        raise InputError(f"the restriction `{text}` takes a power of a power; write one power")

@@ -57,6 +57,7 @@ class TemplateSpace:
             if unknown := sorted(set(restriction.names) - set(known)):
                 raise InputError(f"the restriction `{restriction.text}` names `{unknown[0]}`, which is no parameter; "
                                  f"there are {', '.join(known)}")
+            _check_numbers(restriction, [parameters[known[name]] for name in restriction.names])
         self._parameters = tuple(parameters)
         self._start: list[Value] = [parameter.values[0] for parameter in parameters]
         free = [number for number, parameter in enumerate(parameters) if len(parameter.values) > 1]
@@ -248,6 +249,14 @@ def _check_parameters(parameters: Sequence[Parameter]) -> None:
             raise InputError(f"the parameter `{parameter.name}` has no values; give it at least one")
         if len(set(parameter.values)) != len(parameter.values):
             raise InputError(f"the parameter `{parameter.name}` has a value twice: {parameter.values}")
+
+
+def _check_numbers(restriction: Restriction, parameters: Sequence[Parameter]) -> None:
+    """Raise InputError for arithmetic with a parameter that has texts."""
+    for parameter in parameters:
+        if parameter.name in restriction.calculated and any(isinstance(value, str) for value in parameter.values):
+            raise InputError(f"the restriction `{restriction.text}` calculates with `{parameter.name}`, which has texts as values; "
+                             "compare it, or use numbers")
 
 
 def _nothing_legal(restrictions: Sequence[Restriction]) -> InputError:

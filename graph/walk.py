@@ -54,7 +54,7 @@ def choices_from_json(text: str) -> tuple[Choice, ...]:
     """
     try:
         return tuple(_choice_from_data(entry) for entry in json.loads(text))
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the walk is not a JSON list of choices: {error!r}; write it with walk_to_json") from None
 
 
@@ -80,7 +80,7 @@ def _shared(text: str, known: dict[str, Choice]) -> tuple[Choice, ...]:
         if choice is None:
             try:
                 choice = known[part] = _choice_from_data(json.loads("{" + part + "}"))
-            except (json.JSONDecodeError, KeyError, TypeError, ValueError):
+            except (KeyError, RecursionError, TypeError, ValueError):
                 return choices_from_json(text)
         found.append(choice)
     return tuple(found)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generator.arithmetic import FUNCTIONS
 from generator.emit.names import free_name, renamed, reserved
 from generator.errors import IllegalPlan
-from generator.frontend_c.expressions import FUNCTIONS
 from generator.frontend_c.source import Compilation
 from generator.lowering.assemble import lower
 from generator.lowering.default import default_plan

@@ -91,7 +91,7 @@ def test_program_with_every_kind_of_expression_round_trips() -> None:
     body = Select(Unary("!", Name("i")), Call("sqrt", (Cast("double", Int(2)),)), Load("A", (Int(0),), 0))
     statement = PROGRAM.statements[0]
     odd = Program("odd", "é.c", PROGRAM.arrays,
-                  (type(statement)("S0", (), "{ S0[] }", type(statement.body)(Load("A"), "", body), (), "", 1),
+                  (type(statement)("S0", ("i",), "{ S0[i] }", type(statement.body)(Load("A"), "", body), (), "", 1),
                    type(statement)("S1", (), "{ S1[] }", type(statement.body)(Load("A"), "", Real("0.2f")), (), "", 2)),
                   "", (), ())
     for program in (PROGRAM, odd):

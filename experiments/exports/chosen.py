@@ -9,8 +9,9 @@ from pathlib import Path
 from experiments.finals import ranking, settled
 from experiments.outcome_rows import kind_of
 from experiments.records import Result, RunInfo
-from experiments.store import Store
+from experiments.store import Store, is_own
 from experiments.summary import best_result, reproduce_command, summarize
+from experiments.trust import checked_problem
 from experiments.words import describe_ms, describe_plan
 from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem
@@ -28,6 +29,7 @@ class Chosen:
     result: Result
     directory: Path
     problem: Problem | None = None
+    own: bool = True
 
     @property
     def name(self) -> str:
@@ -55,17 +57,17 @@ class Chosen:
                 f"Found by: {reproduce_command(info)}"]
 
 
-def choose(store: Store, number: int | None, needs_data: bool) -> Chosen:
-    """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too.
+def choose(store: Store, number: int | None, needs_data: bool, trust: bool = False) -> Chosen:
+    """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too; code will run on them.
 
     Raises:
-        InputError: there is no such evaluation, it failed, or the inputs are lost.
+        InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust` (`experiments.trust`).
     """
     info, results, final = store.info(), store.results(), store.finals.latest()
-    problem = Problem(info.program, store.reference()) if needs_data else None
+    problem = checked_problem(store, info, trust) if needs_data else None
     result = _result(store, results, number)
     outcome = settled(results, final, ranking(results, final)).get(result.evaluation.number, result.outcome)
-    return Chosen(info, results, replace(result, outcome=outcome), store.directory, problem)
+    return Chosen(info, results, replace(result, outcome=outcome), store.directory, problem, trust or is_own(store.directory))
 
 
 def choose_any(store: Store) -> Chosen:

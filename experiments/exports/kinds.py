@@ -20,4 +20,5 @@ class Kind(StrEnum):
 
 WHOLE_RUN = (Kind.t4, Kind.csv, Kind.kernel_tuner)
 """Kinds that hold all evaluations; the others hold one plan."""
-WITH_DATA = (Kind.cuda, Kind.opencl, Kind.python)
+CODE = (Kind.cuda, Kind.opencl, Kind.c_header, Kind.python)
+"""Kinds that are code."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias, assert_never
 
 from experiments.exports.chosen import Chosen, choose, choose_any
-from experiments.exports.kinds import WHOLE_RUN, WITH_DATA, Kind
+from experiments.exports.kinds import CODE, WHOLE_RUN, Kind
 from experiments.files import write_atomically
 from experiments.store import Store
 from generator.errors import InputError
@@ -15,10 +15,10 @@ from generator.errors import InputError
 Files: TypeAlias = dict[str, str | bytes]
 
 
-def export(store: Store, kind: Kind, number: int | None, folder: Path) -> tuple[Path, ...]:
+def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bool = False) -> tuple[Path, ...]:
     """Write the files of an export into `folder`, which is made where needed, and say which.
 
-    `number` is the evaluation whose plan is exported (None: the best).
+    `number` is the evaluation whose plan is exported (None: the best). `trust`: somebody else's run may bring C text of its own.
 
     Raises:
         InputError: there is nothing to export, `number` makes no sense, or one of the files is there already.
@@ -28,7 +28,7 @@ def export(store: Store, kind: Kind, number: int | None, folder: Path) -> tuple[
             raise InputError(f"--plan {number}: --to {kind} holds all plans of the run; leave --plan out")
         chosen = choose_any(store)
     else:
-        chosen = choose(store, number, kind in WITH_DATA)
+        chosen = choose(store, number, kind in CODE, trust)
     return _write(_files(kind)(chosen), folder)
 
 

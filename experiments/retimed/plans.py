@@ -9,6 +9,7 @@ from pathlib import Path
 from experiments.options import RunOptions
 from experiments.parts import Parts, limits_of, place_of
 from experiments.store import read_store
+from experiments.trust import check_cluster, checked_problem
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem
@@ -35,20 +36,22 @@ class Material:
         return limits_of(self.options)
 
 
-def material_of_run(directory: Path, count: int, options: RunOptions) -> Material:
+def material_of_run(directory: Path, count: int, options: RunOptions, trust: bool = False) -> Material:
     """The first `count` different valid plans of a run, on its device unless `options` name one; timed as they say.
 
     Raises:
         InputError: there is no run, or it has too few valid plans.
     """
     with read_store(directory) as store:
-        info, results, reference = store.info(), store.results(), store.reference()
+        info, results = store.info(), store.results()
+        check_cluster(directory, info, options.place, trust)
+        problem = checked_problem(store, info, trust)
     valid = {r.evaluation.plan.digest: r.evaluation.plan for r in results if hasattr(r.outcome, "median_ms")}
     if len(valid) < FEWEST:
         raise InputError(f"{directory} has {len(valid)} valid plans; {FEWEST} are the fewest to compare")
     timed = replace(info.options, timing=options.timing, seed=options.seed)
     place = place_of(info, options.place)
-    return Material(Problem(info.program, reference), timed, place, tuple(valid.values())[:count])
+    return Material(problem, timed, place, tuple(valid.values())[:count])
 
 
 def material_of_file(options: RunOptions, parts: Parts) -> Material:

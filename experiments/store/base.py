@@ -102,7 +102,7 @@ class Store:
         path = self.directory / REFERENCE_FILE
         try:
             return load_reference(path)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, RecursionError, TypeError) as error:
             raise InputError(f"{path} cannot be read: {error}; start a new run") from None
 
     def begin_session(self, budget: Budget, driver: str) -> None:

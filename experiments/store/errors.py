@@ -42,5 +42,5 @@ def entry_errors(path: Path) -> Iterator[None]:
     """Raise InputError for an entry of `path` that does not have its shape."""
     try:
         yield
-    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise damaged(path, f"an entry cannot be read ({error})") from None

@@ -25,6 +25,7 @@ from experiments.store.base import (
 from experiments.store.errors import database_errors
 from experiments.store.locks import LOCK_FILE, take_lock
 from experiments.store.reused_table import Known, insert_known
+from experiments.store.seals import SEAL_FILE, seal
 from experiments.words import command
 from generator.errors import InputError
 from generator.problem import Reference, save_reference
@@ -55,6 +56,7 @@ def reserve(directory: Path, source_hash: str) -> Reservation:
     made = tuple(path for path in (*reversed(directory.parents), directory) if not path.exists())
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        _refuse_links(directory)
         lock = take_lock(directory)
     except OSError as error:
         raise InputError(_unwritable(error)) from None
@@ -69,7 +71,7 @@ def abandon(reserved: Reservation) -> None:
     reserved.lock.close()
     if is_run(reserved.directory):
         return
-    for name in (LOCK_FILE, REFERENCE_FILE, _unfinished(REFERENCE_FILE), _unfinished(STORE_FILE)):
+    for name in (LOCK_FILE, SEAL_FILE, REFERENCE_FILE, _unfinished(REFERENCE_FILE), _unfinished(STORE_FILE)):
         (reserved.directory / name).unlink(missing_ok=True)
     for path in reversed(reserved.made):
         if not path.is_dir() or any(path.iterdir()):
@@ -87,6 +89,7 @@ def create_store(reserved: Reservation, info: RunInfo, reference: Reference, dri
     try:
         _save_reference(reference, directory / REFERENCE_FILE)
         _write_store(directory, info, driver, known)
+        seal(directory)
     except OSError as error:
         raise InputError(_unwritable(error)) from None
     return Store(directory, _connect(directory), reserved.lock)
@@ -99,6 +102,7 @@ def open_store(directory: Path) -> Store:
         InputError: there is no run, another version made it, another process works on it, or it cannot be written.
     """
     read_store(directory).close()  # nothing is written to what is no store of ours
+    _refuse_links(directory)
     try:
         lock = take_lock(directory)
     except OSError as error:
@@ -139,6 +143,12 @@ def _read(directory: Path, how: str) -> Store:
 
 def _quoted(directory: Path) -> str:
     return (directory / STORE_FILE).resolve().as_uri().removeprefix("file://")
+
+
+def _refuse_links(directory: Path) -> None:
+    """Raise InputError where files of a run are links: antune would write to other places."""
+    if links := sorted(path.name for path in directory.iterdir() if path.is_symlink()):
+        raise InputError(f"{directory / links[0]} is a link; antune does not write through links: put the file itself there")
 
 
 def _check_run(directory: Path) -> None:

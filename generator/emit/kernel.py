@@ -21,6 +21,7 @@ from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
 from generator.expr import Binary, Expr, Fold, Int, Name
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, apply, walk
+from generator.plain_text import one_line
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 from generator.variant import Kernel, Placed, Texture
@@ -103,7 +104,7 @@ def kernel_text(kernel: Kernel, program: Program, shared: Sequence[SharedArray],
     parameters += [f"const int {name}" for name in kernel.iterators]
     block = ", ".join(str(b) for b in (*kernel.block, 1, 1)[:3])
     comment = f"// {', '.join(kernel.statements)}: " + "  ".join(
-        program.statement(name).text for name in kernel.statements)
+        one_line(program.statement(name).text) for name in kernel.statements)
     attributes = words.kernel.format(block=block, threads=prod(kernel.block))
     if words.sub_groups and any(isinstance(node, Shuffle) for node in walk(body)):
         attributes += f" {words.sub_groups}"

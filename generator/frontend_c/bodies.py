@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
+from generator.arithmetic import FUNCTIONS
 from generator.errors import InputError
 from generator.frontend_c.ctypes import declared, is_truth, to_c
-from generator.frontend_c.expressions import FUNCTIONS
 from generator.frontend_c.functions import Function, cannot_inline, read_function, returns_within, used_names
 from generator.frontend_c.places import where
 from generator.frontend_c.pointers import Pointer, check_shape, element, pointer

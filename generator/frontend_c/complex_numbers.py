@@ -14,10 +14,10 @@ from typing import Any
 
 from pycparser import c_ast
 
+from generator.arithmetic import FUNCTIONS
 from generator.errors import InputError
 from generator.frontend_c.ctypes import declared, element_type, to_c
 from generator.frontend_c.elements import put_child
-from generator.frontend_c.expressions import FUNCTIONS
 from generator.frontend_c.layouts import Layout, innermost
 from generator.frontend_c.places import where
 from generator.frontend_c.structures import Flat, as_array, names_in

@@ -8,7 +8,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from generator.arithmetic import FLOATING, c_type
+from generator.arithmetic import FLOATING, FUNCTIONS, c_type
 from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, map_children
 from generator.frontend_c.constants import read_constant, typed
@@ -17,13 +17,6 @@ from generator.frontend_c.places import where
 from generator.frontend_c.source import Variable
 from generator.program import ElementType
 
-# Pure functions of math.h and stdlib.h; the ones ending in f work on float, abs and labs on integers.
-_DOUBLE = frozenset([
-    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos",
-    "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "floor", "ceil", "round", "trunc", "fmod", "fmin", "fmax", "hypot",
-    "erf", "erfc", "fma", "copysign"])
-FUNCTIONS: Mapping[str, ElementType] = {  # what they return
-    **dict.fromkeys(_DOUBLE, "double"), **{f"{name}f": "float" for name in _DOUBLE}, "abs": "int", "labs": "long"}
 _OPERATORS = frozenset([
     "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from pycparser import c_ast
 
+from generator.arithmetic import FUNCTIONS
 from generator.errors import InputError
 from generator.frontend_c.bodies import Bodies, Frame
 from generator.frontend_c.ctypes import declared
-from generator.frontend_c.expressions import FUNCTIONS
 from generator.frontend_c.functions import used_names
 from generator.frontend_c.places import where
 from generator.frontend_c.temporaries import Temporaries

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from pathlib import Path
 from typing import Any
 
 from generator.errors import InputError
+from generator.json_text import parse_json
 from runners.replay.fields import Place
 from runners.replay.kernel_tuner import recording_from_cache
 from runners.replay.recording import Recording
@@ -61,8 +61,8 @@ def read_text(path: Path) -> str:
 def _contents(path: Path) -> tuple[Any, tuple[str, ...]]:
     text = read_text(path)
     try:
-        return json.loads(text), ()
-    except (json.JSONDecodeError, RecursionError) as error:
+        return parse_json(text), ()
+    except ValueError as error:
         closed = _closed(text)
         if closed is not None:
             return closed, (f"{path}: {_OPEN}",)
@@ -78,8 +78,8 @@ def _closed(text: str) -> Any:
     if not end.endswith("},"):
         return None
     try:
-        data = json.loads(end[:-1] + "}}")
-    except (json.JSONDecodeError, RecursionError):
+        data = parse_json(end[:-1] + "}}")
+    except ValueError:
         return None
     return data if isinstance(data, dict) and "cache" in data else None
 

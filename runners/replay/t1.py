@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from generator.errors import InputError
+from generator.json_text import parse_json
 from graph.template import Parameter
 from runners.replay.fields import Place
 from runners.replay.reading import read_text
@@ -30,8 +30,8 @@ def read_t1(path: Path) -> Description:
     """
     place = Place(path)
     try:
-        data = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+        data = parse_json(read_text(path))
+    except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}); give a T1 file") from None
     if not isinstance(data, dict) or "ConfigurationSpace" not in data:
         raise InputError(f"{path} is no T1 file: it has no ConfigurationSpace; give one that has")
