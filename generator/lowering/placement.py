@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from generator.emit.guards import with_first_barrier
 from generator.emit.images import TEXTURE_TYPES, constant_symbol
 from generator.emit.kernel import kernel_text
 from generator.errors import IllegalPlan
@@ -72,12 +73,13 @@ def place(lowered: LoweredKernel, program: Program, placed: Sequence[Placed], pl
                           f"{target.name} has none")
     kernel = replace(lowered.kernel, cache=plan.cache,
                      placements=tuple(p for p in placed if p.array in lowered.kernel.arrays))
-    if not kernel.placements and not target.long_strides:
+    body = with_first_barrier(lowered.body) if target.first_barrier else lowered.body
+    if not kernel.placements and not target.long_strides and body is lowered.body:
         return replace(lowered, kernel=kernel)
     if target.dialect == "cuda":  # constant arrays are no arguments there
         constants = {p.array for p in kernel.placements if isinstance(p, Constant)}
         kernel = replace(kernel, arrays=tuple(name for name in kernel.arrays if name not in constants))
-    text = kernel_text(kernel, program, lowered.shared, lowered.body, target.dialect, target.long_strides)
+    text = kernel_text(kernel, program, lowered.shared, body, target.dialect, target.long_strides)
     return replace(lowered, kernel=replace(kernel, source=text))
 
 
