@@ -11,6 +11,10 @@ from generator.expr import Expr, loads_of, names_of
 from generator.nest import Barrier, For, If, Node, walk
 
 
+class BarrierRefused(IllegalPlan):
+    """A barrier that not all threads of a block would reach, or not equally often."""
+
+
 def check_barriers(nodes: tuple[Node, ...], threads: tuple[str, ...], branches: bool = False) -> None:
     """Raise IllegalPlan when a barrier stands under a branch or in a loop whose bounds depend on the thread.
 
@@ -25,12 +29,12 @@ def _check(nodes: tuple[Node, ...], varying: frozenset[str], branches: bool) -> 
             case If(condition, then, otherwise):
                 inside = (*then, *otherwise)
                 if _has_barrier(inside) and not (branches and _is_uniform(condition, varying)):
-                    raise IllegalPlan("a barrier would stand under a condition")
+                    raise BarrierRefused("a barrier would stand under a condition")
                 _check(inside, varying, branches)
             case For(iterator, start, condition, _, body):
                 differs = bool((names_of(start) | names_of(condition)) & varying)
                 if differs and _has_barrier(body):
-                    raise IllegalPlan("a barrier would stand in a loop whose bounds differ between threads")
+                    raise BarrierRefused("a barrier would stand in a loop whose bounds differ between threads")
                 _check(body, varying | {iterator} if differs else varying, branches)
             case _:
                 pass

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, map_children
 from generator.linear import plain_form, substitute
+from generator.lowering.barriers import BarrierRefused
 from generator.lowering.computed import Computing, entered
 from generator.lowering.private import PrivateArray
 from generator.lowering.registers import Register, Variable, exchanges
@@ -164,7 +164,7 @@ class Filler:
             point = filling.points[local.stage]
             if name in point.statements:
                 if local.stage not in tiles:  # isl put the copies under a condition of their own
-                    raise IllegalPlan("a barrier would stand under a condition")
+                    raise BarrierRefused("a barrier would stand under a condition")
                 at = self._tiles(point, tiles[local.stage])
                 corner = tuple(origin(e, filling.part, filling.plan, point, at) for e in local.footprint.extents)
                 corners |= {number: (local, corner) for reader, number in local.footprint.accesses if reader == name}

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from generator.emit.kernel import SharedArray, kernel_text
 from generator.expr import Binary, Int, Name, loads_of
-from generator.lowering.barriers import check_barriers
+from generator.lowering.barriers import BarrierRefused, check_barriers
 from generator.lowering.computed import ComputedArray, Computing, computed_arrays
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
@@ -101,7 +101,19 @@ def frame_of(section: Section, part: KernelPart) -> Frame:
 
 @lru_cache(maxsize=1024)
 def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
-    """The kernel of `part`, not yet numbered. Raises IllegalPlan as `lower_kernel`."""
+    """The kernel of `part`, not yet numbered; without copies in shared memory where not all threads of a block would reach their
+    barriers. Raises IllegalPlan as `lower_kernel`.
+    """
+    try:
+        return lower_exactly(program, part, frame, plan, dialect)
+    except BarrierRefused:
+        if not plan.shared:
+            raise
+        return lower_exactly(program, part, frame, replace(plan, shared=False), dialect)
+
+
+def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
     part = reordered(part, plan.order)
     # registers that the inner loops tell apart serve every step of the outer ones
     mapped = map_kernel(part, plan, stage_points(program, part), summed(program, part) if plan.registers else ())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.lowering.kernel import Frame, frame_of, lower_part
+from generator.lowering.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.time_tiles import TimeBoxes
 from generator.plan import Hyperplanes, KernelPlan, Schedule, TimeTiles
 from generator.polyhedral.accumulate import keepable
@@ -174,7 +174,7 @@ def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect
 
     def refusal() -> str:
         try:
-            lower_part(program, part, frame, plan, dialect)
+            lower_exactly(program, part, frame, plan, dialect)
         except IllegalPlan as error:
             return str(error)
         return ""
