@@ -25,13 +25,15 @@ from experiments.reuse import check_runs, known_results
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
 from experiments.summary import Summary, best_result, write_summary
-from experiments.trust import check_cluster, checked_problem
+from experiments.trust import check_cluster, checked_problem, open_questions
 from experiments.words import command
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem
 from runners.base import DeviceInfo, Limits, Runner
+from runners.locks import timing_lock
 from runners.many import HERE, Place
+from runners.waiting import waits_told
 
 WORK_DIRECTORY = "work"
 MANY = 500
@@ -96,6 +98,9 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
         problem = parts.read_problem(options, reporter.note)
         for warning in problem.reference.warnings:
             reporter.note(f"warning: {warning}")
+        for access in open_questions(problem)[:1]:
+            reporter.note(f"warning: nothing proves that {access} stays inside the array: if it does not, that is the program's fault, "
+                          "and plans may crash or differ")
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
@@ -163,7 +168,8 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
     options = info.options
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"
-    with Interrupt(lambda: reporter.note(notice)) as interrupt:
+    lock = timing_lock(info.device.key, info.device.target)
+    with waits_told(lock, reporter.note), Interrupt(lambda: reporter.note(notice)) as interrupt:
         try:
             ending = _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
             _hold_final(store, runner, options, reporter, interrupt)

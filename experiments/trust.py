@@ -29,15 +29,20 @@ def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
     Raises:
         InputError: the program or the data are not sound, or trust is missing.
     """
-    from generator.polyhedral.inside import unproven
-
     problem = Problem(info.program, store.reference())
     _check_data(store.directory, problem)
-    open_questions = unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
-    if open_questions and not trusted and not is_own(store.directory):
-        raise InputError(f"{store.directory} was not begun by you on this machine, and its data may lead {open_questions[0]} out of the "
+    questions = open_questions(problem)
+    if questions and not trusted and not is_own(store.directory):
+        raise InputError(f"{store.directory} was not begun by you on this machine, and its data may lead {questions[0]} out of the "
                          f"array, which could run any code; {_REMEDY}")
     return problem
+
+
+def open_questions(problem: Problem) -> tuple[str, ...]:
+    """Accesses, in words, of which the data do not prove that they stay inside their arrays. Raises InputError as `unproven`."""
+    from generator.polyhedral.inside import unproven
+
+    return unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
 
 
 def check_cluster(directory: Path, info: RunInfo, elsewhere: Place, trusted: bool) -> None:

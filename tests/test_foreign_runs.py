@@ -96,7 +96,8 @@ def reworded(old: str, new: str) -> Callable[[Program], Program]:
     def change(program: Program) -> Program:
         text = to_json(program)
         assert old in text
-        found: Program = _decode(json.loads(text.replace(old, new)))
+        found = _decode(json.loads(text.replace(old, new)))
+        assert isinstance(found, Program)
         return found
     return change
 
@@ -165,6 +166,16 @@ def test_what_data_decide_needs_trust_or_proof(histogram: Path, cache: Path) -> 
         resume(histogram, Budget(evaluations=3), Log())
     with pytest.raises(InputError, match="--trust"), read_store(histogram) as store:
         export(store, Kind.opencl, None, histogram / "exported")
+
+
+def test_a_program_that_may_leave_its_arrays_is_told(tmp_path: Path, cache: Path) -> None:
+    told = {}
+    for name, text in (("inside", HISTOGRAM), ("far", HISTOGRAM.replace("place[i] = i % 8;", "place[i] = i % 8;\n  place[3] = 9;"))):
+        log = Log()
+        tune(RunOptions(str(write_c(text, tmp_path)), Compilation(), Budget(evaluations=1), ants=1, device="deterministic",
+                        timing=Timing(finalists=0)), tmp_path / name, log)
+        told[name] = [note for note in log.notes if "program's fault" in note]
+    assert told["inside"] == [] and "`bins` in `bins[place[i]]" in told["far"][0]
 
 
 def test_data_that_do_not_fit_are_refused(run: Path) -> None:

@@ -13,7 +13,7 @@ from experiments.run import tune
 from experiments.store import read_store
 from experiments.suites.polybench import program_file, programs
 from generator.frontend_c.source import Compilation
-from metrics.outcome import WrongResult
+from metrics.outcome import Illegal, WrongResult
 from runners.devices import list_devices
 from tests.support_programs import write_c
 from tests.support_runs import Log
@@ -30,9 +30,9 @@ def found(file: Path, device: str, level: LevelName, plans: int, folder: Path, d
     tune(options, folder, Log())
     with read_store(folder) as store:
         results = store.results()
-    wrong = [r for r in results if isinstance(r.outcome, WrongResult)]
-    assert not wrong, f"{wrong[0].outcome.message}: {wrong[0].evaluation.plan.to_json()}"
-    illegal = [r.outcome.message for r in results if kind_of(r.outcome) == "illegal"]
+    wrong = [f"{r.outcome.message}: {r.evaluation.plan.to_json()}" for r in results if isinstance(r.outcome, WrongResult)]
+    assert not wrong, wrong[0]
+    illegal = [r.outcome.message for r in results if isinstance(r.outcome, Illegal)]
     if illegal:
         print(file.name, level, device, "illegal:", Counter(illegal).most_common(3))
     return Counter(kind_of(r.outcome) for r in results)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from generator.expr import Binary, Expr, names_of
 from generator.nest import Barrier, For, If, Node, walk
@@ -24,7 +24,7 @@ def with_first_barrier(body: tuple[Node, ...]) -> tuple[Node, ...]:
     return (Barrier(), *body) if any(count > 1 for count in bounds.values()) else body
 
 
-def _conditions(body: Sequence[Node]) -> Iterator[Expr]:
+def _conditions(body: tuple[Node, ...]) -> Iterator[Expr]:
     """All comparisons on which iterations depend."""
     for node in walk(body):
         if isinstance(node, If):

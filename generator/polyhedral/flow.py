@@ -65,8 +65,10 @@ def flow_of_sequence(sinks: Any, must: Any, may: Any, times: Any, places: Mappin
     What a sink sees within its own loop is found among these statements alone. What it does not find there comes from the loops
     before, the latest first: from each, what the loop itself does not overwrite, until writes for sure hide all that is older.
     """
-    loops = {place: _Loop(*(_of_statements(accesses, places, place) for accesses in (sinks, must, may)), times)
-             for place in sorted(set(places.values()))}
+    def part(accesses: Any, place: int) -> Any:
+        return _of_statements(accesses, places, place)
+
+    loops = {place: _Loop(part(sinks, place), part(must, place), part(may, place), times) for place in sorted(set(places.values()))}
     touched = _ranges(loop.may for loop in loops.values())
     dependences, unsourced = isl.UnionMap.empty(sinks.get_space()), isl.UnionMap.empty(sinks.get_space())
     for place, loop in loops.items():
