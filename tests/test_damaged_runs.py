@@ -18,6 +18,7 @@ from experiments.report.page import write_report
 from experiments.run import resume, tune
 from experiments.run_dirs import list_run
 from experiments.store import abandon, open_store, read_store, reserve
+from experiments.store.errors import database_errors
 from generator.errors import InputError
 from generator.problem import Reference, load_reference, save_reference
 from tests.support_runs import Log, ToyRunner, toy_options, toy_parts
@@ -126,6 +127,24 @@ def test_a_full_disk_keeps_what_was_measured(run: Path) -> None:
             for _ in range(1000):
                 store.begin_session(Budget(evaluations=12), "1.0")
     assert resume(run, Budget(evaluations=12), Log(), toy_parts(ToyRunner())).summary.evaluations == 12
+
+
+@pytest.mark.parametrize("size", [0, 50, 9000])
+def test_a_store_that_is_cut_off_is_called_damaged(size: int, run: Path) -> None:
+    cut("run.sqlite", size, run)
+    with pytest.raises(InputError, match=r"run.sqlite is damaged: .*; start a new run") as caught:
+        read_store(run).info()
+    assert "another version" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("begun", "remedy"), [(False, "free disk space or get access and start again"), (True, r"then `antune resume .*` goes on")])
+def test_a_full_disk_before_there_is_a_store_is_no_run_to_resume(begun: bool, remedy: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    with pytest.raises(InputError, match=remedy) as caught, database_errors(path, begun), closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE a (x)")
+        db.execute("PRAGMA max_page_count = 2")
+        db.executemany("INSERT INTO a VALUES (?)", [("x" * 4000,)] * 10)
+    assert ("resume" in str(caught.value)) == begun
 
 
 def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
