@@ -7,8 +7,11 @@ MOST = 200
 
 
 def printable(text: str) -> str:
-    """`text` without control characters but newlines and tabs: what a terminal shows and does not obey."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    """`text` with `?` for control characters but newlines and tabs: what a terminal shows and does not obey.
+
+    Bytes of names that this process's locale could not decode stay as they are (surrogates, PEP 383).
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" or "\udc80" <= c <= "\udcff" else "?" for c in text)
 
 
 def one_line(text: str) -> str:

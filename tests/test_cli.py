@@ -88,7 +88,7 @@ def test_tune_then_list_report_and_resume(run_antune: Antune, tmp_path: Path,
                   "[12/12] iteration 2 ant 1"):
         assert words in out
     written = {p.name for p in run.iterdir()} - {"search.checkpoint"}  # there only if the search took its time
-    assert written == {"run.sqlite", "run.lock", "reference.npz", "summary.json", "results.csv", "best.json", "best.cl",
+    assert written == {"run.sqlite", "run.lock", "seal", "reference.npz", "summary.json", "results.csv", "best.json", "best.cl",
                        "convergence.png"}
     assert "made by: antune tune" in (run / "best.cl").read_text()
     assert run_antune("resume", run) == 0

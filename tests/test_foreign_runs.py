@@ -248,6 +248,6 @@ def test_the_end_of_a_comment_is_one_line(text: str, shown: str) -> None:
 
 
 def test_a_terminal_is_not_spoken_to() -> None:
-    assert printable("fine\n\té \x1b]0;title\x07") == "fine\n\té \ufffd]0;title\ufffd"
+    assert printable("fine\n\té \x1b]0;title\x07") == "fine\n\té ?]0;title?"
     told = PROGRAM.statements[0].text
     assert printable(told) == told

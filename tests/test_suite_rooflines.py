@@ -26,9 +26,6 @@ from tests.support_side_by_side import suite as toy_suite
 
 WANTED = SuiteOptions(("gemm", "mvt"), PolyBench("MINI"), evaluations=8)
 RATES = (("double", 1e5),)
-_STATEMENT = PROGRAM.statements[0]
-_ACCESSES = tuple(replace(access, relation=access.relation.replace(" }", " : 0 <= i < 8 }")) for access in _STATEMENT.accesses)
-BOUNDED = replace(PROGRAM, statements=(replace(_STATEMENT, accesses=_ACCESSES),))
 """The toy's program, of which it can be counted what it must do: eight multiplications and additions on 72 bytes in, 64 out."""
 CEILINGS = Ceilings(DEVICE.key, DEVICE.driver, "2026-01-01", RATES, (Bandwidth(1 << 10, 1e9),))
 
@@ -39,13 +36,13 @@ def _cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def suite(folder: Path, wanted: SuiteOptions, runner: ToyRunner | None = None) -> tuple[tuple[Section, ...], Shown]:
-    parts = replace(toy_parts(runner or ToyRunner()), read_problem=lambda *_: Problem(BOUNDED, REFERENCE))
+    parts = replace(toy_parts(runner or ToyRunner()), read_problem=lambda *_: Problem(PROGRAM, REFERENCE))
     return toy_suite(folder, wanted, parts=replace(parts, inlined_plan=lambda _program, _target: DEFAULT))
 
 
 def test_every_way_is_placed_below_the_roofline(tmp_path: Path) -> None:
     keep_ceilings(CEILINGS)
-    expected = program_roof(BOUNDED, CEILINGS)
+    expected = program_roof(PROGRAM, CEILINGS)
     (section,), shown = suite(tmp_path / "suite", WANTED)
     assert expected is not None and expected.ms == pytest.approx(0.16) and expected.limit == "compute"
     assert [entry.roof for entry in (*section.entries, *shown.entries)] == [expected] * 4
