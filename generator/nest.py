@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
 
 from generator.expr import Binary, Call, Expr, Load
 
@@ -139,3 +139,55 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
         elif isinstance(node, If):
             yield from walk(node.then)
             yield from walk(node.otherwise)
+
+
+def expressions(node: Node) -> tuple[Expr, ...]:
+    """The expressions of `node` itself, not those of nodes in it."""
+    match node:
+        case For():
+            return node.start, node.condition
+        case If():
+            return (node.condition,)
+        case Assign() | Atomic():
+            return node.target, node.value
+        case Copy():
+            return node.origin
+        case Instance():
+            return node.arguments
+        case Shuffle():
+            return (node.variable,)
+        case Barrier() | Declare():
+            return ()
+        case _:
+            assert_never(node)
+
+
+def map_expressions(nodes: tuple[Node, ...], function: Callable[[Expr], Expr]) -> tuple[Node, ...]:
+    """`nodes` with `function` applied to all their expressions; it makes Loads of Loads."""
+    return tuple(_mapped(node, function) for node in nodes)
+
+
+def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
+    match node:
+        case For():
+            return replace(node, start=function(node.start), condition=function(node.condition),
+                           body=map_expressions(node.body, function))
+        case If(condition, then, otherwise):
+            return If(function(condition), map_expressions(then, function), map_expressions(otherwise, function))
+        case Assign() | Atomic():
+            return replace(node, target=_load(function(node.target)), value=function(node.value))
+        case Copy():
+            return replace(node, origin=tuple(map(function, node.origin)))
+        case Instance(name, arguments):
+            return Instance(name, tuple(map(function, arguments)))
+        case Shuffle():
+            return replace(node, variable=_load(function(node.variable)))
+        case Barrier() | Declare():
+            return node
+        case _:
+            assert_never(node)
+
+
+def _load(expr: Expr) -> Load:
+    assert isinstance(expr, Load)
+    return expr

@@ -20,8 +20,8 @@ class Target:
     two-dimensional one (CUDA: those of textures over linear memory, 2^27 texels and 131072 x 65000 or more).
     `constant_bytes`: constant memory for all arrays of a kernel together. `capability`: the compute capability of an
     NVIDIA device, if known. `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels
-    twenty times faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `first_barrier`: kernels
-    with several conditions on the index of a thread begin with a barrier (`generator.emit.guards`).
+    twenty times faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu`: kernels
+    avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`).
     """
 
     name: str
@@ -40,4 +40,4 @@ class Target:
     constant_bytes: int = 0
     capability: tuple[int, int] | None = None
     long_strides: bool = False
-    first_barrier: bool = False
+    intel_cpu: bool = False

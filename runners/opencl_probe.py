@@ -89,7 +89,7 @@ def _target(device: cl.Device) -> Target:
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
                   image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
                   long_strides=device.platform.name.strip() == POCL,
-                  first_barrier="Intel" in device.platform.name and bool(device.type & cl.device_type.CPU))
+                  intel_cpu="Intel" in device.platform.name and bool(device.type & cl.device_type.CPU))
 
 
 def _rank(info: DeviceInfo) -> int:

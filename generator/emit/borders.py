@@ -13,13 +13,13 @@ reads elements that compilers gather one by one, since they need not be neighbou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, names_of, parts
+from generator.expr import Binary, Expr, Int, Name, Select, loads_of, map_children, names_of, parts
 from generator.linear import is_plain, simplify, substitute
-from generator.nest import Assign, Atomic, Declare, For, If, Node, walk
+from generator.nest import Assign, Atomic, Declare, For, If, Node, expressions, map_expressions, walk
 
 LEAST_TRIPS = 32
 MOST_LOADS = 64
@@ -57,7 +57,7 @@ def _cut_loop(loop: For) -> tuple[Node, ...]:
     """The loop, or the three that do the same in the same order."""
     if not _can_be_cut(loop):
         return (loop,)
-    found = {part: None for expr in _exprs(loop.body) for part in parts(expr)}
+    found = {part: None for node in walk(loop.body) for expr in expressions(node) for part in parts(expr)}
     clamps = [clamp for part in found if (clamp := _clamp(part, loop.iterator)) is not None]
     if not clamps:
         return (loop,)
@@ -71,7 +71,7 @@ def _cut_loop(loop: For) -> tuple[Node, ...]:
 
     before = replace(loop, condition=until(simplify(Binary("-", first, one))), unroll=1, note="up to a border")
     inside = replace(loop, start=_extreme("max", [loop.start, first]), condition=until(last),
-                     body=_mapped(loop.body, lambda expr: _without(expr, plain)))
+                     body=map_expressions(loop.body, lambda expr: _without(expr, plain)))
     behind = replace(loop, start=_extreme("max", [loop.start, first, simplify(Binary("+", last, one))]),
                      unroll=1, note="from a border on")
     return before, inside, behind
@@ -88,7 +88,7 @@ def _can_be_cut(loop: For) -> bool:
         case _:
             return False
     simple = all(isinstance(node, Assign | Atomic | If | Declare) for node in walk(loop.body))
-    loads = sum(1 for expr in _exprs(loop.body) for _ in loads_of(expr)) if simple else 0
+    loads = sum(1 for node in walk(loop.body) for expr in expressions(node) for _ in loads_of(expr)) if simple else 0
     return simple and bool(trips) and min(trips) >= LEAST_TRIPS and loads <= MOST_LOADS
 
 
@@ -134,31 +134,3 @@ def _without(expr: Expr, plain: dict[Expr, Expr]) -> Expr:
     """`expr` with clamps replaced by what they let through."""
     found = plain.get(expr)
     return map_children(expr if found is None else found, lambda child: _without(child, plain))
-
-
-def _exprs(nodes: Sequence[Node]) -> Iterator[Expr]:
-    for node in walk(tuple(nodes)):
-        match node:
-            case Assign(target, _, value) | Atomic(target, _, value):
-                yield target
-                yield value
-            case If(condition):
-                yield condition
-            case _:
-                pass
-
-
-def _mapped(nodes: Sequence[Node], function: Callable[[Expr], Expr]) -> tuple[Node, ...]:
-    """`nodes` with `function` applied to their expressions."""
-    def mapped(node: Node) -> Node:
-        match node:
-            case Assign(target, _, value) | Atomic(target, _, value):
-                place = function(target)
-                assert isinstance(place, Load)
-                return replace(node, target=place, value=function(value))
-            case If(condition, then, otherwise):
-                return If(function(condition), _mapped(then, function), _mapped(otherwise, function))
-            case _:
-                return node
-
-    return tuple(map(mapped, nodes))

@@ -34,7 +34,7 @@ CUDA = Words(
     swap={4: "atomicCAS", 8: "atomicCAS"}, swap_word={4: "unsigned int", 8: "unsigned long long"}, swap_preamble="",
     shuffle="__shfl_xor_sync(0xffffffffu, {value}, {lanes})", sub_groups="", sub_group_preamble="",
     # NVRTC, which includes no headers, has no INFINITY.
-    unrolled_barriers=True, no_contraction="", generic_extrema=False, inlined=False, any_order="", vector="",
+    unrolled_barriers=True, no_contraction="", generic_extrema=False, inlined=False, any_order="", vector="", opaque_one="",
     reals={"INFINITY": _INFINITY, "-INFINITY": f"-{_INFINITY}"},
     textures=dict.fromkeys((1, 2), "cudaTextureObject_t"), fetch=_fetch, sampler="",
     constant_memory="", constant_symbol="__constant__ {type} {name}[{elements}];\n")

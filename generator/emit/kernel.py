@@ -17,6 +17,7 @@ from generator.emit.folds import FoldWriter
 from generator.emit.images import fetch_name, parameter, placement_preamble, symbols
 from generator.emit.inlined import inlined_functions, with_inlined
 from generator.emit.names import renamed, without_comment
+from generator.emit.opaque import ONE
 from generator.emit.opencl import OPENCL
 from generator.emit.words import Words
 from generator.expr import Binary, Expr, Fold, Int, Name
@@ -169,6 +170,8 @@ class _Writer:
             for dim, axis in enumerate(reversed(axes)):
                 if f"{letter}{dim}" in used:
                     yield f"  const int {letter}{dim} = {index.format(axis=axis)};"
+        if any(ONE.name in line for line in code):
+            yield f"  const int {ONE.name} = {self.words.opaque_one}; // the offset is 0"
 
     def written(self, nodes: tuple[Node, ...]) -> set[str]:
         """Arrays that are assigned to."""

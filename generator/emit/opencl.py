@@ -65,7 +65,7 @@ OPENCL = Words(
                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
     # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop themselves
     unrolled_barriers=False, no_contraction="  #pragma OPENCL FP_CONTRACT OFF", generic_extrema=True, inlined=True,
-    any_order=_ANY_ORDER, vector=_VECTOR,
+    any_order=_ANY_ORDER, vector=_VECTOR, opaque_one="1 + (int)get_global_offset(0)",
     reals={},
     textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "

@@ -20,7 +20,8 @@ class Words:
     forbids a function's body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and
     fmax take any floating type; `inlined`: compilers may need `emit.inlined`. `any_order` defines
     what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs then add in vectors;
-    `vector` what stands before its loops over neighbours. `reals` says what certain real numbers are called.
+    `vector` what stands before its loops over neighbours. `opaque_one`: 1, in words that
+    compilers do not see through (`emit.opaque`). `reals` says what certain real numbers are called.
 
     `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
     returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
@@ -56,6 +57,7 @@ class Words:
     inlined: bool
     any_order: str
     vector: str
+    opaque_one: str
     reals: Mapping[str, str]
     textures: Mapping[int, str]
     fetch: Callable[[str, int, int], tuple[str, ...]]

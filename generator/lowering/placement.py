@@ -9,6 +9,7 @@ from math import prod
 from generator.emit.guards import with_first_barrier
 from generator.emit.images import TEXTURE_TYPES, constant_symbol
 from generator.emit.kernel import kernel_text
+from generator.emit.opaque import with_opaque_one
 from generator.errors import IllegalPlan
 from generator.lowering.kernel import LoweredKernel
 from generator.plan import KernelPlan, Placement, Plan
@@ -73,8 +74,8 @@ def place(lowered: LoweredKernel, program: Program, placed: Sequence[Placed], pl
                           f"{target.name} has none")
     kernel = replace(lowered.kernel, cache=plan.cache,
                      placements=tuple(p for p in placed if p.array in lowered.kernel.arrays))
-    body = with_first_barrier(lowered.body) if target.first_barrier else lowered.body
-    if not kernel.placements and not target.long_strides and body is lowered.body:
+    body = with_first_barrier(with_opaque_one(lowered.body)) if target.intel_cpu else lowered.body
+    if not kernel.placements and not target.long_strides and body == lowered.body:
         return replace(lowered, kernel=kernel)
     if target.dialect == "cuda":  # constant arrays are no arguments there
         constants = {p.array for p in kernel.placements if isinstance(p, Constant)}
