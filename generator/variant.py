@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from generator.expr import Expr
 from generator.plan import Cache, Plan
 from generator.program import Array, ElementType
 from generator.target import Dialect
 
-T = TypeVar("T")
 STATIC_SHARED_BYTES = 48 * 1024
 """The most shared memory of a block that CUDA takes in declared arrays; what needs more is laid out in dynamic memory."""
 
@@ -86,6 +85,28 @@ Placed: TypeAlias = Texture | Constant
 
 
 @dataclass(frozen=True, slots=True)
+class KernelText:
+    """The text of a device function but for its name, which stands between `before` and `after`."""
+
+    before: str
+    after: str
+
+    def called(self, name: str) -> str:
+        """The text of the function `name`."""
+        return f"{self.before}{name}{self.after}"
+
+
+def kernel_name(number: int) -> str:
+    """What the kernels of a Variant are called, in launch order."""
+    return f"kernel{number}"
+
+
+def dynamic_bytes(local_bytes: int, dialect: Dialect) -> int:
+    """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""
+    return local_bytes if dialect == "cuda" and local_bytes > STATIC_SHARED_BYTES else 0
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One device function.
 
@@ -96,8 +117,6 @@ class Kernel:
     `preamble` is what has to stand before `source` when this kernel is alone (None: the Variant's).
 
     `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise.
-
-    `columns`: the device's x counts the blocks along the kernel's y, and the other way round; threads stay as they are.
 
     `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory (CU_FUNC_CACHE_PREFER_SHARED,
     carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that the block needs).
@@ -110,19 +129,19 @@ class Kernel:
     iterators: tuple[str, ...]
     block: tuple[int, ...]
     local_bytes: int
-    source: str
+    text: KernelText
     placements: tuple[Placed, ...] = ()
     cache: Cache = "none"
     preamble: str | None = None
-    columns: bool = False
 
-    def launched(self, axes: tuple[T, ...]) -> tuple[T, ...]:
-        """What belongs to the kernel's x, y and z, in the order of the device's, which counts blocks in its own."""
-        return (*reversed(axes[:2]), *axes[2:]) if self.columns else axes
+    @property
+    def source(self) -> str:
+        """The text by its name."""
+        return self.text.called(self.name)
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
-        """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""
-        return self.local_bytes if dialect == "cuda" and self.local_bytes > STATIC_SHARED_BYTES else 0
+        """As the function of this name."""
+        return dynamic_bytes(self.local_bytes, dialect)
 
 
 @dataclass(frozen=True, slots=True)

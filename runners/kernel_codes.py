@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -31,12 +30,8 @@ LOOK_EVERY = 100
 def alone(kernel: Kernel, variant: Variant) -> Variant:
     """One kernel of `variant` without a host program: equal kernels of different variants have equal names and texts."""
     before = variant.preamble if kernel.preamble is None else kernel.preamble
-    definition = rf"(\bvoid\s+){re.escape(kernel.name)}\("
-    nameless = re.sub(definition, r"\1(", kernel.source, count=1)
-    name = f"antune_{_hash(before, nameless)[:16]}"
-    text, found = re.subn(definition, rf"\1{name}(", kernel.source, count=1)
-    called = replace(kernel, name=name, source=text) if found else kernel
-    return replace(variant, preamble=before, kernels=(called,), host=())
+    name = f"antune_{_hash(before, kernel.text.called(''))[:16]}"
+    return replace(variant, preamble=before, kernels=(replace(kernel, name=name),), host=())
 
 
 def together(units: Sequence[Variant], most: int = MOST_TOGETHER) -> Iterator[Variant]:

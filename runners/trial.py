@@ -10,7 +10,7 @@ from generator.plan import Plan, ScheduleChoice
 from generator.problem import Problem, Reference
 from generator.program import Array, Program
 from generator.target import Dialect
-from generator.variant import Kernel, Launch, Variant
+from generator.variant import Kernel, KernelText, Launch, Variant
 from runners.base import DeviceInfo
 from runners.driver import BuildError, LaunchError, open_compiler, open_device
 from runners.host_program import launches
@@ -19,11 +19,11 @@ TRIAL = 1
 """The version of the trial: a device that passed another one is tried again."""
 BLOCK, BLOCKS = 16, 4
 RESULTS = Array("antune_results", "int", (BLOCK * BLOCKS,), "temp")
-TEXTS: dict[Dialect, str] = {
-    "opencl": "__kernel void antune_trial(__global int *antune_results)\n"
-              "{ int i = get_global_id(0); antune_results[i] = 3 * i + 1; }",
-    "cuda": 'extern "C" __global__ void antune_trial(int *antune_results)\n'
-            f"{{ int i = blockIdx.x * {BLOCK} + threadIdx.x; antune_results[i] = 3 * i + 1; }}"}
+TEXTS: dict[Dialect, KernelText] = {
+    "opencl": KernelText("__kernel void ", "(__global int *antune_results)\n"
+                         "{ int i = get_global_id(0); antune_results[i] = 3 * i + 1; }"),
+    "cuda": KernelText('extern "C" __global__ void ', "(int *antune_results)\n"
+                       f"{{ int i = blockIdx.x * {BLOCK} + threadIdx.x; antune_results[i] = 3 * i + 1; }}")}
 
 
 def trial_variant(dialect: Dialect) -> Variant:

@@ -105,7 +105,7 @@ def lower_for_host(program: Program, plan: Plan, target: Target) -> Variant:
 def hostile_for_host(program: Program, plan: Plan, target: Target) -> Variant:
     """The hand-written kernels of tests/support_runners.py, likewise; a null pointer is what it is on a GPU."""
     variant = lower_by_hand(program, plan, target)
-    kernels = tuple(replace(k, source=k.source.replace(NULL_POINTER, ILLEGAL_ADDRESS)) for k in variant.kernels)
+    kernels = tuple(replace(k, text=replace(k.text, after=k.text.after.replace(NULL_POINTER, ILLEGAL_ADDRESS))) for k in variant.kernels)
     return replace(variant, kernels=kernels)
 
 

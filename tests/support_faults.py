@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from generator.expr import Binary, Expr, Int, Load, Real, Select, children, map_children
-from generator.lowering.kernel import LoweredKernel
+from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Atomic, Barrier, Copy, For, If, Node, Shuffle, apply
 
 

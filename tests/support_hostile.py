@@ -15,7 +15,7 @@ from generator.expr import Binary, Int, Name
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
 from generator.target import Target
-from generator.variant import HostLoop, Kernel, Launch, Variant
+from generator.variant import HostLoop, Kernel, KernelText, Launch, Variant
 from graph.walk import Walk
 from metrics.outcome import (
     CompileFailed,
@@ -172,9 +172,9 @@ def variant_of(plan: Plan, size: int = 4096) -> Variant:
     fault, number = FAULTS[fault_of(plan)], number_of(plan)
     body = fault.body.format(n=number)
     before = fault.before.replace("{path}", str(dict(plan.parameters)["path"]))
-    source = (f"{before}\n__kernel void k(__global float *A, __global float *B, __global int *H, float a, int t)\n"
-              f"{{ int i = get_global_id(0); {body} }}")
-    kernel = Kernel("k", (f"P{number}",), ("A", "B", "H"), ("a",), ("t",), (64,), 0, source)
+    after = ("(__global float *A, __global float *B, __global int *H, float a, int t)\n"
+             f"{{ int i = get_global_id(0); {body} }}")
+    kernel = Kernel("k", (f"P{number}",), ("A", "B", "H"), ("a",), ("t",), (64,), 0, KernelText(f"{before}\n__kernel void ", after))
     launch = Launch("k", (Int(size // 64),), (Name("t"),))
     loop = HostLoop("t", Int(0), Binary("<", Name("t"), Int(fault.runs)), 1, (launch,))
     return Variant(plan, "opencl", "", (kernel,), (loop,))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from generator.lowering.kernel import LoweredKernel
+from generator.lowered_kernel import LoweredKernel
 from generator.program import Program
-from generator.variant import HostBranch, HostLoop, HostOp, Launch
+from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name
 from tests.support_machine import DeviceMemory, Machine
 from tests.support_memory import Memory, assign, evaluate
 from tests.support_programs import original_order
@@ -32,7 +32,7 @@ class Device:
 
     def __init__(self, program: Program, kernels: tuple[LoweredKernel, ...], rng: np.random.Generator) -> None:
         self.memory = DeviceMemory(program, rng)
-        self.kernels = {k.kernel.name: Machine(k, self.memory) for k in kernels}
+        self.kernels = {kernel_name(number): Machine(k, self.memory) for number, k in enumerate(kernels)}
 
     def run(self, operations: tuple[HostOp, ...], names: Mapping[str, int]) -> None:
         """The host program."""
@@ -41,7 +41,7 @@ class Device:
                 case Launch(kernel, _, iterators):
                     machine = self.kernels[kernel]
                     values = [evaluate(i, names, self.memory) for i in iterators]
-                    machine.launch(dict(zip(machine.lowered.kernel.iterators, values, strict=True)), self.memory)
+                    machine.launch(dict(zip(machine.lowered.iterators, values, strict=True)), self.memory)
                 case HostLoop(iterator, start, condition, step, body):
                     value = evaluate(start, names, self.memory)
                     while evaluate(condition, {**names, iterator: value}, self.memory):

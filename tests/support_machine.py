@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generator.expr import Load
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.cooperative import copy_loops
-from generator.lowering.kernel import LoweredKernel
 from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.polyhedral.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
@@ -109,7 +109,7 @@ class Machine:
     def __init__(self, lowered: LoweredKernel, memory: DeviceMemory) -> None:
         memory.enter(lowered)
         self.lowered = lowered
-        self.sizes = tuple(reversed(lowered.kernel.block))
+        self.sizes = tuple(reversed(lowered.block))
         self.body = self._waiting(lowered.body, memory)
 
     def launch(self, names: Names, memory: DeviceMemory) -> None:
@@ -199,7 +199,7 @@ class Machine:
             case Declare(name):
                 return lambda _names, memory: memory.registers.update({name: {}})
             case Copy():
-                return self._step(copy_loops(node, self.lowered.kernel.block), memory)
+                return self._step(copy_loops(node, self.lowered.block), memory)
             case Instance() | Barrier() | Shuffle():
                 raise AssertionError(f"{node} is no step of one thread")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from generator.errors import IllegalPlan
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower, lowered_program
-from generator.lowering.kernel import LoweredKernel
 from generator.lowering.registers import Scratch
 from generator.nest import Atomic, Copy, Declare, If, Shuffle, walk
 from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
@@ -123,6 +123,6 @@ def features(kernel: LoweredKernel, plan: KernelPlan) -> set[str]:
     found |= {"combined in shared memory"} if any(isinstance(array, Scratch) for array in kernel.shared) else set()
     full = [node for node in kernel.body if isinstance(node, If) and node.otherwise]
     found |= {"full and partial tiles"} if full else set()
-    found |= {"host loop"} if kernel.kernel.iterators else set()
+    found |= {"host loop"} if kernel.iterators else set()
     found |= {"order"} if plan.order and list(plan.order) != sorted(plan.order) else set()
     return found

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from antune import halide as hl
-from generator.emit.inlined import inlined_functions, with_inlined
+from generator.emit.inlined import inlined_functions
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import problem_of
+from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
@@ -20,7 +21,7 @@ from generator.reading import read_problem
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
-from tests.support_programs import write_c
+from tests.support_programs import program_of, scop, write_c
 from tests.support_runners import needed_device
 from tests.support_slow import few
 from tests.support_suite import TARGET
@@ -91,18 +92,23 @@ def test_least_and_greatest_of_all_types(kind: hl.Type, platform: str, tmp_path:
     check_blocks(problem_of([out], (SIZE,), "out"), platform, tmp_path / "work")
 
 
-def test_only_what_is_called_and_not_what_a_comment_says() -> None:
-    assert inlined_functions(["x = fmod(a, b); // min(a, b)"]) == ""
-    text = inlined_functions(["x = fmin(a, b);"])
+def test_only_what_is_called() -> None:
+    assert inlined_functions(frozenset({"fmod"}), frozenset()) == ""
+    text = inlined_functions(frozenset({"fmin"}), frozenset())
     assert "antune_fmax" in text, "kernels with the same functions are compiled together"
     assert " antune_min(" not in text
     assert "__clang__" not in text
 
 
 def test_one_thread_has_them_with_all_compilers() -> None:
-    line = with_inlined("x = min(abs(i), max(j, 3)) + sqrt(y); // min(i, j)")
-    assert line == "x = antune_min(antune_abs(i), antune_max(j, 3)) + sqrt(y); // min(i, j)"
-    text = inlined_functions([line])
+    program = program_of(scop("for (i = 0; i < 60; i++) x[i] = sqrt(fmax(y[i], 3)) + fabs(z[i]);", "double x[60], y[60], z[60];"))
+    alone, beside = (lower(program, with_blocks(program, 16, block), TARGET) for block in (1, 16))
+    (kernel,), (other,) = alone.kernels, beside.kernels
+    assert "antune_min(15, " in kernel.source
+    assert "= sqrt((double)(antune_fmax((double)(y[" in kernel.source and "= sqrt((double)(fmax((double)(y[" in other.source
+    assert "sqrt(fmax(y[i], 3))" in kernel.source, "the comment says what the program says"
+    text = alone.preamble
     assert text.index("#ifdef __clang__") < text.index(" antune_min(int a") < text.index("#else")
     assert "#define antune_min min" in text, "another compiler has the built-in one"
     assert text.index("#ifdef POCL") < text.index(" antune_sqrt(float a"), "only PoCL needs another one"
+    assert "__clang__" not in beside.preamble

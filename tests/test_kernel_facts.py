@@ -14,23 +14,28 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
+from antune import halide as hl
 from explorer.registry import make_explorer
-from generator.emit.kernel import kernel_text
+from generator.emit.kernel import printed
 from generator.expr import Binary, Expr, Int, Load, Name, Select, children, evaluate
 from generator.facts import Access, Operations
+from generator.frontend_py.problem import program_of as pipeline_program
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower
 from generator.lowering.cooperative import copy_loops
 from generator.lowering.default import default_plan
 from generator.lowering.facts import kernel_facts, sampled_launches
-from generator.lowering.kernel import LoweredKernel
 from generator.lowering.sampling import samples
 from generator.lowering.shapes import kernel_shapes
 from generator.nest import Assign, Atomic, Copy, For, If, Node
-from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice
+from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice, Stages
+from generator.polyhedral.sections import kernels_of
 from generator.program import Program
-from generator.variant import HostLoop, HostOp, Kernel, Launch
+from generator.target import Dialect
+from generator.variant import HostLoop, HostOp, Launch
 from graph.o1 import make_o1_space
 from metrics.transactions import traffic
+from runners.rating import static_ratings
 from tests.support_plans import lowered_kernels
 from tests.support_programs import program_of, scop
 from tests.support_slow import few
@@ -59,7 +64,7 @@ class Simulation:
     """All accesses of the threads of one kernel."""
 
     def __init__(self, program: Program, lowered: LoweredKernel, padding: int = 0) -> None:
-        self.block, self.padding = lowered.kernel.block, padding
+        self.block, self.padding = lowered.block, padding
         self.extents = {a.name: a.extents for a in program.arrays if not a.by_value}
 
     def events(self, nodes: tuple[Node, ...], at: tuple[int, ...], names: Mapping[str, int],
@@ -107,7 +112,7 @@ def simulate(program: Program, lowered: LoweredKernel, padding: int,
     block, grid = tuple(reversed(simulation.block)), tuple(reversed(lowered.grid))
     found: Warps = defaultdict(lambda: defaultdict(dict))
     for run, b in product(runs, product(*map(range, grid))):
-        names = dict(zip(lowered.kernel.iterators, run, strict=True)) | {f"b{d}": n for d, n in enumerate(b)}
+        names = dict(zip(lowered.iterators, run, strict=True)) | {f"b{d}": n for d, n in enumerate(b)}
         for lane, t in enumerate(product(*map(range, block))):
             here = names | {f"t{d}": n for d, n in enumerate(t)}
             for access, iteration, element in simulation.events(lowered.body, (), here, ()):
@@ -155,10 +160,10 @@ def check(program: Program, plan: Plan) -> None:
     for lowered, facts in zip(lowered_kernels(program, plan), kernel_facts(program, plan, TARGET), strict=True):
         runs = [values for kernel, values in launches if kernel == facts.name]
         assert facts.launches == len(runs)
-        assert (facts.threads, facts.local_bytes) == (prod(facts.block) * prod(facts.grid), lowered.kernel.local_bytes)
+        assert (facts.threads, facts.local_bytes) == (prod(facts.block) * prod(facts.grid), lowered.local_bytes)
         found, threads = simulate(program, lowered, plan.kernel(facts.statements).padding, runs)
         assert len(found) == len(facts.accesses), plan.to_json()
-        clamped = re.search(r"\w\[[^;=]*\b(min|max)\(", lowered.kernel.source) is not None
+        clamped = re.search(r"\w\[[^;=]*\b(min|max)\(", printed(lowered, (), TARGET).text.after) is not None
         for (_, warps), access in zip(sorted(found.items()), facts.accesses, strict=True):
             check_access(access, facts.block, warps, threads, clamped)
 
@@ -306,21 +311,21 @@ def test_copies_fill_each_element_once_by_the_loops_of_the_text(block: tuple[int
     filled: list[int] = []
     names = [dict(zip((f"t{d}" for d in range(len(block))), t, strict=True))
              for t in product(*map(range, reversed(block)))]
-    simulation = Simulation(program, LoweredKernel(Kernel("k", (), ("A",), (), (), block, 0, ""), (1,), (copy,)))
+    kernel = LoweredKernel((), (), (array,), (), (), block, (1,), (copy,))
+    simulation = Simulation(program, kernel)
     for here in names:
         filled += [element for access, _, element in simulation.events((copy,), (), here, ()) if access[-1] == 1]
     assert sorted(filled) == list(range(prod(sizes)))
-    kernel = Kernel("k", (), ("A",), (), (), block, 0, "")
-    printed, own = (kernel_text(kernel, program, (), (node,), "opencl") for node in (copy, loops))
+    text, own = (printed(replace(kernel, body=(node,)), (), TARGET).text.after for node in (copy, loops))
     own = re.sub(r"L (\d)", r"e\1", own)
     header = re.compile(r"for \(int (\w+) = (.*?); \w+ < (\d+); (.*?)\)[ {]*$", re.MULTILINE)
-    assert header.findall(printed) == header.findall(own)
+    assert header.findall(text) == header.findall(own)
 
 
 def test_only_existing_elements_are_copied() -> None:
     copy = Copy("L", "A", (Name("b0"),), (8,), (10,), (True,), (True,))
     program = program_of(scop("for (i = 0; i < 10; i++) A[i] = 1.0;", "double A[10];"))
-    kernel = LoweredKernel(Kernel("k", (), ("A",), (), (), (4,), 0, ""), (1,), (copy,))
+    kernel = LoweredKernel((), (), program.arrays, (), (), (4,), (1,), (copy,))
     read = [element for b in (-3, 5) for t in range(4)
             for access, _, element in Simulation(program, kernel).events((copy,), (), {"b0": b, "t0": t}, ())
             if access[-1] == 0]
@@ -361,3 +366,31 @@ def test_every_shared_byte_is_described() -> None:
             shared = {a.array: prod(a.sizes) * a.element_bytes for a in facts.accesses if a.space == "shared"}
             assert sum(shared.values()) == facts.local_bytes
             assert ceil(facts.balance) == 1
+
+
+@pytest.mark.parametrize("dialect", ["opencl", "cuda"])
+def test_a_register_called_like_an_array_elsewhere_is_no_array(dialect: Dialect) -> None:
+    """The third element of `repeat_edge` that a thread holds is `repeat_edge_2`, like the border of the other input."""
+    x, y = hl.Var("x"), hl.Var("y")
+    first, second = (hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, name)) for name in ("one", "two"))
+    near, out = hl.Func("near"), hl.Func("out")
+    near[x, y] = second[x, y - 1] + second[x, y + 1]
+    out[x, y] = first[x - 1, y] + first[x, y] + first[x + 1, y] + near[x, y]
+    program, target = pipeline_program([out], [37, 21]), replace(TARGET, dialect=dialect)
+    schedule = Stages((("repeat_edge", "inline"), ("repeat_edge_2", "inline")))
+    kernels = tuple(KernelPlan(kernel.statements, (8, 16), (4, 8)) for kernel in kernels_of(program, schedule))
+    last = kernel_facts(program, Plan(schedule, kernels), target)[-1]
+    assert [access.mode for access in last.accesses if access.space == "global"] == ["read"] * 4 + ["write"]
+    assert sorted({name for name, _ in last.footprint}) == ["near", "one", "out"]
+    assert static_ratings(program, Plan(schedule, kernels), target)
+
+
+def test_dynamic_shared_memory_is_shared_memory() -> None:
+    """CUDA takes no more than 48 KiB in declared arrays."""
+    program = problem("gemm", ("NI=512", "NJ=512", "NK=512")).program
+    target = replace(TARGET, dialect="cuda", local_bytes=96 * 1024)
+    base = default_plan(program, target)
+    plan = replace(base, kernels=tuple(replace(k, tile=(64,) * len(k.tile), block=(8,) * len(k.block), shared=True, inner_tile=64)
+                                       for k in base.kernels))
+    found = [facts for facts in kernel_facts(program, plan, target) if facts.local_bytes > 48 * 1024]
+    assert found and all({access.space for access in facts.accesses} == {"global", "shared"} for facts in found)

@@ -107,8 +107,7 @@ def test_functions_that_programs_may_call_are_reserved() -> None:
 
 
 def test_new_names_are_new() -> None:
-    code = ["for (int b0_ = 0; b0_ < 3; ++b0_) { // tile of t0", "  A[b0_] = wave(b0[b0_]) + t0;"]
-    assert renamed(["A", "b0", "t0", "wave"], code) == {"b0": "b0__", "t0": "t0_", "wave": "wave_"}
+    assert renamed(["A", "b0", "t0", "barrier"], {"A", "b0", "b0_"}) == {"b0": "b0__", "t0": "t0_", "barrier": "barrier_"}
     assert free_name("t0", {"t0_"}) == "t0__"
 
 

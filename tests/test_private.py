@@ -18,9 +18,9 @@ from experiments.words import describe_kernel
 from generator.errors import IllegalPlan
 from generator.explain import explain
 from generator.frontend_c.source import Compilation
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower
 from generator.lowering.facts import kernel_facts
-from generator.lowering.kernel import LoweredKernel
 from generator.lowering.private import PrivateArray
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.nest import Atomic, walk
@@ -338,7 +338,7 @@ def test_no_races(tmp_path: Path) -> None:
 def without_last_barrier(program: Program, plan: Plan, target: Target) -> Variant:
     variant = lower(program, plan, target)
     barrier = "barrier(CLK_LOCAL_MEM_FENCE);"
-    return replace(variant, kernels=tuple(replace(kernel, source="".join(kernel.source.rsplit(barrier, 1)))
+    return replace(variant, kernels=tuple(replace(kernel, text=replace(kernel.text, after="".join(kernel.text.after.rsplit(barrier, 1))))
                                           for kernel in variant.kernels))
 
 

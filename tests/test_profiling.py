@@ -145,10 +145,10 @@ def tool(folder: Path, script: str) -> None:
 def work() -> Work:
     """Something that a process can unpickle; the stand-ins below do not run it."""
     from generator.plan import Plan, ScheduleChoice
-    from generator.variant import Kernel, Variant
+    from generator.variant import Kernel, KernelText, Variant
     from tests.support_runners import scale_problem
 
-    kernel = Kernel("kernel5", ("S0",), (), (), (), (32,), 0, "void kernel5(int n) {}")
+    kernel = Kernel("kernel5", ("S0",), (), (), (), (32,), 0, KernelText("void ", "(int n) {}"))
     return Work("cuda/0", scale_problem(), Variant(Plan(ScheduleChoice(), ()), "cuda", "", (kernel,), ()), ())
 
 

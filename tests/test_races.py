@@ -126,7 +126,7 @@ def test_no_races_in_ten_plans(name: str) -> None:
 def edited(change: Callable[[str], str], program: Program, plan: Plan, target: Target) -> Variant:
     """The right code with `change` applied to every kernel."""
     variant = lower(program, plan, target)
-    return replace(variant, kernels=tuple(replace(k, source=change(k.source)) for k in variant.kernels))
+    return replace(variant, kernels=tuple(replace(k, text=replace(k.text, after=change(k.text.after))) for k in variant.kernels))
 
 
 def without_barrier(number: int, text: str) -> str:

@@ -42,7 +42,7 @@ def check_plan(program: Program, plan: Plan, seed: int) -> Counter[str]:
     assert not wrong, (plan.to_json(), dict(list(wrong.items())[:3]))
     counts = Counter({"right": 1})
     for kernel in lowered_kernels(program, plan):
-        counts.update(features(kernel, plan.kernel(kernel.kernel.statements)))
+        counts.update(features(kernel, plan.kernel(kernel.statements)))
     return counts
 
 

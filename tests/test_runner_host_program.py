@@ -6,12 +6,12 @@ import pytest
 
 from generator.expr import Binary, Expr, Int, Name
 from generator.plan import Plan, ScheduleChoice
-from generator.variant import HostBranch, HostLoop, HostOp, Kernel, Launch, Variant
+from generator.variant import HostBranch, HostLoop, HostOp, Kernel, KernelText, Launch, Variant
 from runners.host_program import BoundLaunch, first_launches, launches
 
 
 def kernel(name: str, block: tuple[int, ...] = (8,)) -> Kernel:
-    return Kernel(name, (name,), (), (), ("t",), block, 0, "")
+    return Kernel(name, (name,), (), (), ("t",), block, 0, KernelText("", ""))
 
 
 def variant(*host: HostOp, kernels: tuple[Kernel, ...] = (kernel("a"), kernel("b"))) -> Variant:

@@ -20,7 +20,7 @@ from generator.plan import Plan, ScheduleChoice, TimeTiles
 from generator.polyhedral.partition import level
 from generator.polyhedral.reductions import reducible
 from generator.program import Program
-from generator.variant import Kernel, Variant
+from generator.variant import Kernel, KernelText, Variant
 from graph.o2 import make_o2_space
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer
@@ -118,7 +118,7 @@ void kernel1(float *__restrict__ A)
 {
 }
 """
-KERNELS = tuple(Kernel(name, (statement,), ("A",), (), (), (threads,), 0, "")
+KERNELS = tuple(Kernel(name, (statement,), ("A",), (), (), (threads,), 0, KernelText("", ""))
                 for name, statement, threads in (("kernel0", "S0", 512), ("kernel1", "S1", 64)))
 VARIANT = Variant(NO_PLAN, "cuda", TEXT, KERNELS, ())
 

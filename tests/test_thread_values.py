@@ -109,7 +109,7 @@ def check_random(seed: int) -> Counter[str]:
             counts["refused"] += 1
             continue
         for kernel in lowered_kernels(made, plan):
-            given = temporary & {*kernel.kernel.arrays}
+            given = temporary & {array.name for array in kernel.arrays}
             held = {node.name for node in walk(kernel.body) if isinstance(node, Declare)}
             counts["arrays"] += len(given)
             counts["variables"] += sum(f"{name}_here" in held and name not in given for name in temporary)

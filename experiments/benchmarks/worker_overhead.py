@@ -24,7 +24,7 @@ from explorer.random_walk import RandomWalk
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
 from generator.problem import Problem, save_reference
-from generator.variant import Variant
+from generator.variant import KernelText, Variant
 from metrics.outcome import Durations, Outcome, Phase, Timed, cost_ms
 from runners.base import DeviceInfo, Job, Limits
 from runners.devices import find_device
@@ -102,7 +102,7 @@ def make_idle_compiler(variant: Variant, lock: Path) -> Handler:
             if isinstance(task, Compile):
                 return Answer(Compiled(task.variant, 0.0, (bytes(BINARY_BYTES),)))
             kernel, *others = variant.kernels
-            numbered = replace(kernel, source=f"{kernel.source}// {task.plan.parameters}")
+            numbered = replace(kernel, text=KernelText(kernel.text.before, f"{kernel.text.after}// {task.plan.parameters}"))
             return Answer(Generated(replace(variant, kernels=(numbered, *others)), 0.0))
 
     return answer

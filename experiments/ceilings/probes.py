@@ -29,7 +29,7 @@ from generator.program import (
     Statement,
 )
 from generator.target import Dialect, Target
-from generator.variant import Kernel, Launch, Variant
+from generator.variant import Kernel, KernelText, Launch, Variant
 
 ProbeName: TypeAlias = Literal["sum", "triad", "fma"]
 LINKS = 4096
@@ -115,7 +115,7 @@ _CUDA = {"KERNEL": 'extern "C" __global__ void', "GLOBAL ": "", "BLOCK": "(int)b
 _WORDS: dict[Dialect, dict[str, str]] = {"opencl": _OPENCL, "cuda": _CUDA}
 _DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
 
-_HEAD = """KERNEL probe(GLOBAL TYPE *A, GLOBAL TYPE *B, GLOBAL TYPE *C)
+_HEAD = """(GLOBAL TYPE *A, GLOBAL TYPE *B, GLOBAL TYPE *C)
 {
   const int block = BLOCK, lane = LANE, first = block * THREADS * STEPS * CHAINS + lane;
   const int thread = block * THREADS + lane;
@@ -194,5 +194,5 @@ def lower_probe(program: Program, plan: Plan, target: Target) -> Variant:
     text = re.sub("|".join(rf"\b{word}" + ("" if word.endswith(" ") else r"\b") for word in words),
                   lambda match: str(words[match.group()]), text)
     header = _DOUBLE if probe.type == "double" and target.dialect == "opencl" else ""
-    made = Kernel("probe", ("S0",), ("A", "B", "C"), (), (), kernel.block, 0, text)
+    made = Kernel("probe", ("S0",), ("A", "B", "C"), (), (), kernel.block, 0, KernelText(f"{_WORDS[target.dialect]['KERNEL']} ", text))
     return Variant(plan, target.dialect, header, (made,), (Launch("probe", (Int(shape.blocks),), ()),))

@@ -18,7 +18,7 @@ _UNARY, _ATOM, _TERNARY, _SHIFT = 14, 20, 3, 11
 class Printer:
     """Prints expressions. `shapes` gives the extents of arrays that are indexed linearly (row-major).
 
-    Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call;
+    Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call, also of `min` and `max`;
     `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures` gives the function that reads an element
     and its number of coordinates, one (linear) or two (the last index; the others, linear), for arrays that are textures.
     `symbols` holds the names of arrays that are called otherwise in the text, `reals` the texts of real numbers that are.
@@ -51,7 +51,7 @@ class Printer:
                 inner = self.text(operand, _UNARY)
                 return f"{op} {inner}" if inner[0] == op else op + inner, _UNARY
             case Binary("min" | "max" as op, left, right):
-                return f"{op}({self.text(left)}, {self.text(right)})", _ATOM
+                return self.call(op, [self.text(left), self.text(right)]), _ATOM
             case Binary(op, left, right):
                 strength = _PRECEDENCE[op]
                 least = _SHIFT if op in _COMPARISONS else strength  # Intel's compiler takes `a < b < c` for a mistake

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from generator.emit.words import Words
+from generator.emit.words import Function, Words
 
 _INFINITY = "__int_as_float(0x7f800000)"
 
 
-def _call(function: str, arguments: list[str]) -> str:
+def _function(function: str) -> Function:
     """CUDA's device library has the names of math.h."""
-    return f"{function}({', '.join(arguments)})"
+    return Function(function)
 
 
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ CUDA = Words(
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
     barrier="__syncthreads();",
     group_index="blockIdx.{axis}", thread_index="threadIdx.{axis}", axes=("x", "y", "z"),
-    types={}, double_preamble="", call=_call, device_function="static __device__ inline",
+    types={}, double_preamble="", function=_function, device_function="static __device__ inline",
     shared_pointer="", block_pointer="",
     swap={4: "atomicCAS", 8: "atomicCAS"}, swap_word={4: "unsigned int", 8: "unsigned long long"}, swap_preamble="",
     shuffle="__shfl_xor_sync(0xffffffffu, {value}, {lanes})", sub_groups="", sub_group_preamble="",

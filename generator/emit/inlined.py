@@ -8,11 +8,8 @@ PoCL. Threads side by side must not have these there: of a loop to min(511, 1792
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from generator.emit.names import without_comment
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,37 +35,40 @@ _FUNCTIONS = (
 )
 _TOGETHER = {"min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin"}
 """Kernels with the same functions are compiled together (`runners.kernel_codes`)."""
-_CALL = re.compile(rf"\b(antune_)?({'|'.join(f.name for f in _FUNCTIONS)})\(")
-_ANYWHERE = re.compile(rf"\b({'|'.join(f.name for f in _FUNCTIONS if f.anywhere)})\(")
+OWN = frozenset(f.name for f in _FUNCTIONS if f.anywhere)
+"""What a kernel whose blocks have one thread calls by names of its own."""
 
 
-def with_inlined(line: str) -> str:
-    """A line of a kernel whose blocks have one thread: it calls the functions that it brings along."""
-    code = without_comment(line)
-    return _ANYWHERE.sub(r"antune_\1(", code) + line[len(code):]
+def own_name(function: str) -> str:
+    """The name of a function that a kernel brings along."""
+    return f"antune_{function}"
 
 
-def inlined_functions(code: Iterable[str]) -> str:
-    """The definitions of what these lines of kernels call: for all compilers where it is antune_.., for PoCL the others, too."""
-    calls = {(found[2], bool(found[1])) for line in code for found in _CALL.finditer(without_comment(line))}
-    calls |= {(_TOGETHER[name], named) for name, named in calls if name in _TOGETHER}
-    named = [f for f in _FUNCTIONS if (f.name, True) in calls]
-    others = [f for f in _FUNCTIONS if (f.name, False) in calls and f not in named]
-    lines = ["// Compilers for CPUs do not vectorize loops around calls of the built-in functions."] if calls else []
+def inlined_functions(called: frozenset[str], own: frozenset[str]) -> str:
+    """The definitions of what kernels call: for all compilers where they do so by `own_name`, for PoCL the others, too."""
+    own, called = _together(own), _together(called)
+    named = [f for f in _FUNCTIONS if f.name in own]
+    others = [f for f in _FUNCTIONS if f.name in called and f not in named]
+    if not named and not others:
+        return ""
+    lines = ["// Compilers for CPUs do not vectorize loops around calls of the built-in functions."]
     if named:
         lines += ["#ifdef __clang__", *(line for f in named for line in _definitions(f))]
-        lines += ["#else", *(f"#define antune_{f.name} {f.name}" for f in named), "#endif"]
-    if calls:
-        lines += ["#ifdef POCL_DEVICE_ADDRESS_BITS", *(line for f in others for line in _definitions(f))]
-        lines += [*(f"#define {f.name} antune_{f.name}" for f in (*named, *others)), "#endif", ""]
+        lines += ["#else", *(f"#define {own_name(f.name)} {f.name}" for f in named), "#endif"]
+    lines += ["#ifdef POCL_DEVICE_ADDRESS_BITS", *(line for f in others for line in _definitions(f))]
+    lines += [*(f"#define {f.name} {own_name(f.name)}" for f in (*named, *others)), "#endif", ""]
     return "\n".join(lines)
+
+
+def _together(functions: frozenset[str]) -> frozenset[str]:
+    return functions | {_TOGETHER[name] for name in functions if name in _TOGETHER}
 
 
 def _definitions(function: _Function) -> Iterator[str]:
     for kind in function.types:
         arguments = ", ".join(f"{kind} {name}" for name in function.arguments)
         value = function.value.format(f="f" if kind == "float" else "")
-        head = f"static inline __attribute__((overloadable)) {kind} antune_{function.name}({arguments})"
+        head = f"static inline __attribute__((overloadable)) {kind} {own_name(function.name)}({arguments})"
         if kind == "double":
             yield "#ifdef cl_khr_fp64"
         yield f"{head} {{ return {value}; }}"

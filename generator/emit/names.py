@@ -6,7 +6,7 @@ A C file may have an array called `kernel`, `float4` or `threadIdx`, or one call
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 
 _C = """auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex true
@@ -17,6 +17,7 @@ nullptr operator or or_eq private protected public reinterpret_cast requires sta
 thread_local throw try typeid typename using virtual wchar_t xor xor_eq char8_t char16_t char32_t"""
 _OPENCL = """kernel global local constant generic pipe read_only write_only read_write half quad imaginary uchar ushort uint
 ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t ndrange_t reserve_id_t cl_mem_fence_flags
+barrier get_group_id get_local_id get_global_offset sub_group_shuffle_xor
 min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
 _CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t std"""
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
@@ -36,20 +37,11 @@ def reserved(name: str) -> bool:
     return name in _WORDS or _FAMILIES.fullmatch(name) is not None
 
 
-def renamed(arrays: Iterable[str], code: Iterable[str]) -> dict[str, str]:
-    """New names for those of `arrays` (and scalars) whose names are reserved or called as functions in `code`.
-
-    `code` are lines that use the arrays by their old names; the new ones are not in it.
-    """
-    text = "\n".join(without_comment(line) for line in code)
-    functions = set(re.findall(r"\b(\w+) ?\(", text))
-    names = sorted(arrays)
-    wrong = [name for name in names if reserved(name) or name in functions]
-    taken = {*names, *re.findall(r"\w+", text)} if wrong else set()
+def renamed(names: Collection[str], taken: Iterable[str]) -> dict[str, str]:
+    """New names for those of `names` that are reserved; the new ones are neither among `names` nor in `taken`."""
     found: dict[str, str] = {}
-    for name in wrong:
-        found[name] = free_name(name, taken)
-        taken.add(found[name])
+    for name in sorted(filter(reserved, names)):
+        found[name] = free_name(name, {*names, *taken, *found.values()})
     return found
 
 
@@ -60,8 +52,3 @@ def free_name(name: str, taken: Container[str]) -> str:
     while name in taken or reserved(name):
         name += "_"
     return name
-
-
-def without_comment(line: str) -> str:
-    """A line of generated code up to its comment."""
-    return line.split("//")[0]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from generator.emit.words import Words
+from generator.emit.words import Function, Words
 
-_INTEGER = {"abs": "(int)abs", "labs": "(long)abs"}
+_INTEGER = {"min": Function("min"), "max": Function("max"), "abs": Function("abs", result="int"), "labs": Function("abs", result="long")}
 
 
-def _call(function: str, arguments: list[str]) -> str:
+def _function(function: str) -> Function:
     """OpenCL overloads by type: casting the arguments gives C's choice of precision."""
     if function in _INTEGER:
-        return f"{_INTEGER[function]}({', '.join(arguments)})"
+        return _INTEGER[function]
     single = function.endswith("f") and function != "erf"
-    kind, name = ("float", function[:-1]) if single else ("double", function)
-    return f"{name}({', '.join(f'({kind})({a})' for a in arguments)})"
+    return Function(function[:-1], "float") if single else Function(function, "double")
 
 
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
@@ -55,7 +54,7 @@ OPENCL = Words(
     group_index="get_group_id({axis})", thread_index="get_local_id({axis})", axes=("0", "1", "2"),
     types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"},
     double_preamble="#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
-    call=_call, device_function="static inline", shared_pointer="volatile __global ",
+    function=_function, device_function="static inline", shared_pointer="volatile __global ",
     block_pointer="volatile __local ",
     swap={4: "atomic_cmpxchg", 8: "atom_cmpxchg"}, swap_word={4: "uint", 8: "ulong"},
     swap_preamble="#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n",

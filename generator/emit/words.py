@@ -5,6 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+ANY_ORDER = "antune_any_order"
+"""A macro: the sum that follows in the same braces may add its terms in any order."""
+VECTOR = "antune_vector"
+"""A macro: all iterations of the loop that follows, as many as its argument says, are one vector for compilers that need to be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """How a dialect calls a function of C: by `name`, with all arguments converted to `argument`, the result to `result`."""
+
+    name: str
+    argument: str = ""
+    result: str = ""
+
+    def call(self, name: str, arguments: list[str]) -> str:
+        """The call of a function that is like this one but for its name."""
+        given = [f"({self.argument})({a})" for a in arguments] if self.argument else arguments
+        return f"{f'({self.result})' if self.result else ''}{name}({', '.join(given)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -12,6 +31,8 @@ class Words:
 
     `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}`
     and `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
+
+    `function` tells how a function of C is called, `min` and `max` of integers among them.
 
     `swap` names the compare-and-swap of a word of so many bytes, `swap_word` is the type of that word; `shared_pointer`
     says how pointers to global memory that others write are qualified, `block_pointer` those to shared memory.
@@ -41,7 +62,7 @@ class Words:
     axes: tuple[str, str, str]
     types: Mapping[str, str]
     double_preamble: str
-    call: Callable[[str, list[str]], str]
+    function: Callable[[str], Function]
     device_function: str
     shared_pointer: str
     block_pointer: str

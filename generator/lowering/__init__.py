@@ -1,6 +1,6 @@
 """From Program + Plan + Target to a Variant.
 
-Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, print),
+Read in this order: `assemble.py` (`lower`, the door), `kernel.py` (one kernel: map, check, generate, fill in),
 `fill.py` (statements into its loops), `keep.py` and `registers.py` (results in registers, and how threads combine
 them; `points.py`: their subscripts become constants; `vectors.py`: loops over neighbours), `private.py` (arrays that each block updates in a copy of its
 own), `staging.py` (shared copies), `computed.py` (stages inside of kernels; `shared_box.py`: what these and private

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from generator.emit.kernel import preamble
+from generator.emit.kernel import printed
+from generator.emit.needs import Needs
+from generator.emit.preamble import preamble
 from generator.errors import IllegalPlan
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.host import host_of
-from generator.lowering.kernel import LoweredKernel, lower_kernel
-from generator.lowering.placement import place, placements
+from generator.lowering.kernel import lower_kernel
+from generator.lowering.placement import placements
 from generator.lowering.registers import LANES
 from generator.lowering.time_tiles import time_kernel
 from generator.nest import Shuffle, walk
@@ -17,7 +20,7 @@ from generator.plan import KernelPlan, Plan, TimeTiles
 from generator.polyhedral.sections import kernels_of
 from generator.program import Array, Program
 from generator.target import Dialect, Target
-from generator.variant import HostOp, Variant
+from generator.variant import HostOp, Kernel, Variant, kernel_name
 
 
 def lower(program: Program, plan: Plan, target: Target) -> Variant:
@@ -28,20 +31,31 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     """
     placed = placements(program, plan, target)
     lowered = lowered_program(program, plan, target.dialect, target)
-    whole = program.with_arrays(lowered.scratch)
-    kernels = []
-    for kernel, kernel_plan in zip(lowered.kernels, lowered.plans, strict=True):
-        if kernel.kernel.local_bytes > target.local_bytes:
-            raise IllegalPlan(f"the shared copies of {_called(kernel)} need {kernel.kernel.local_bytes} bytes of local "
-                              f"memory; {target.name} has {target.local_bytes}")
-        if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
-            raise IllegalPlan(f"{_called(kernel)} combines by shuffles, which {target.name} has not; use shared or atomic")
-        kernels.append(place(kernel, whole, placed, kernel_plan, target))
-    used = [p for p in placed if any(p in k.kernel.placements for k in kernels)]
-    text = preamble(program, kernels, target.dialect, used)
-    own = [preamble(program, [k], target.dialect, k.kernel.placements) for k in kernels]
-    named = tuple(replace(k.kernel, preamble=before) for k, before in zip(kernels, own, strict=True))
-    return Variant(plan, target.dialect, text, named, lowered.host, lowered.scratch)
+    kernels, needs = [], Needs()
+    for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)):
+        name = kernel_name(number)
+        _check(kernel, kernel_plan, name, target)
+        own = {array.name for array in kernel.arrays}
+        here = tuple(p for p in placed if p.array in own)
+        code = printed(kernel, here, target)
+        needs = needs.with_those_of(code.needs)
+        kernels.append(Kernel(name, kernel.statements, code.arguments, tuple(s.name for s in kernel.scalars), kernel.iterators,
+                              kernel.block, kernel.local_bytes, code.text, here, kernel_plan.cache,
+                              preamble(program, code.needs, target.dialect)))
+    return Variant(plan, target.dialect, preamble(program, needs, target.dialect), tuple(kernels), lowered.host, lowered.scratch)
+
+
+def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -> None:
+    """Raise IllegalPlan when a kernel asks for what the target has not."""
+    called = f"{name} ({', '.join(kernel.statements)})"
+    if kernel.local_bytes > target.local_bytes:
+        raise IllegalPlan(f"the shared copies of {called} need {kernel.local_bytes} bytes of local "
+                          f"memory; {target.name} has {target.local_bytes}")
+    if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
+        raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
+    if plan.cache != "none" and target.dialect != "cuda":
+        raise IllegalPlan(f"the cache configuration {plan.cache} of {', '.join(plan.statements)} is for CUDA devices; "
+                          f"{target.name} has none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +79,9 @@ def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Targ
     found = kernels_of(program, plan.schedule)
     plans = match_kernels([one.statements for one in found], plan)
     lowered = []
-    for number, (one, kernel_plan) in enumerate(zip(found, plans, strict=True)):
+    for one, kernel_plan in zip(found, plans, strict=True):
         check_block(kernel_plan, target)
-        lowered.append(lower_kernel(one, number, kernel_plan, dialect))
+        lowered.append(lower_kernel(one, kernel_plan, dialect))
     return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.launched for k in lowered]))
 
 
@@ -100,10 +114,6 @@ def check_block(plan: KernelPlan, target: Target | None) -> None:
     if threads > target.max_threads:
         raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)} has {threads} threads; "
                           f"{target.name} allows {target.max_threads}")
-
-
-def _called(kernel: LoweredKernel) -> str:
-    return f"{kernel.kernel.name} ({', '.join(kernel.kernel.statements)})"
 
 
 def _names(kernels: list[tuple[str, ...]]) -> str:

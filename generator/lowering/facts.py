@@ -7,7 +7,6 @@ counts once; beyond that, what a compiler makes of the text is left to the reade
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -15,27 +14,24 @@ from math import prod
 
 import numpy as np
 
-from generator.emit.cuda import CUDA
-from generator.emit.opencl import OPENCL
 from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, parts
 from generator.facts import Access, AccessMode, KernelFacts, Operations, Space
 from generator.linear import substitute
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.addresses import Enclosing, Point, access_facts, enter, outer_point
 from generator.lowering.assemble import lowered_program
 from generator.lowering.cooperative import copy_loops
 from generator.lowering.counting import Counts, Grounds, Place, children_of, count
-from generator.lowering.kernel import LoweredKernel
 from generator.lowering.sampling import samples, trips, values
 from generator.nest import Assign, Atomic, Copy, Declare, For, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
-from generator.target import Dialect, Target
-from generator.variant import HostBranch, HostLoop, HostOp, Launch
+from generator.target import Target
+from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name
 
 SHALLOW, DEEP = 5, 3  # samples per dimension of a grid and per host loop: of one or two, of several
-_WORDS = {"opencl": OPENCL, "cuda": CUDA}
 Run = tuple[str, float, tuple[int, ...]]
 """A sampled launch: the kernel, the number of launches it stands for, the values of its host iterators."""
 
@@ -47,10 +43,9 @@ def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFa
         IllegalPlan: the plan does not fit the program or breaks a dependence.
     """
     lowered = lowered_program(program, plan, target.dialect)
-    whole = program.with_arrays(lowered.scratch)
     runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
-    return tuple(_facts(whole, kernel, kernel_plan, [r for r in runs if r[0] == kernel.kernel.name], target.dialect)
-                 for kernel, kernel_plan in zip(lowered.kernels, lowered.plans, strict=True))
+    return tuple(_facts(kernel_name(number), kernel, kernel_plan, [r for r in runs if r[0] == kernel_name(number)])
+                 for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)))
 
 
 def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float,
@@ -74,20 +69,18 @@ def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], wei
                     yield from sampled_launches(body, here, weight * part, depth + 1)
 
 
-def _facts(program: Program, lowered: LoweredKernel, plan: KernelPlan, runs: Sequence[Run],
-           dialect: Dialect) -> KernelFacts:
-    kernel = lowered.kernel
-    body = _as_loops(lowered.body, kernel.block)
-    study = _Study(program, _types(program, lowered), _layouts(program, kernel.source, dialect))
+def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Run]) -> KernelFacts:
+    body = _as_loops(kernel.body, kernel.block)
+    study = _Study(_types(kernel), _layouts(kernel))
     launches = sum(weight for _, weight, _ in runs)
-    counts = count(body, grounds(lowered, runs), study.cost)
-    found = tuple(study.accesses(body, _middle(lowered, body, runs), counts))
+    counts = count(body, grounds(kernel, runs), study.cost)
+    found = tuple(study.accesses(body, _middle(kernel, body, runs), counts))
     work = Operations()
     for place, node in _leaves(body, ()):
         work = work.plus(study.operations(node), counts.executions.get(place, 0.0))
     points = tuple(t // b for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
-    return KernelFacts(kernel.name, kernel.statements, kernel.block, lowered.grid, points, launches, kernel.local_bytes,
-                       counts.balance, work, found, tuple((a, program.array(a).bytes) for a in kernel.arrays))
+    return KernelFacts(name, kernel.statements, kernel.block, kernel.grid, points, launches, kernel.local_bytes,
+                       counts.balance, work, found, tuple((array.name, array.bytes) for array in kernel.arrays))
 
 
 def _as_loops(nodes: tuple[Node, ...], block: tuple[int, ...]) -> tuple[Node, ...]:
@@ -139,14 +132,14 @@ def _as_stores(total: Name, value: Expr) -> Iterator[Node]:
 
 def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
     """Sampled launches and blocks with all threads."""
-    block = tuple(reversed(lowered.kernel.block))
+    block = tuple(reversed(lowered.block))
     grid = tuple(reversed(lowered.grid))
-    most = SHALLOW if len(grid) + len(lowered.kernel.iterators) <= 2 else DEEP
+    most = SHALLOW if len(grid) + len(lowered.iterators) <= 2 else DEEP
     blocks = list(product(*(samples(n, most) for n in grid)))
     chosen = [(weight * prod(w for _, w in places), (*values_, *(b for b, _ in places)))
               for _, weight, values_ in runs for places in blocks] or [(1.0, (0,) * len(grid))]
     flat = (-1, *(1,) * len(block))
-    outer = (*lowered.kernel.iterators, *block_names(len(grid)))
+    outer = (*lowered.iterators, *block_names(len(grid)))
     names = {name: np.array([at[k] for _, at in chosen], dtype=np.int64).reshape(flat) for k, name in enumerate(outer)}
     for dim, name in enumerate(thread_names(len(block))):
         shape = [1] * (len(block) + 1)
@@ -157,10 +150,10 @@ def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
 
 def _middle(lowered: LoweredKernel, body: tuple[Node, ...], runs: Sequence[Run]) -> Point:
     """The point in the middle of launches, blocks and threads."""
-    threads = list(zip(reversed(thread_names(len(lowered.kernel.block))), lowered.kernel.block, strict=True))
+    threads = list(zip(reversed(thread_names(len(lowered.block))), lowered.block, strict=True))
     _, _, host = runs[len(runs) // 2]
     others = [(name, value, len({run[2][k] for run in runs}) > 1)
-              for k, (name, value) in enumerate(zip(lowered.kernel.iterators, host, strict=True))]
+              for k, (name, value) in enumerate(zip(lowered.iterators, host, strict=True))]
     others += [(name, max(0, size // 2 - 1), size > 1)
                for name, size in zip(reversed(block_names(len(lowered.grid))), lowered.grid, strict=True)]
     return outer_point(threads, others, _depth(body))
@@ -178,18 +171,11 @@ def _leaves(nodes: tuple[Node, ...], at: Place) -> Iterator[tuple[Place, Node]]:
             yield (*at, position), node
 
 
-def _types(program: Program, lowered: LoweredKernel) -> dict[str, str]:
+def _types(lowered: LoweredKernel) -> dict[str, str]:
     """C types of everything that is loaded or stored."""
-    types = {array.name: array.type for array in program.arrays} | {part.name: part.type for part in lowered.shared}
-    for node in walk(lowered.body):
-        match node:
-            case Declare(name, kind, _):
-                types[name] = kind
-            case Copy(local=local, array=array):
-                types[local] = types[array]
-            case _:
-                pass
-    return types
+    types: dict[str, str] = {array.name: array.type for array in (*lowered.arrays, *lowered.scalars)}
+    types |= {array.name: array.type for array in lowered.shared}
+    return types | {node.name: node.type for node in walk(lowered.body) if isinstance(node, Declare)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,22 +185,16 @@ class _Layout:
     sizes: tuple[int, ...]
 
 
-def _layouts(program: Program, source: str, dialect: Dialect) -> dict[str, _Layout]:
-    """Where arrays in memory lie. Shared arrays are laid out as the kernel's text declares them, padding included."""
-    found = {a.name: _Layout("global", ELEMENT_BYTES[a.type], a.extents) for a in program.arrays if not a.by_value}
-    words = _WORDS[dialect]
-    width = {words.type(kind): size for kind, size in ELEMENT_BYTES.items()}
-    pattern = rf"^\s*{re.escape(words.shared_memory)} ([\w ]+) (\w+)((?:\[\d+\])+);$"
-    for kind, name, sizes in re.findall(pattern, source, re.MULTILINE):
-        found[name] = _Layout("shared", width[kind], tuple(int(n) for n in re.findall(r"\d+", sizes)))
-    return found
+def _layouts(lowered: LoweredKernel) -> dict[str, _Layout]:
+    """How the kernel's arrays lie in memory, padding included."""
+    found = {array.name: _Layout("global", ELEMENT_BYTES[array.type], array.extents) for array in lowered.arrays}
+    return found | {array.name: _Layout("shared", ELEMENT_BYTES[array.type], array.sizes) for array in lowered.shared}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Study:
     """Reads the nodes of one kernel. Names without a layout are registers and cost nothing."""
 
-    program: Program
     types: Mapping[str, str]
     layouts: Mapping[str, _Layout]
     costs: dict[int, tuple[Node, float]] = field(default_factory=dict)

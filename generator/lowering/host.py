@@ -17,7 +17,7 @@ from generator.polyhedral.members import coordinate, images, union_of
 from generator.polyhedral.sections import sections
 from generator.polyhedral.tree import Band, Launch, Sequence, Tree, launches_of
 from generator.program import Program
-from generator.variant import HostBranch, HostLoop, HostOp
+from generator.variant import HostBranch, HostLoop, HostOp, kernel_name
 from generator.variant import Launch as LaunchOp
 
 
@@ -90,6 +90,6 @@ def _operation(node: Node, grids: SequenceOf[tuple[int, ...]], first: int) -> Ho
         case Instance(name, arguments):
             number = first + int(name.removeprefix("K"))
             grid: tuple[Expr, ...] = tuple(Int(n) for n in grids[number])
-            return LaunchOp(f"kernel{number}", grid, arguments)
+            return LaunchOp(kernel_name(number), grid, arguments)
         case _:
             raise AssertionError("a host program holds loops, branches and launches")

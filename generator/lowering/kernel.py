@@ -1,14 +1,13 @@
-"""One kernel: map its tree, check it exactly, generate its loops, fill in the statements, print."""
+"""One kernel: map its tree, check it exactly, generate its loops, fill in the statements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import Protocol
 
-from generator.emit.kernel import SharedArray, kernel_text
 from generator.expr import Binary, Int, Name, loads_of
+from generator.lowered_kernel import LoweredKernel, SharedArray
 from generator.lowering.barriers import BarrierRefused, check_barriers
 from generator.lowering.computed import ComputedArray, Computing, computed_arrays
 from generator.lowering.fill import Filler, Filling
@@ -33,52 +32,18 @@ from generator.polyhedral.padding import Padded, padded
 from generator.polyhedral.reductions import sums
 from generator.polyhedral.sections import Section, SectionKernel
 from generator.polyhedral.staged import check_stage
-from generator.program import Program
+from generator.program import Array, Program
 from generator.target import Dialect
-from generator.variant import Kernel
 
 
-class SharedPart(SharedArray, Protocol):
-    """An array that a kernel has in shared memory."""
-
-    @property
-    def bytes(self) -> int:
-        """Its size in bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoweredKernel:
-    """A kernel with its grid (blocks in x, y, z), its loops and its arrays in shared memory."""
-
-    kernel: Kernel
-    grid: tuple[int, ...]
-    body: tuple[Node, ...]
-    shared: tuple[SharedPart, ...] = ()
-
-    @property
-    def launched(self) -> tuple[int, ...]:
-        """The grid as the device counts it."""
-        return self.kernel.launched(self.grid)
-
-
-_UNNAMED = "kernel"
-
-
-def lower_kernel(kernel: SectionKernel, number: int, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
-    """Kernel `number` of a program, by `plan`; cached by content, since walks and schedules share kernels.
+def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """The kernel by `plan`; cached by content, since walks and schedules share kernels: then it is the same object.
 
     Raises:
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
     frame = frame_of(kernel.section, kernel.part)
-    return numbered(lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect), number)
-
-
-def numbered(lowered: LoweredKernel, number: int) -> LoweredKernel:
-    """The kernel with its name in a program: `kernel0`, .."""
-    name = f"{_UNNAMED}{number}"
-    source = lowered.kernel.source.replace(f"void {_UNNAMED}(", f"void {name}(", 1)
-    return replace(lowered, kernel=replace(lowered.kernel, name=name, source=source))
+    return lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +66,7 @@ def frame_of(section: Section, part: KernelPart) -> Frame:
 
 @lru_cache(maxsize=1024)
 def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
-    """The kernel of `part`, not yet numbered; without copies in shared memory where not all threads of a block would reach their
+    """The kernel of `part`; without copies in shared memory where not all threads of a block would reach their
     barriers. Raises IllegalPlan as `lower_kernel`.
     """
     try:
@@ -127,7 +92,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
 
 def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
                registers: bool, dialect: Dialect) -> LoweredKernel:
-    """The text of a kernel that is known to be legal; results are kept in `registers` if the Plan wants that.
+    """The loops of a kernel that is known to be legal; results are kept in `registers` if the Plan wants that.
 
     Raises:
         MissingLoop: results cannot be kept in registers.
@@ -154,8 +119,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
             *combined(kept.private, plan.block))
     check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
-    shared: tuple[SharedPart, ...] = (*staged.arrays, *staged.computed, *scratch, *kept.private)
-    return printed(program, plan, tuple(reversed(mapped.blocks)) or (1,), frame.prefix, shared, body, dialect)
+    shared: tuple[SharedArray, ...] = (*staged.arrays, *staged.computed, *scratch, *kept.private)
+    return finished(program, plan, tuple(reversed(mapped.blocks)) or (1,), frame.prefix, shared, body)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -192,16 +157,13 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
     return _Staged(program, part, points, mapped, arrays, computed)
 
 
-def printed(program: Program, plan: KernelPlan, grid: tuple[int, ...], prefix: tuple[str, ...], shared: Sequence[SharedPart],
-            body: tuple[Node, ...], dialect: Dialect) -> LoweredKernel:
-    """A kernel with these loops, not yet numbered; `prefix` are the host iterators that it is told."""
-    names = _used_arrays(program, body)
-    kernel = Kernel(
-        _UNNAMED, plan.statements, tuple(n for n in names if not program.array(n).by_value),
-        tuple(n for n in names if program.array(n).by_value), prefix, tuple(reversed(plan.block)) or (1,),
-        sum(a.bytes for a in shared), "", columns=plan.columns)
-    text = kernel_text(kernel, program, shared, body, dialect)
-    return LoweredKernel(replace(kernel, source=text), grid, body, tuple(shared))
+def finished(program: Program, plan: KernelPlan, grid: tuple[int, ...], prefix: tuple[str, ...], shared: Sequence[SharedArray],
+             body: tuple[Node, ...]) -> LoweredKernel:
+    """The kernel with these loops; `prefix` are the host iterators that it is told."""
+    used = _used_arrays(program, body)
+    comments = tuple(program.statement(name).text for name in plan.statements)
+    return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value), tuple(a for a in used if a.by_value),
+                         prefix, tuple(reversed(plan.block)) or (1,), grid, body, tuple(shared), plan.columns)
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:
@@ -232,8 +194,8 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
     return nest
 
 
-def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[str]:
-    """Arrays and scalars of the program that the loops mention, sorted."""
+def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
+    """Arrays and scalars of the program that the loops mention, in its order."""
     used: set[str] = set()
     for node in walk(nodes):
         match node:
@@ -245,7 +207,7 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[str]:
                 used |= {load.array for load in loads_of(condition)}
             case For() | Barrier() | Declare() | Shuffle() | Instance():
                 pass
-    return [array.name for array in program.arrays if array.name in used]
+    return [array for array in program.arrays if array.name in used]
 
 
 def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]], whole_points: bool) -> Node:

@@ -1,18 +1,14 @@
-"""Where arrays that the whole program only reads may lie besides global memory, and kernels that read them from there."""
+"""Where arrays that the whole program only reads may lie besides global memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
-from generator.emit.guards import with_first_barrier
 from generator.emit.images import TEXTURE_TYPES, constant_symbol
-from generator.emit.kernel import kernel_text
-from generator.emit.opaque import with_opaque_one
 from generator.errors import IllegalPlan
-from generator.lowering.kernel import LoweredKernel
-from generator.plan import KernelPlan, Placement, Plan
+from generator.plan import Placement, Plan
 from generator.program import ELEMENT_BYTES, Array, Program
 from generator.target import MAX_CONSTANT_ARRAYS, Target
 from generator.variant import Constant, Placed, Texture
@@ -60,28 +56,6 @@ def placements(program: Program, plan: Plan, target: Target) -> tuple[Placed, ..
         result.append(_texture(array, target) if memory == "texture" else Constant(name, constant_symbol(name)))
     _check_constants([program.array(p.array) for p in result if isinstance(p, Constant)], target)
     return tuple(result)
-
-
-def place(lowered: LoweredKernel, program: Program, placed: Sequence[Placed], plan: KernelPlan,
-          target: Target) -> LoweredKernel:
-    """A kernel that finds its arrays where `placed` says, in the words of the target, launched with the plan's cache configuration.
-
-    Raises:
-        IllegalPlan: the device's cache cannot be configured.
-    """
-    if plan.cache != "none" and target.dialect != "cuda":
-        raise IllegalPlan(f"the cache configuration {plan.cache} of {', '.join(plan.statements)} is for CUDA devices; "
-                          f"{target.name} has none")
-    kernel = replace(lowered.kernel, cache=plan.cache,
-                     placements=tuple(p for p in placed if p.array in lowered.kernel.arrays))
-    body = with_first_barrier(with_opaque_one(lowered.body)) if target.intel_cpu else lowered.body
-    if not kernel.placements and not target.long_strides and body == lowered.body:
-        return replace(lowered, kernel=kernel)
-    if target.dialect == "cuda":  # constant arrays are no arguments there
-        constants = {p.array for p in kernel.placements if isinstance(p, Constant)}
-        kernel = replace(kernel, arrays=tuple(name for name in kernel.arrays if name not in constants))
-    text = kernel_text(kernel, program, lowered.shared, body, target.dialect, target.long_strides)
-    return replace(lowered, kernel=replace(kernel, source=text))
 
 
 def _refusal(array: Array) -> str:

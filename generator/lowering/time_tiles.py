@@ -21,9 +21,10 @@ from math import prod
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
 from generator.linear import simplify, substitute
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.barriers import check_barriers
 from generator.lowering.block_tile import BlockTile, Bounds, Limits, TimeBox, box_sizes, of_arrays
-from generator.lowering.kernel import LoweredKernel, numbered, printed
+from generator.lowering.kernel import finished
 from generator.lowering.naming import fresh_name
 from generator.lowering.registers import exchanges
 from generator.nest import Assign, Atomic, Barrier, For, If, Node
@@ -41,7 +42,7 @@ from generator.polyhedral.time_steps import (
 )
 from generator.program import ELEMENT_BYTES, Array, Program
 from generator.target import Dialect
-from generator.variant import HostLoop, HostOp, Launch
+from generator.variant import HostLoop, HostOp, Launch, kernel_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,8 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     blocks = [-(-extent // size) for extent, size in zip(loop.extents, tile, strict=True)]
     grid = tuple(blocks[d] for d in reversed(plan.order or range(len(tile))))
     more = tuple(scratch.values())
-    lowered = numbered(printed(program.with_arrays(more), plan, grid, (names.chunk.name,), tuple(boxes.values()), body, dialect), 0)
-    launch = Launch(lowered.kernel.name, tuple(Int(n) for n in lowered.launched), (names.chunk,))
+    lowered = finished(program.with_arrays(more), plan, grid, (names.chunk.name,), tuple(boxes.values()), body)
+    launch = Launch(kernel_name(0), tuple(Int(n) for n in lowered.launched), (names.chunk,))
     host = HostLoop(names.chunk.name, Int(0), Binary("<", names.chunk, Int(tiling.chunks)), 1, (launch,))
     return TimeKernel(lowered, (host,), more)
 

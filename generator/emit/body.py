@@ -1,0 +1,132 @@
+"""The loops, statements, copies and barriers of a kernel as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from generator.emit.atomics import atomic_name
+from generator.emit.cstyle import Printer
+from generator.emit.folds import FoldWriter
+from generator.emit.words import ANY_ORDER, VECTOR, Words
+from generator.expr import Binary, Expr, Fold, Int, Name
+from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, apply, walk
+
+
+@dataclass(frozen=True, slots=True)
+class BodyWriter:
+    """Prints the body of a kernel. `block` is its block, outermost dimension first; `alone`: it has one thread."""
+
+    printer: Printer
+    words: Words
+    block: tuple[int, ...]
+    alone: bool
+
+    def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
+        """The text of `nodes`, indented by `depth`."""
+        pad = "  " * depth
+        for node in nodes:
+            match node:
+                case For():
+                    yield from self._loop(node, depth)
+                case If(condition, then, otherwise):
+                    yield f"{pad}if ({self.printer.text(condition)}) {{"
+                    yield from self.lines(then, depth + 1)
+                    if otherwise:
+                        yield f"{pad}}} else {{"
+                        yield from self.lines(otherwise, depth + 1)
+                    yield f"{pad}}}"
+                case Assign(value=Fold() as fold) | Atomic(value=Fold() as fold):
+                    yield f"{pad}{{"
+                    yield from FoldWriter(self.printer, self.words).lines(fold, depth + 1)
+                    yield from self.lines((replace(node, value=fold.total),), depth + 1)
+                    yield f"{pad}}}"
+                case Assign(target, op, value, any_order):
+                    text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
+                    in_vectors = any_order and self.alone and self.words.any_order
+                    yield from (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
+                case Barrier():
+                    yield pad + self.words.barrier
+                case Copy():
+                    yield from self._copy(node, depth)
+                case Declare(name, kind, sizes):
+                    yield f"{pad}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
+                case Atomic(target, operator, value, kind, shared):
+                    yield (f"{pad}{atomic_name(operator, kind, shared, self.words)}(&{self.printer.text(target)}, "
+                           f"{self.printer.text(value)});")
+                case Shuffle():
+                    yield from self._shuffle(node, depth)
+                case Instance(name, _):
+                    raise AssertionError(f"the instance of {name} was not lowered")
+                case _:
+                    assert_never(node)
+
+    def _loop(self, node: For, depth: int) -> Iterator[str]:
+        pad = "  " * depth
+        if node.vector and self.alone and self.words.vector:
+            yield f"{pad}{VECTOR}({node.unroll})"
+        elif node.unroll > 1 and (self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))):
+            yield f"{pad}#pragma unroll {node.unroll}"
+        single = {1: "++", -1: "--"}.get(node.step)
+        step = f"{single}{node.iterator}" if single else f"{node.iterator} += {node.step}"
+        note = f" // {node.note}" if node.note else ""
+        start, condition = f"int {node.iterator} = {self.printer.text(node.start)}", self.printer.text(node.condition)
+        if node.once:
+            assert isinstance(node.condition, Binary) and node.condition.left == Name(node.iterator)
+            start += f", last{depth} = {self.printer.text(node.condition.right)}"
+            condition = f"{node.iterator} {node.condition.op} last{depth}"
+        yield f"{pad}for ({start}; {condition}; {step}) {{{note}"
+        yield from self.lines(node.body, depth + 1)
+        yield f"{pad}}}"
+
+    def _shuffle(self, shuffle: Shuffle, depth: int) -> Iterator[str]:
+        """Exchange with ever nearer neighbours: after the last step all have the result."""
+        value, lanes = shuffle.variable, shuffle.lanes // 2
+        while lanes:
+            text = self.words.shuffle.format(value=self.printer.text(value), lanes=lanes)
+            step = apply(value, shuffle.operator, Name(text), shuffle.type)
+            yield from self.lines((step,), depth)
+            lanes //= 2
+
+    def _copy(self, copy: Copy, depth: int) -> Iterator[str]:
+        """Loops over the box: its last dimensions go to the threads, x to the last."""
+        box = " x ".join(str(n) for n in copy.sizes)
+        yield "  " * depth + f"// all threads fill {copy.local} ({box} elements of {copy.array})"
+        spread = min(len(copy.sizes), len(self.block))
+        index: list[Expr] = []
+        for dim, size in enumerate(copy.sizes):
+            first = dim - (len(copy.sizes) - spread)
+            start, step = self._share(first, spread) if first >= 0 else ("0", 1)
+            name = f"e{dim}"
+            index.append(Name(name))
+            advance = f"++{name}" if step == 1 else f"{name} += {step}"
+            yield "  " * (depth + dim) + f"for (int {name} = {start}; {name} < {size}; {advance})"
+        depth += len(copy.sizes)
+        source = tuple(_sum(o, i) for o, i in zip(copy.origin, index, strict=True))
+        guards = [Binary(">=", at, Int(0)) for at, below in zip(source, copy.below, strict=True) if below]
+        guards += [Binary("<", at, Int(extent))
+                   for at, extent, above in zip(source, copy.extents, copy.above, strict=True) if above]
+        if guards:
+            yield "  " * depth + f"if ({' && '.join(self.printer.text(g, 6) for g in guards)})"
+            depth += 1
+        target = copy.local + "".join(f"[e{dim}]" for dim in range(len(copy.sizes)))
+        yield "  " * depth + f"{target} = {self.printer.element(copy.array, source)};"
+
+    def _share(self, dim: int, spread: int) -> tuple[str, int]:
+        """Where a thread starts and how far it steps in copied dimension `dim` of `spread`.
+
+        Blocks with more dimensions than the box flatten their outer ones into the first.
+        """
+        sizes, surplus = self.block, len(self.block) - spread
+        if dim > 0 or surplus == 0:
+            return f"t{dim + surplus}", sizes[dim + surplus]
+        text, count = "t0", sizes[0]
+        for extra in range(1, surplus + 1):
+            text = f"({text}) * {sizes[extra]} + t{extra}" if extra > 1 else f"{text} * {sizes[extra]} + t{extra}"
+            count *= sizes[extra]
+        return text, count
+
+
+def _sum(origin: Expr, index: Expr) -> Expr:
+    return index if origin == Int(0) else Binary("+", origin, index)

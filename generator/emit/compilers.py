@@ -1,0 +1,13 @@
+"""Kernels without what the compilers of some devices get wrong."""
+
+from __future__ import annotations
+
+from generator.emit.guards import with_first_barrier
+from generator.emit.opaque import with_opaque_one
+from generator.nest import Node
+from generator.target import Target
+
+
+def for_compiler(body: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
+    """`body` as the compiler of the target gets it right."""
+    return with_first_barrier(with_opaque_one(body)) if target.intel_cpu else body

@@ -1,0 +1,99 @@
+"""What a kernel mentions, and what has to stand before it: found in its nodes, before anything is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from generator.expr import Binary, Call, Expr, Fold, Load, Name, parts
+from generator.nest import Assign, Atomic, Copy, Declare, For, Node, Shuffle, apply, expressions, walk
+from generator.variant import Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What has to stand before kernels (`emit/preamble.py`).
+
+    `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect gives them,
+    `own_functions` by those of `emit/inlined.py`.
+    """
+
+    placements: frozenset[Placed] = frozenset()
+    atomics: frozenset[tuple[str, str, bool]] = frozenset()
+    functions: frozenset[str] = frozenset()
+    own_functions: frozenset[str] = frozenset()
+    shuffles: bool = False
+    any_order: bool = False
+    vectors: bool = False
+
+    def with_those_of(self, other: Needs) -> Needs:
+        """What both need."""
+        return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
+                     self.own_functions | other.own_functions, self.shuffles or other.shuffles,
+                     self.any_order or other.any_order, self.vectors or other.vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """`names` of variables, arrays and indices; the names in C of `functions`; the arrays that are `written`; updates and exchanges."""
+
+    names: frozenset[str]
+    functions: frozenset[str]
+    written: frozenset[str]
+    atomics: frozenset[tuple[str, str, bool]]
+    shuffles: bool
+    any_order: bool
+    vectors: bool
+
+
+def mentioned(body: tuple[Node, ...], threads: tuple[str, ...]) -> Mentioned:
+    """What `body` mentions; `threads` are the names of the thread indices."""
+    names, functions, written, atomics = set[str](), set[str](), set[str](), set[tuple[str, str, bool]]()
+    shuffles = any_order = vectors = False
+    for node in walk(body):
+        for expr in expressions(node):
+            _read(expr, names, functions)
+        match node:
+            case For(iterator=iterator):
+                names.add(iterator)
+                vectors = vectors or node.vector
+            case Assign(target=target):
+                written.add(target.array)
+                any_order = any_order or node.any_order
+            case Atomic(target, operator, _, kind, shared):
+                written.add(target.array)
+                atomics.add((operator, kind, shared))
+            case Declare(name=name):
+                names.add(name)
+            case Shuffle(variable, operator, kind, _):
+                shuffles = True
+                _read(apply(variable, operator, variable, kind).value, names, functions)
+            case Copy():
+                names.update((node.local, node.array), threads if node.sizes else ())
+            case _:
+                pass
+    return Mentioned(frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), shuffles, any_order, vectors)
+
+
+def _read(expr: Expr, names: set[str], functions: set[str]) -> None:
+    """Add what `expr` mentions."""
+    for part in parts(expr):
+        if isinstance(part, Name):
+            names.add(part.name)
+        elif isinstance(part, Load):
+            names.add(part.array)
+        elif isinstance(part, Binary):
+            if part.op in ("min", "max"):
+                functions.add(part.op)
+        elif isinstance(part, Call):
+            functions.add(part.function)
+        elif isinstance(part, Fold):
+            names.update(_variables(part))
+
+
+def _variables(fold: Fold) -> Iterator[str]:
+    """What the loop of a fold declares (`emit/folds.py`)."""
+    yield fold.iterator.name
+    for name, _, _ in fold.changes:
+        yield from (name.name, f"{name.name}_next")
+    yield from (name.name for name, _ in fold.lets)

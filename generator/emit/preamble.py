@@ -1,0 +1,29 @@
+"""What stands before kernels: extensions, macros, functions that they call, arrays in constant memory."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from generator.emit.atomics import atomic_functions
+from generator.emit.dialects import WORDS
+from generator.emit.images import placement_preamble
+from generator.emit.inlined import inlined_functions
+from generator.emit.needs import Needs
+from generator.program import ELEMENT_BYTES, Program
+from generator.target import Dialect
+
+
+@lru_cache(maxsize=1024)
+def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
+    """What stands before kernels of `program` that need this."""
+    words = WORDS[dialect]
+    parts = [words.double_preamble] if any(a.type == "double" for a in program.arrays) else []
+    parts.append(placement_preamble(program, needs.placements, words))
+    if any(ELEMENT_BYTES[kind] == 8 for _, kind, _ in needs.atomics):
+        parts.append(words.swap_preamble)
+    if needs.shuffles:
+        parts.append(words.sub_group_preamble)
+    parts += [text for needed, text in ((needs.any_order, words.any_order), (needs.vectors, words.vector)) if needed]
+    if words.inlined:
+        parts.append(inlined_functions(needs.functions, needs.own_functions))
+    return "".join([*parts, atomic_functions(needs.atomics, words)])

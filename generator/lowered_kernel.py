@@ -1,0 +1,65 @@
+"""A kernel between tree and text: loops, arrays and sizes as values; `generator/emit/kernel.py` prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from generator.nest import Node
+from generator.program import Array
+
+T = TypeVar("T")
+
+
+class SharedArray(Protocol):
+    """An array that a kernel has in shared memory."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the kernel."""
+
+    @property
+    def type(self) -> str:
+        """The element type."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Its extents as declared, padding included."""
+
+    @property
+    def bytes(self) -> int:
+        """Its size in bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoweredKernel:
+    """A kernel with every array in global memory; its place in a program will name it. The same only as itself, as a key of caches.
+
+    `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value) and
+    `iterators` (of host loops) are what it uses. `block` and `grid` are x first. `columns` is as in KernelPlan.
+    """
+
+    statements: tuple[str, ...]
+    comments: tuple[str, ...]
+    arrays: tuple[Array, ...]
+    scalars: tuple[Array, ...]
+    iterators: tuple[str, ...]
+    block: tuple[int, ...]
+    grid: tuple[int, ...]
+    body: tuple[Node, ...]
+    shared: tuple[SharedArray, ...] = ()
+    columns: bool = False
+
+    @property
+    def local_bytes(self) -> int:
+        """The shared memory of a block."""
+        return sum(array.bytes for array in self.shared)
+
+    @property
+    def launched(self) -> tuple[int, ...]:
+        """The grid as the device counts it."""
+        return self.axes(self.grid)
+
+    def axes(self, axes: tuple[T, ...]) -> tuple[T, ...]:
+        """What belongs to the kernel's x, y and z, in the order of the device's, which counts blocks in its own."""
+        return (*reversed(axes[:2]), *axes[2:]) if self.columns else axes
