@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-GOLDEN = Path(__file__).parent / "golden"
+from tests.support.paths import GOLDEN
 
 
 def pytest_configure() -> None:

@@ -1,8 +1,8 @@
 """Figures of the page as plotly reads them: values that become JSON beside an empty box, which the page's script fills.
 
 The JSON is written here without plotly's Python classes: a live page is made while kernels are being timed, and building
-and checking those takes several times longer than everything else. tests/test_report_browser.py has plotly.js check
-every figure instead.
+and checking those takes several times longer than everything else. tests/experiments/report/test_browser.py has
+plotly.js check every figure instead.
 """
 
 from __future__ import annotations

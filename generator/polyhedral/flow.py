@@ -36,8 +36,8 @@ def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
     Programs of many loops, one after the other, are gone through loop by loop (`flow_of_sequence`): that is the same, sooner.
 
     By relational algebra alone. isl's own flow analysis searches the last source by parametric integer programming;
-    as of isl 0.27 that misses sources in some domains with strides (tests/test_polyhedral_flow.py holds one) and
-    fails on some subscripts with divisions.
+    as of isl 0.27 that misses sources in some domains with strides (tests/generator/polyhedral/test_flow.py holds one)
+    and fails on some subscripts with divisions.
     """
     if _apart(sinks, may):
         return Flow(isl.UnionMap.empty(sinks.get_space()), sinks)

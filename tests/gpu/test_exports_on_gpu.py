@@ -14,9 +14,8 @@ from generator.errors import AntuneError
 from generator.plan import Plan
 from runners.base import DeviceInfo
 from runners.devices import find_device
-from tests import support_exports as support
-from tests.support_exports import placed, suite_run
-from tests.test_exports import AGREES, exported, ran
+from tests.support import exports as support
+from tests.support.exports import AGREES, exported, placed, ran, suite_run
 
 pytestmark = pytest.mark.gpu
 

@@ -1,6 +1,6 @@
 """The CUDA runner on a real GPU: memories, limits, faults, times, bindings, the command line.
 
-The contract of all runners is tested on it by tests/test_runner_contract.py.
+The contract of all runners is tested on it by tests/runners/test_contract.py.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from runners.base import DeviceInfo, Job, Limits
 from runners.cuda.compiler import open_translator
 from runners.devices import find_device
 from runners.pool_runner import DeviceRunner, default_lower
-from tests import support_runners as support
-from tests.support_suite import ODD_SIZES, problem
-from tests.test_cuda_runner import measured
-from tests.test_generated_code import random_plans
-from tests.test_placement import mixed
+from tests.support import runners as support
+from tests.support.cuda_double import measured
+from tests.support.mixed import mixed
+from tests.support.paths import ROOT
+from tests.support.space_plans import random_plans
+from tests.support.suite import ODD_SIZES, problem
 
 pytestmark = pytest.mark.gpu
-ROOT = Path(__file__).parents[2]
 PROGRAMS = ("gemm", "atax", "jacobi-2d", "mvt", "trisolv")
 
 
@@ -116,7 +116,7 @@ import sys
 from runners.cuda import bindings, device, probe
 from runners.cuda.compiler import CudaCompiler
 from runners.host_program import launches
-from tests import support_runners as support
+from tests.support import runners as support
 
 api = dict(bindings.BINDINGS)[sys.argv[1]]()
 device.open_api = lambda: api

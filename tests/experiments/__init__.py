@@ -1,0 +1,1 @@
+"""Runs: begun, interrupted, resumed, damaged, reused; pictures of them."""

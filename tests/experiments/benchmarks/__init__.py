@@ -1,0 +1,1 @@
+"""The benchmark programs that ship with antune."""

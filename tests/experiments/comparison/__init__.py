@@ -1,0 +1,1 @@
+"""`antune compare`."""

@@ -1,0 +1,1 @@
+"""Exports of code and of results, built and run without antune."""

@@ -1,0 +1,1 @@
+"""`antune suite recorded`: explorers on recorded spaces."""

@@ -1,0 +1,1 @@
+"""The report: its numbers, its page in a real browser, its tables."""

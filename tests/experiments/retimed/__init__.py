@@ -1,0 +1,1 @@
+"""`antune suite timing`: the same plans timed twice."""

@@ -1,0 +1,1 @@
+"""`antune suite`: ways to search a suite, side by side."""

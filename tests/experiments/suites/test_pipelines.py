@@ -1,0 +1,88 @@
+"""The pipelines of the suite: the interpreter, sequential C and the device compute what an independent reference says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.exports.chosen import Chosen
+from experiments.exports.signature import signature_of
+from experiments.options import Budget, RunOptions
+from experiments.parts import PARTS
+from experiments.records import Evaluation, Result, RunInfo
+from experiments.suites.pipelines import PIPELINES, Pipeline, pipeline
+from generator.frontend_c.source import Compilation
+from generator.frontend_py.load import load_pipeline
+from generator.frontend_py.problem import program_of
+from generator.plan import Plan, Stages
+from generator.target import Target
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import uniform
+from metrics.outcome import Durations, Illegal
+from runners.base import DeviceInfo
+from tests.support.camera import camera
+from tests.support.pipelines import REFERENCES as OTHERS
+from tests.support.slow import few
+from tests.support.suite import small_problem
+
+CPU = Target("cpu", "opencl", 4096, (4096, 4096, 4096), 1 << 19, 2, True, True)
+REFERENCES = {**OTHERS, "camera_pipe": camera}
+
+
+def test_every_program_has_a_reference() -> None:
+    assert set(REFERENCES) == {p.name for p in PIPELINES}
+    assert all(p.file.is_file() for p in PIPELINES)
+
+
+def check_against_numpy(program: Pipeline) -> None:
+    """The interpreter's results and those of sequential C, at the small size."""
+    problem, size = small_problem(program)
+    reference = problem.reference
+    expected = REFERENCES[program.name](reference.inputs, size, **dict(program.parameters))
+    (found,) = reference.outputs.values()
+    assert found.shape == expected.shape
+    off = 1 if program.name == "histogram_equalize" else 0  # float32 decides where two bins meet
+    if found.dtype.kind in "iu":
+        assert int(np.max(np.abs(found.astype(int) - expected.astype(int)))) <= off
+    else:
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+    assert not [w for w in reference.warnings if "sequential C" in w]
+
+
+@pytest.mark.parametrize("program", few(PIPELINES, PIPELINES[::2]), ids=lambda p: p.name)
+def test_interpreter_and_sequential_c_agree_with_numpy(program: Pipeline) -> None:
+    check_against_numpy(program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [p for p in PIPELINES if p.parameters], ids=lambda p: p.name)
+def test_programs_as_deep_as_they_are_tuned_agree_with_numpy(program: Pipeline) -> None:
+    """All levels of pyramids, all stages of a chain, the largest radius: what `build` does unless told otherwise."""
+    check_against_numpy(replace(program, parameters=()))
+
+
+@pytest.mark.parametrize("name", ["bilateral_grid", "histogram_equalize"])
+def test_walks_of_one_graph_agree_on_what_is_offered(name: str) -> None:
+    """A kernel of the same statements may hold copies of what its blocks update in one schedule and not in another, and is
+    then offered other tiles: which these are is a part of the decision. A graph refuses a decision with two sets of options."""
+    found, sizes = pipeline(name), dict(pipeline(name).parameters_at("medium"))
+    program = program_of(load_pipeline(found.file, None, sizes), list(sizes.values()))
+    options = RunOptions(str(found.file), Compilation(), Budget(1), space="pipeline")
+    space, graph = PARTS.make_space(program, CPU, options), OptimizationGraph()
+    for seed in range(200):
+        graph.walk(space, uniform(np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("name", ["unsharp.py", "unsharp.c", "unsharp"])
+def test_exports_take_the_program_s_arrays_where_no_parameters_are_declared_in_c(name: str) -> None:
+    found = pipeline("unsharp")
+    program = program_of(load_pipeline(found.file, None, {}), [36, 20])
+    info = RunInfo("", RunOptions(name, Compilation(), Budget(1)), "", found.file.read_text(), program,
+                   DeviceInfo("cpu", "CPU", "OpenCL", "1", CPU), "cc", ())
+    nothing = Result(Evaluation(0, 0, 0, "[]", Plan(Stages(), ())), Illegal("", Durations()), "", 0.0)
+    signature = signature_of(Chosen(info, (), nothing, found.file.parent))
+    assert signature.declarations == "float image[3][20][36], float unsharp[3][20][36]"
+    assert signature.sequential is None
+    assert signature.notes[0].startswith("The tuned file declares no parameters in C: ")

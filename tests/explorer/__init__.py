@@ -1,0 +1,1 @@
+"""Explorers: the contract that all share, then each method."""

@@ -1,0 +1,1 @@
+"""The user's program: compiled, started, guarded, its data captured."""

@@ -1,0 +1,1 @@
+"""C sources: what is accepted, what it means, what is refused."""

@@ -1,0 +1,171 @@
+"""Structures in a SCoP: their numbers are found where the program keeps them, and results go back there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.exports.kinds import Kind
+from experiments.exports.write import export
+from experiments.store import read_store
+from generator.errors import InputError
+from generator.frontend_c.source import Compilation
+from generator.lowering.default import default_plan
+from generator.problem import Problem
+from generator.reading import read_problem
+from metrics.outcome import Timed
+from runners.base import Job
+from runners.registry import open_runner
+from tests.support.devices import LIMITS
+from tests.support.exports import stored_run
+from tests.support.programs import write_c
+from tests.support.slow import few
+
+PROGRAM = """#include <stdio.h>
+#define N 24
+typedef struct { float x, y, z; } vec;
+struct body { vec pos; float v[3], mass; };
+struct grid { double w[2][3]; };
+struct cell { int low, high; } __attribute__((aligned(32)));
+struct mixed { int id; float v; };
+struct rich { char tag; vec pos; double m[2][3]; struct mixed in; struct rich *link; unsigned bits : 3; };
+struct three { unsigned char c[3]; } __attribute__((aligned(4)));
+static struct body p[N], old[N], *one = &p[3], first;
+static vec acc[N][2], mean;
+static struct grid g[N];
+static struct cell cells[N];
+static struct mixed mixed[N], pair[N][2];
+static struct rich rich[N], kept[N], single;
+static struct three three[N];
+static int next[N];
+static float square(float v) { return v * v; }
+static void run(struct body *q, int n, struct mixed *other) {
+#pragma scop
+BODY
+#pragma endscop
+}
+int main(void) {
+  for (int i = 0; i < N; i++) {
+    p[i].pos.x = i % 7; p[i].pos.y = i % 5 - 2; p[i].pos.z = i % 3; p[i].mass = 1 + i % 4; p[i].v[1] = i;
+    next[i] = (i * 5 + 3) % N;
+    mixed[i].id = i % 4 - 1; mixed[i].v = i; pair[i][1].id = i;
+    rich[i].tag = i % 3; rich[i].pos.y = i; rich[i].in.id = i % 2; rich[i].in.v = 3 - i; rich[i].link = rich;
+    for (int k = 0; k < 6; k++) rich[i].m[k / 3][k % 3] = k - i;
+    for (int k = 0; k < 6; k++) g[i].w[k / 3][k % 3] = i * k % 11;
+  }
+  first.mass = 2;
+  run(p, N, mixed + 3);
+  printf("%f\\n", acc[1][0].x + old[1].mass + mean.x);
+  return 0;
+}
+"""
+EACH = "for (int i = 0; i < n; i++) "
+
+# What is in the SCoP, and the arrays that it becomes with their extents.
+ACCEPTED: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
+    "members": (EACH + "{ float dx = q[i].pos.x - q[0].pos.y; acc[i][1].z += dx * q[i].mass; }", {"acc": (24, 2, 3)}),
+    "members that are arrays": (EACH + "for (int k = 0; k < 3; k++) q[i].v[k] = 2 * q[i].v[2 - k] + k;", {"q": (24, 7)}),
+    "matrices": (EACH + "for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) g[i].w[r][c] += g[i].w[1 - r][c] * i;",
+                 {"g": (24, 6)}),
+    "whole structures": (EACH + "{ old[i] = q[i]; acc[i][0] = q[n - 1 - i].pos; old[i].pos = acc[i][1]; }",
+                         {"old": (24, 7), "acc": (24, 2, 3)}),
+    "local structure": (EACH + "{ struct body b = q[i]; vec f; f.x = f.y = b.mass; f.z = b.v[1]; b.v[2] = 3; acc[i][0] = f; "
+                        "old[i] = b; }", {"acc": (24, 2, 3)}),
+    "a name like a member's": (EACH + "{ float f_x = 2, f_y; vec f; f.x = q[i].mass; f_y = f_x * f.x; acc[i][0].x = f_y; }",
+                               {"acc": (24, 2, 3)}),
+    "single structures": (EACH + "{ mean.x += q[i].pos.x * first.mass; mean.y = first.v[0]; }", {"mean": (3,), "first": (7,)}),
+    "through a pointer": (EACH + "old[i].mass = one->mass + q->pos.x;", {"one": (1, 7), "q": (1, 7)}),
+    "matrices in one dimension": (EACH + "for (int j = 0; j < 4; j++) if (i < 6) old[i * 4 + j].mass = q[j * 6 + i].mass;", {"old": (24, 7)}),
+    "subscripts from data": (EACH + "acc[next[i]][0].x = square(p[next[i]].pos.y + 1) + old[i].v[next[i] % 3];",
+                             {"acc": (24, 2, 3)}),
+    "different types": (EACH + "mixed[i].v += mixed[i].id; ", {"mixed_v": (24,), "mixed_id": (24,)}),
+    "different types in two dimensions": (EACH + "for (int j = 0; j < 2; j++) pair[i][j].v = 2 * pair[i][1 - j].id + mixed[i].id;",
+                                          {"pair_v": (24, 2), "pair_id": (24, 2)}),
+    "members of all kinds": (EACH + "{ rich[i].pos.x += rich[i].tag; rich[i].m[1][i % 3] = rich[i].in.v; if (rich[i].in.id) rich[i].tag = 7; }",
+                             {"rich_tag": (24,), "rich_pos_x": (24,), "rich_m": (24, 2, 3), "rich_in_v": (24,), "rich_in_id": (24,)}),
+    "copies of different types": (EACH + "{ mixed[i] = pair[i][1]; kept[i].in = rich[n - 1 - i].in; struct mixed t = mixed[i]; t.v += t.id; "
+                                         "pair[i][0] = t; }", {"kept_in_v": (24,), "pair_id": (24, 2)}),
+    "one structure of different types": (EACH + "{ single.in.v += rich[i].pos.y; single.m[1][2] = single.tag + i; }",
+                                         {"single_in_v": (), "single_m": (2, 3)}),
+    "different types through a pointer": (EACH + "if (i < 9) other[i].v = other->id + (*other).v + other[i + 1].id;",
+                                          {"other_v": (9,), "other_id": (10,)}),
+    "different types chosen by data": (EACH + "kept[next[i]].pos.z = rich[next[i]].in.id;", {"kept_pos_z": (24,), "rich_in_id": (24,)}),
+    "condition": (EACH + "if (q[i].pos.y > 0) { q[i].pos.y = -q[i].pos.y; q[i].v[0] = 1; }", {"q": (24, 7)}),
+}
+REFUSED = {
+    "a pointer as a member": ("\n" + EACH + "rich[i].link = 0;", 8, "numbers, arrays of numbers, and structures of these"),
+    "bits": (EACH + "rich[i].bits = 0;", 8, "numbers, arrays of numbers, and structures of these"),
+    "no such member of different types": ("\n" + EACH + "mixed[i].w = 1;", 22, "`mixed[i].w`: there is no member of that name"),
+    "the whole as a value": ("\n" + EACH + "acc[i][0].x = square(rich[i].in);", 22, "is no number"),
+    "copied from another kind": ("\n" + EACH + "mixed[i] = kept[i];", 22, "can only be copied from a variable or an element"),
+    "no such member": ("\n" + EACH + "q[i].speed = 1;", 22, "`q[i].speed`: there is no member of that name"),
+    "a structure as a value": ("\n" + EACH + "q[i].mass = square(acc[i]);", 22, "is no number"),
+    "another structure": ("\n" + EACH + "q[i] = g[i];", 22, "can only be copied from a variable or an element"),
+    "padding": (EACH + "cells[i].low = 1;", 20, "a structure of `cells` has 32 bytes"),
+    "padding that division hides": (EACH + "three[i].c[1] = 1;", 20, "a structure of `three` has 4 bytes"),
+}
+
+
+def captured(body: str, folder: Path) -> Problem:
+    return read_problem(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
+
+
+@pytest.mark.parametrize("name", few(ACCEPTED, 5))
+def test_on_pocl(name: str, tmp_path: Path) -> None:
+    body, extents = ACCEPTED[name]
+    found = captured(body, tmp_path)
+    assert {array: found.program.array(array).extents for array in extents} == extents
+    runner = open_runner(found, "pocl", LIMITS, tmp_path)
+    try:
+        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
+    finally:
+        runner.close()
+    assert isinstance(outcome, Timed), outcome.message
+
+
+def test_local_structures_are_numbers_of_their_own(tmp_path: Path) -> None:
+    program = captured(ACCEPTED["local structure"][0], tmp_path).program
+    assert {"f_x", "f_y", "b_pos_x", "b_v_2", "b_mass"} <= {array.name for array in program.arrays if array.role == "temp"}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, tmp_path: Path) -> None:
+    body, line, essence = REFUSED[name]
+    with pytest.raises(InputError) as caught:
+        captured(body, tmp_path)
+    assert essence in str(caught.value)
+    assert f"input.c:{line}: " in str(caught.value)
+
+
+def test_exports_take_structures(tmp_path: Path) -> None:
+    run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", ACCEPTED["whole structures"][0]), tmp_path))
+    with read_store(run) as store:
+        for kind in (Kind.opencl, Kind.python):
+            export(store, kind, None, tmp_path / kind)
+    header = (tmp_path / Kind.opencl / "run.h").read_text()
+    assert "void run(float q[24][7], int n, void *other, float acc[24][2][3], float old[24][7]);" in header
+    assert "`q`: structures or complex numbers of 7 x float in the original; pass their address as (float (*)[7])." in header.replace("\n * ", " ")
+    done = subprocess.run([sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_exports_take_members_of_different_types_as_arrays(tmp_path: Path) -> None:
+    body = ACCEPTED["different types through a pointer"][0] + ACCEPTED["members of all kinds"][0]
+    run = stored_run(tmp_path / "run", write_c(PROGRAM.replace("BODY", body), tmp_path))
+    with read_store(run) as store:
+        for kind in (Kind.opencl, Kind.python):
+            export(store, kind, None, tmp_path / kind)
+    header = (tmp_path / Kind.opencl / "run.h").read_text()
+    assert "void run(void *q, int n, int other_id[10], float other_v[9], int rich_in_id[24], " in header
+    assert "`other_v`: other[...].v of the original's structures, in an array of its own" in header.replace("\n * ", " ")
+    done = subprocess.run([sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_members_of_different_types_need_a_program_that_fills_them(tmp_path: Path) -> None:
+    text = PROGRAM.replace("BODY", ACCEPTED["different types"][0]).partition("int main")[0]
+    with pytest.raises(InputError, match="the members of the structures `mixed` have different types: give the file a `main`"):
+        read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)

@@ -1,0 +1,1 @@
+"""Lowered kernels: memory, starts, and random plans run in Python."""

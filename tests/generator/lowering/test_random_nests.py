@@ -1,0 +1,61 @@
+"""Random loop nests through random plans: the lowered kernels compute what the original order computes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from generator.errors import InputError
+from tests.support.nests import nest_texts
+from tests.support.programs import program_of, scop
+from tests.support.random_nests import check
+
+STENCILS = {
+    "guarded": "for (i = 0; i < 9; i++) for (j = 0; j < 7; j++) A[i][j] = (i > 0 ? B[i-1][j] : 0) + "
+               "(j < 6 ? B[i][j+1] : 0) + (i > 20 ? B[i-30][j] : B[i][j]);",
+    "product": "for (i = 0; i < 7; i++) for (j = 0; j < 6; j++) { A[i][j] *= s; for (k = 0; k < 5; k++) "
+               "A[i][j] += B[i][k] * B[k][j]; }",
+    "triangle": "for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) for (k = j; k < 8; k += 2) "
+                "A[i][j] += B[k][i] * x[k];",
+    "time": "for (k = 0; k < 3; k++) { for (i = 1; i < 8; i++) y[i] = x[i-1] + x[i+1]; "
+            "for (i = 8; i > 0; i--) x[i] = y[i]; }",
+}
+
+
+def check_seed(seed: int) -> str:
+    rng = np.random.default_rng(seed)
+    try:
+        program = program_of(nest_texts(seed)[0])
+    except InputError:
+        return "empty"  # nothing is ever executed
+    return check(program, rng)
+
+
+def test_random_nests() -> None:
+    counts = Counter(check_seed(seed) for seed in range(30))
+    assert counts["same"] >= 25
+
+
+@pytest.mark.parametrize("name", STENCILS)
+def test_kernels_with_shared_copies(name: str) -> None:
+    rng, program = np.random.default_rng(5), program_of(scop(STENCILS[name]))
+    for _ in range(4):
+        assert check(program, rng) == "same"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 1600, 100))
+def test_many_random_nests(first: int) -> None:
+    counts = Counter(check_seed(seed) for seed in range(first, first + 100))
+    assert counts["same"] >= 90
+    assert counts["isl"] <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STENCILS)
+def test_many_plans(name: str) -> None:
+    rng, program = np.random.default_rng(6), program_of(scop(STENCILS[name]))
+    for _ in range(60):
+        check(program, rng)

@@ -1,0 +1,82 @@
+"""Reductions by shuffles within sub-groups of 32 run and are right, where a device with shuffles is installed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.shapes import kernel_shapes
+from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
+from generator.polyhedral.reductions import reducible
+from generator.problem import Problem
+from generator.reading import read_problem
+from metrics.outcome import Timed
+from runners.base import Job, Limits
+from runners.registry import open_runner
+from tests.support.devices import has_intel
+from tests.support.suite import ODD_SIZES, problem
+
+LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
+UPDATES = {"sum": "r[i] += A[i][j];", "difference": "r[i] -= A[i][j];", "product": "r[i] *= A[i][j];",
+           "minimum": "r[i] = r[i] < A[i][j] ? r[i] : A[i][j];", "maximum": "r[i] = A[i][j] < r[i] ? r[i] : A[i][j];"}
+
+pytestmark = pytest.mark.skipif(not has_intel(), reason="needs shuffles: the extra `intel` is not installed")
+
+
+def by_shuffles(found: Problem, schedule: ScheduleChoice | Partition) -> Plan:
+    """Blocks of 2 x 64 threads (or 64) for every kernel; those of x combine by shuffles."""
+    plans = []
+    for shape in kernel_shapes(found.program, schedule):
+        count = len(shape.extents)
+        plans.append(KernelPlan(shape.statements, (4, 4, 128)[3 - count:], (1, 2, 64)[3 - count:], combine="shuffle"))
+    return Plan(schedule, tuple(plans))
+
+
+def evaluated(found: Problem, plan: Plan, folder: Path) -> str:
+    """The source of a plan whose results are right on Intel's runtime."""
+    runner = open_runner(found, "intel", LIMITS, folder)
+    try:
+        ((_, outcome),) = runner.evaluate([Job(0, plan)])
+        assert isinstance(outcome, Timed), outcome.message
+        return lower(found.program, plan, runner.device.target).source
+    finally:
+        runner.close()
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "int", "unsigned int", "long"])
+@pytest.mark.parametrize("operator", UPDATES)
+def test_every_operator_and_type(operator: str, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.c"
+    file.write_text(f"void rows(int n, int m, {kind} A[n][m], {kind} r[n]) {{\n#pragma scop\n"
+                    f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {UPDATES[operator]}\n"
+                    "#pragma endscop\n}\n")
+    found = read_problem(file, Compilation(), None, None, {"n": 13, "m": 301}, 1)
+    plan = by_shuffles(found, ScheduleChoice(reductions=("S0",)))
+    assert "sub_group_shuffle_xor" in evaluated(found, plan, tmp_path)
+
+
+def test_two_products_of_one_matrix_in_one_kernel(tmp_path: Path) -> None:
+    """mvt, fused: rows are combined by shuffles, columns in shared memory."""
+    found = problem("mvt", ODD_SIZES["mvt"])
+    plan = by_shuffles(found, Partition((Group(("S0", "S1")),), reducible(found.program)))
+    assert [len(kernel.tile) for kernel in plan.kernels] == [2]
+    source = evaluated(found, plan, tmp_path)
+    assert source.count("__kernel") == 1
+    assert "sub_group_shuffle_xor" in source
+    assert "double_parts[" in source
+
+
+def test_a_device_without_shuffles_refuses_them(tmp_path: Path) -> None:
+    found = problem("mvt", ODD_SIZES["mvt"])
+    runner = open_runner(found, "pocl", LIMITS, tmp_path)
+    try:
+        plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))
+        ((_, outcome),) = runner.evaluate([Job(0, replace(plan))])
+    finally:
+        runner.close()
+    assert not isinstance(outcome, Timed)
+    assert "shuffles" in outcome.message

@@ -1,0 +1,97 @@
+"""Random pipelines, random places for their stages, random kernels: what they compute is what the pipeline says.
+
+Kernels run in Python, threads in random order, every access checked. Integers are compared with the numpy interpreter and with
+the program in its original order, real numbers (residues there: exact) with the latter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from generator.errors import IllegalPlan
+from generator.plan import Plan, Stages
+from generator.polyhedral.sections import kernels_of
+from generator.program import Program
+from tests.support.interpreter import run_original
+from tests.support.orders import differences
+from tests.support.plans import run_plan
+from tests.support.slow import few
+from tests.support.stages import SMALL, Case, any_plan, case, offered_plans, values_of
+
+FORESEEN = ("barrier would stand", "loops do not run what they should")
+QUICK, BLOCKS, IN_BLOCK = 12, 10, 60
+
+
+@lru_cache(maxsize=QUICK)
+def pipeline(seed: int) -> tuple[Case, tuple[Plan, ...]]:
+    """A pipeline with plans: of the space, and such as no space offers."""
+    found, rng = case(seed), np.random.default_rng(seed)
+    plans = offered_plans(found.program, SMALL, 2, seed)
+    for _ in range(2):
+        try:
+            plans.append(any_plan(found.program, rng))
+        except IllegalPlan as illegal:
+            assert any(words in str(illegal) for words in FORESEEN), illegal
+    return found, tuple(plans)
+
+
+def check(seed: int) -> None:
+    """All plans of a pipeline."""
+    found, plans = pipeline(seed)
+    original = run_original(found.program)
+    for name, values in found.results.items():
+        np.testing.assert_array_equal(values, values_of(original, name, found.program))
+    for plan in plans:
+        try:
+            memory = run_plan(found.program, plan, np.random.default_rng(seed))
+        except IllegalPlan as illegal:
+            assert any(words in str(illegal) for words in FORESEEN), (seed, plan.to_json(), illegal)
+            continue
+        assert not differences(found.program, memory, original), (seed, plan.to_json())
+
+
+@pytest.mark.parametrize("seed", few(range(QUICK), 6))
+def test_plans_of_random_pipelines_are_right(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_many_plans_of_random_pipelines_are_right(block: int) -> None:
+    for seed in range(QUICK + block * IN_BLOCK, QUICK + (block + 1) * IN_BLOCK):
+        check(seed)
+        pipeline.cache_clear()
+
+
+def test_these_plans_reach_what_may_go_wrong() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(QUICK):
+        found, plans = pipeline(seed)
+        for plan in plans:
+            seen.update(features(found.program, plan))
+    wanted = ("inline", "block", "updated inline", "updated block", "block in block", "inline in block", "block in inline",
+              "several kernels", "read by data", "uint8", "float", "reduction")
+    assert [words for words in wanted if not seen[words]] == [], seen
+
+
+def features(program: Program, plan: Plan) -> set[str]:
+    """What a plan does with stages."""
+    found: set[str] = set()
+    assert isinstance(plan.schedule, Stages)
+    found |= {"reduction"} if plan.schedule.reductions else set()
+    computing: Counter[str] = Counter()
+    for kernel in kernels_of(program, plan.schedule):
+        stages = {stage.array: stage for stage in kernel.section.program.stages}
+        computing.update(list(stages))
+        for stage in stages.values():
+            found |= {stage.where, *([f"updated {stage.where}"] if len(stage.steps) > 1 else [])}
+            found |= {{"unsigned char": "uint8", "float": "float"}.get(program.array(stage.array).type, "other type")}
+            read = {a.array for step in stage.steps for a in step.statement.accesses} & set(stages) - {stage.array}
+            found |= {f"{stages[array].where} in {stage.where}" for array in read}
+        found |= {"read by data"} if stages and any("table" in name or "bins" in name for name in stages) else set()
+    found |= {"several kernels"} if any(count > 1 for count in computing.values()) else set()
+    return found

@@ -1,0 +1,1 @@
+"""Dependences, schedules, legality."""

@@ -1,0 +1,1 @@
+"""The optimization graph and the spaces of all levels."""

@@ -1,0 +1,1 @@
+"""Runners: the contract that all share, processes, limits, faults."""

@@ -1,0 +1,1 @@
+"""CUDA: compilers, and the runner over a double of the driver."""

@@ -1,0 +1,1 @@
+"""Recordings, and the runner that replays them."""

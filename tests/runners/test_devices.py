@@ -1,0 +1,153 @@
+"""Finding OpenCL devices and choosing one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from experiments.environment import current_environment
+from generator.errors import InputError
+from generator.lowering.default import default_plan
+from generator.target import Target
+from runners.base import DeviceInfo, Job, Limits
+from runners.devices import choose, find_device, list_devices, survey
+from runners.opencl_platforms import driver_environment, measuring_environment
+from runners.pool_runner import DeviceRunner
+from tests.support.paths import ROOT
+from tests.support.runners import scale_problem, variables_of, worker_pids
+from tests.support.targets import CPU
+
+
+def device(key: str, platform: str, name: str) -> DeviceInfo:
+    return DeviceInfo(key, name, platform, "1", Target(name, "opencl", 1, (1, 1, 1), 1, 1, True, True))
+
+
+ALLOWED = """
+import json, os, sys
+from runners.opencl_device import Session
+session = Session(sys.argv[1])
+print(json.dumps([sorted(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")]))
+"""
+SOME = (device("a", "Intel OpenCL", "Xeon"), device("b", "PoCL", "pthread-Intel(R) Xeon"),
+        device("c", "NVIDIA CUDA", "H200"))
+
+
+@pytest.mark.parametrize(("selector", "key"), [(None, "a"), ("0", "a"), ("2", "c"), ("pocl", "b"), ("INTEL", "a"),
+                                               ("pthread", "b"), ("h200", "c"), ("b", "b")])
+def test_a_device_is_chosen_by_number_platform_or_name(selector: str | None, key: str) -> None:
+    assert choose(SOME, selector).key == key
+
+
+def test_the_second_of_those_that_a_name_means() -> None:
+    twins = (*SOME, device("b#2", "PoCL", "pthread-Intel(R) Xeon"))
+    for selector, key in (("pocl:0", "b"), ("pocl:1", "b#2"), ("xeon:2", "b#2"), ("opencl:3", "b#2"), ("b#2", "b#2")):
+        assert choose(twins, selector).key == key
+    with pytest.raises(InputError, match="no device is called 'pocl:2'"):
+        choose(twins, "pocl:2")
+
+
+@pytest.mark.parametrize("selector", ["3", "-1", "amd", ""])
+def test_an_unknown_device_is_refused_with_a_list(selector: str) -> None:
+    with pytest.raises(InputError, match="2: NVIDIA CUDA, H200"):
+        choose(SOME, selector)
+
+
+def test_without_any_device_the_message_says_what_to_install() -> None:
+    with pytest.raises(InputError, match="pip install"):
+        choose((), None)
+
+
+def test_devices_are_listed_best_first_without_loading_a_driver_here() -> None:
+    devices = list_devices()
+    assert any(device.platform == "PoCL" for device in devices)
+    assert len({device.key for device in devices}) == len(devices)
+    platforms = [device.platform for device in devices]
+    if "Intel OpenCL" in platforms:
+        assert platforms.index("Intel OpenCL") < platforms.index("PoCL")
+    words = "import sys; from runners.devices import list_devices; assert list_devices(); print('pyopencl' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "False\n"  # a fresh process: other tests may have imported it here
+
+
+def test_pocl_shares_the_cores_of_the_host() -> None:
+    found = find_device("pocl")
+    assert found.platform == "PoCL" and found.target.shares_host_cores
+    assert found.target.max_threads >= 64 and len(found.target.max_block) == 3
+
+
+def test_the_user_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/somewhere")
+    monkeypatch.setenv("POCL_CACHE_DIR", "/elsewhere")
+    environment = driver_environment(tmp_path)
+    assert "OCL_ICD_VENDORS" not in environment and "POCL_CACHE_DIR" not in environment
+
+
+def test_a_cuda_driver_that_crashes_costs_its_devices_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "crash.c"
+    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tmp_path / "libcuda.so.1"), str(source)], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    seen = survey()
+    assert any(device.platform == "PoCL" for device in seen.devices)
+    assert "asking the NVIDIA driver failed" in seen.cuda_obstacle and "SIGABRT" in seen.cuda_obstacle
+
+
+def test_features_say_what_kernels_can_use() -> None:
+    for found in list_devices():
+        words = " ".join(found.features)
+        assert ("fp64" in words) == found.target.fp64 and ("images" in words) == found.target.images
+        assert (f"shuffles of {found.target.sub_group}" in words) == bool(found.target.sub_group)
+
+
+def test_a_broken_driver_is_an_error_for_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyopencl.py").write_text("import os\nos.abort()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Exception, match="SIGABRT"):
+        list_devices()
+
+
+@pytest.fixture
+def all_cores(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many there are, all of them for this process, and nobody says where threads stay."""
+    cores = os.cpu_count() or 1
+    if cores < 2 or os.sched_getaffinity(0) != set(range(cores)):
+        pytest.skip("some cores are not for this process, or there is one only")
+    monkeypatch.delenv("POCL_AFFINITY", raising=False)
+    return cores
+
+
+def test_threads_of_pocl_that_measures_stay_on_a_core_each(all_cores: int, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", ALLOWED, find_device("pocl").key], capture_output=True, text=True, check=False,
+                          env=os.environ | dict(measuring_environment(tmp_path)), cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    allowed = json.loads(done.stdout)
+    assert all(allowed.count([core]) == 1 for core in range(all_cores)), allowed
+
+
+def test_processes_that_measure_are_told_and_compilers_are_not(all_cores: int, tmp_path: Path) -> None:
+    del all_cores
+    before = set(worker_pids(os.getpid()))
+    with closing(DeviceRunner(scale_problem(), find_device("pocl"), Limits(), tmp_path, workers=1)) as runner:
+        assert dict(runner.evaluate([Job(0, default_plan(scale_problem().program, CPU))]))
+        told = variables_of(set(worker_pids(os.getpid())) - before, "POCL_AFFINITY")
+    assert sorted(told, key=str) == ["1", None]
+
+
+@pytest.mark.parametrize("given", ["0", "1"])
+def test_who_says_where_threads_stay_is_obeyed(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POCL_AFFINITY", given)
+    assert "POCL_AFFINITY" not in measuring_environment(tmp_path)
+    assert ("POCL_AFFINITY", given) in (current_environment().settings or ()), "as antune's own choice would be recorded"
+
+
+def test_threads_are_not_sent_to_cores_that_are_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POCL_AFFINITY", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {(os.cpu_count() or 1) - 1, 1000})
+    assert "POCL_AFFINITY" not in measuring_environment(tmp_path)
+    assert "POCL_AFFINITY" not in dict(current_environment().settings or ())

@@ -1,0 +1,16 @@
+"""What tests share. Helpers import each other and the rooms, never a test.
+
+Begin with `paths` (where things are), `suite` (programs of the suites, read), `programs` (Programs from C text) and
+`targets`. Then by what is tested:
+
+- random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`
+- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`
+- what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
+  `oracles`, `pipelines`, `camera`
+- what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants
+- runners: `devices`, `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
+- CUDA without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
+- searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
+- what users see: `cli`, `pages`, `browser`, `exports`
+- `slow`: which cases of a test run by default
+"""

@@ -1,0 +1,50 @@
+"""What a test changes in the child processes that it starts: `sitecustomize` waits for the import of a module there."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tests.support.paths import ROOT
+
+
+def changed_children(folder: Path, text: str) -> Mapping[str, str]:
+    """Environment variables of processes that run `text` when they start."""
+    folder.mkdir(exist_ok=True)
+    (folder / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(ROOT)!r})\n{text}")
+    return {"PYTHONPATH": str(folder)}
+
+
+class Hook(importlib.abc.MetaPathFinder):
+    """Finds the module `name` as usual, once, and changes it when it has been imported."""
+
+    def __init__(self, name: str, change: Callable[[Any], None]) -> None:
+        self._name, self._change = name, change
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None,
+                  target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        assert spec is not None and spec.loader is not None
+        loader: Any = spec.loader
+        plain = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            plain(module)
+            self._change(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+
+def after_import(name: str, change: Callable[[Any], None]) -> None:
+    """Change the module `name` as soon as this process imports it."""
+    sys.meta_path.insert(0, Hook(name, change))

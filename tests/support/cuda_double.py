@@ -1,0 +1,128 @@
+"""The CUDA runner without a GPU: a double of libcuda.so.1, and kernels compiled for the host.
+
+Real are the runner, its worker processes, the binding of CUDA's driver API with every argument that it passes, and the
+generated text. Pretended are the driver (tests/cuda_double/libcuda.c says what it checks) and NVIDIA's compiler: the
+text is compiled by the host's C++ compiler with tests/cuda_double/words.hpp before it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from generator.plan import Plan
+from generator.problem import Problem
+from generator.program import Program
+from generator.target import Target
+from generator.variant import Variant
+from metrics.outcome import Outcome
+from runners.base import DeviceInfo, Job, Limits
+from runners.driver import BuildError
+from runners.pool_runner import DeviceRunner, default_lower
+from tests.support.children import changed_children
+from tests.support.paths import TESTS
+from tests.support.runners import lower_by_hand
+
+FOLDER = TESTS / "cuda_double"
+DYNAMIC = "extern __shared__ __align__(16) unsigned char antune_shared[];"
+KERNEL = re.compile(r"__global__(?: __launch_bounds__\(\d+\))?\s+void (\w+)\(([^)]*)\)")
+NULL_POINTER = "((volatile int *)(size_t)16)[i] = 1;"
+ILLEGAL_ADDRESS = "double_fail(700);"  # as a GPU takes it: this process can do nothing more, but it lives
+UNUSABLE = ("cuda-bindings is not installed" if find_spec("cuda") is None else
+            "there is no C++ compiler" if shutil.which("c++") is None else None)
+LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_repeats=3, time_s=0.5)
+
+
+def build_driver(folder: Path) -> Path:
+    """Make the double below `folder`; the answer is what LD_LIBRARY_PATH must be."""
+    library = folder / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,-soname,libcuda.so.1", "-o", str(library),
+                    str(FOLDER / "libcuda.c"), "-ldl"], check=True)
+    return folder
+
+
+def translate_for_host(self: object, text: str, capability: tuple[int, int]) -> tuple[bytes, str]:
+    """In place of NVRTC's: an image that the double loads, and a log like that of `ptxas -v`. Raises BuildError."""
+    del self, capability
+    folder = Path(tempfile.mkdtemp(prefix="host-kernels-"))
+    source, library = folder / "kernels.cpp", folder / "kernels.so"
+    names = [name for name, _ in KERNEL.findall(text)]
+    source.write_text("\n".join([(FOLDER / "words.hpp").read_text(), text.replace(DYNAMIC, ""), *wrappers(text)]))
+    done = subprocess.run(["c++", "-O0", "-w", "-shared", "-fPIC", "-o", str(library), str(source)], capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        raise BuildError(done.stderr)
+    # 255 registers are as many as there are; kernels that spill with fewer would be compiled again
+    log = "".join(f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\n"
+                  f"    0 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads\n"
+                  f"ptxas info    : Used 255 registers\n" for name in names)
+    return f"HOST:{library}\0".encode(), log
+
+
+def wrappers(text: str) -> list[str]:
+    """A function per kernel that takes its parameters from where a launch has put them."""
+    found = []
+    for name, parameters in KERNEL.findall(text):
+        kinds = [re.sub(r"\b(const|__restrict__)\b", "", p).rsplit(maxsplit=1) for p in parameters.split(",")]
+        types = [kind + "*" * last.count("*") for kind, last in kinds]
+        reads = "".join(f"  {kind} a{n} = reader.next<{kind}>();\n" for n, kind in enumerate(types))
+        values = ", ".join(f"a{n}" for n in range(len(types)))
+        found.append(f"static void body_{name}(const char *start)\n{{\n  host::Reader reader{{start, 0}};\n{reads}"
+                     f"  {name}({values});\n}}\n"
+                     f'extern "C" void host_{name}(const unsigned *grid, const unsigned *block, unsigned, const char *a)\n'
+                     f"{{\n  host::run_grid(grid, block, body_{name}, a);\n}}\n")
+    return found
+
+
+def probing_for_host(folder: Path) -> Mapping[str, str]:
+    """Environment variables of processes that compile for the host wherever CUDA's compiler is loaded, as `antune devices`
+    does."""
+    return changed_children(folder, """
+from tests.support.children import after_import
+def change(module):
+    def translate(self, text, capability):
+        from tests.support.cuda_double import translate_for_host
+        return translate_for_host(self, text, capability)
+    module.Nvrtc.translate = translate
+after_import("runners.cuda.compiler", change)
+""")
+
+
+def pretend() -> None:
+    """From now on this process compiles for the host. (NVRTC itself crashes when it meets the double.)"""
+    from runners.cuda.compiler import Nvrtc
+
+    Nvrtc.translate = translate_for_host  # type: ignore[method-assign]
+
+
+def lower_for_host(program: Program, plan: Plan, target: Target) -> Variant:
+    """The real lowering, for compile workers: they import this module, and then compile for the host."""
+    return default_lower(program, plan, target)
+
+
+def hostile_for_host(program: Program, plan: Plan, target: Target) -> Variant:
+    """The hand-written kernels of tests/support/runners.py, likewise; a null pointer is what it is on a GPU."""
+    variant = lower_by_hand(program, plan, target)
+    kernels = tuple(replace(k, text=replace(k.text, after=k.text.after.replace(NULL_POINTER, ILLEGAL_ADDRESS))) for k in variant.kernels)
+    return replace(variant, kernels=kernels)
+
+
+if "runners.worker_main" in sys.modules:
+    pretend()
+
+
+def measured(found: Problem, device: DeviceInfo, plans: list[Plan], folder: Path,
+             lower: object = lower_for_host) -> dict[int, Outcome]:
+    """The outcomes of `plans`, by their place."""
+    runner = DeviceRunner(found, device, LIMITS, folder, 1, lower)  # type: ignore[arg-type]  # both are of type Lower
+    try:
+        return dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
+    finally:
+        runner.close()

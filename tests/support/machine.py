@@ -1,0 +1,278 @@
+"""One launch of a lowered kernel in Python: blocks and threads in random order, and all that a device leaves open checked.
+
+Within one launch no element of global memory may be touched by two threads if one of them writes it, but for atomic
+updates by the same operator; the same holds for shared memory between two barriers. Every subscript must exist, all
+threads of a block must reach every barrier and shuffle, integers are never divided by 0, and registers and shared
+memory that nobody wrote yet hold garbage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from generator.expr import Load
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.cooperative import copy_loops
+from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.polyhedral.mapping import block_names, thread_names
+from generator.program import ELEMENT_BYTES, Program
+from tests.support.memory import Element, Memory
+from tests.support.values import Number, common, compiled, operate, wrap
+
+Names: TypeAlias = dict[str, int]
+Event: TypeAlias = tuple[Node, Number] | None
+"""The Barrier or the Shuffle (with the thread's value) at which a thread waits; None at its end."""
+Running: TypeAlias = Generator[Event, Number, None]
+Step: TypeAlias = Callable[[Names, "DeviceMemory"], None]
+Waiting: TypeAlias = Callable[[Names, "DeviceMemory"], Running]
+MANY = -1  # several threads
+
+
+class Uses:
+    """Who touched which elements how, since the last time when all of them met."""
+
+    def __init__(self) -> None:
+        self.elements: dict[Element, dict[str, int]] = {}
+
+    def note(self, element: Element, mode: str, thread: int) -> None:
+        """`thread` reads, writes, exchanges or updates (`mode` is the operator) an element."""
+        uses = self.elements.setdefault(element, {})
+        for other, who in uses.items():
+            together = mode == other and mode not in ("write", "=")
+            assert together or who == thread, f"{element}: {mode} by thread {thread} beside {other} by thread {who}"
+        uses[mode] = thread if uses.get(mode, thread) == thread else MANY
+
+
+class DeviceMemory(Memory):
+    """Global memory, the shared memory of the block that runs, and the registers of the thread that runs."""
+
+    def __init__(self, program: Program, rng: np.random.Generator) -> None:
+        super().__init__(program)
+        self.rng, self.thread = rng, 0
+        self.everywhere, self.in_block = Uses(), Uses()
+        self.shared: dict[str, dict[Element, Number]] = {}
+        self.registers: dict[str, dict[Element, Number]] = {}
+        self.whole = dict(self.types), dict(self.extents)
+
+    def enter(self, lowered: LoweredKernel) -> None:
+        """Before a launch: what shared arrays and registers are called, and how large they are."""
+        self.everywhere, self.shared, self.registers = Uses(), {}, {}
+        self.types, self.extents = dict(self.whole[0]), dict(self.whole[1])  # a kernel may use the name of an array of others
+        for array in lowered.shared:
+            self.types[array.name], self.extents[array.name], self.shared[array.name] = array.type, array.sizes, {}
+        for node in walk(lowered.body):
+            if isinstance(node, Declare):
+                self.types[node.name], self.extents[node.name] = node.type, node.sizes
+        self.declared = {node.name for node in walk(lowered.body) if isinstance(node, Declare)}
+
+    def load(self, array: str, index: tuple[int, ...], mode: str = "read") -> Number:
+        """The value of an element; `mode` other than "read": as a part of an atomic update."""
+        held = self._held(array)
+        if held is None:
+            self.everywhere.note((array, index), mode, self.thread)
+            return super().load(array, index)
+        if array in self.shared:
+            self.in_block.note((array, index), mode, self.thread)
+        found = held.get(self.check(array, index))
+        return self.garbage(self.types[array]) if found is None else found
+
+    def store(self, array: str, index: tuple[int, ...], value: Number, mode: str = "write") -> None:
+        """Overwrite an element."""
+        held = self._held(array)
+        if held is None:
+            self.everywhere.note((array, index), mode, self.thread)
+            super().store(array, index, value)
+            return
+        if array in self.shared:
+            self.in_block.note((array, index), mode, self.thread)
+        held[self.check(array, index)] = wrap(self.types[array], value)
+
+    def garbage(self, kind: str) -> Number:
+        """Any value."""
+        return wrap(kind, int(self.rng.integers(4)) and int(self.rng.integers(-2**40, 2**40)))
+
+    def _held(self, array: str) -> dict[Element, Number] | None:
+        """What holds a shared array or a register; None for global memory."""
+        if array in self.shared:
+            return self.shared[array]
+        assert array not in self.declared or array in self.registers, f"{array} is used before its declaration"
+        return self.registers.get(array)
+
+
+class Machine:
+    """A kernel, ready to be launched."""
+
+    def __init__(self, lowered: LoweredKernel, memory: DeviceMemory) -> None:
+        memory.enter(lowered)
+        self.lowered = lowered
+        self.sizes = tuple(reversed(lowered.block))
+        self.body = self._waiting(lowered.body, memory)
+
+    def launch(self, names: Names, memory: DeviceMemory) -> None:
+        """All blocks, in random order."""
+        memory.enter(self.lowered)
+        blocks = list(product(*(range(n) for n in reversed(self.lowered.grid))))
+        for number in memory.rng.permutation(len(blocks)):
+            at = dict(zip(block_names(len(blocks[number])), blocks[number], strict=True))
+            self.block(names | at, memory, int(number))
+
+    def block(self, names: Names, memory: DeviceMemory, number: int) -> None:
+        """The threads of a block, in a new random order whenever all have met."""
+        threads = list(product(*(range(n) for n in self.sizes)))
+        indices = thread_names(len(self.sizes))
+        running = [self.body(names | dict(zip(indices, t, strict=True)), memory) for t in threads]
+        registers: list[dict[str, dict[Element, Number]]] = [{} for _ in threads]
+        answers: list[Any] = [None] * len(threads)
+        memory.shared = {name: {} for name in memory.shared}
+        while True:
+            memory.in_block = Uses()
+            reached: list[Event] = [None] * len(threads)
+            for k in memory.rng.permutation(len(threads)):
+                memory.thread, memory.registers = number * len(threads) + int(k), registers[k]
+                reached[k] = _advance(running[k], answers[k])
+            places = {id(event[0]) if event else None for event in reached}
+            assert len(places) == 1, "some threads wait where others never come"
+            if reached[0] is None:
+                return
+            answers = _answers(reached[0][0], [event[1] for event in reached if event])
+
+    def _waiting(self, nodes: tuple[Node, ...], memory: DeviceMemory) -> Waiting:
+        """`nodes` as a generator that yields where threads meet."""
+        parts: list[tuple[Waiting | None, Step | None]] = []
+        for node in nodes:
+            meets = any(isinstance(inner, Barrier | Shuffle) for inner in walk((node,)))
+            parts.append((self._meeting(node, memory), None) if meets else (None, self._step(node, memory)))
+
+        def run(names: Names, memory: DeviceMemory) -> Running:
+            for waiting, step in parts:
+                if step is not None:
+                    step(names, memory)
+                elif waiting is not None:
+                    yield from waiting(names, memory)
+
+        return run
+
+    def _meeting(self, node: Node, memory: DeviceMemory) -> Waiting:
+        """A node in which threads meet."""
+        match node:
+            case For(iterator, start, condition, step, body):
+                inner, begin, goes_on = self._waiting(body, memory), memory.function(start), memory.function(condition)
+
+                def loop(names: Names, memory: DeviceMemory) -> Running:
+                    names[iterator] = begin(names, memory)
+                    while goes_on(names, memory):
+                        yield from inner(names, memory)
+                        names[iterator] += step
+                    del names[iterator]
+
+                return loop
+            case If(condition, then, otherwise):
+                test, yes, no = memory.function(condition), self._waiting(then, memory), self._waiting(otherwise, memory)
+                return lambda names, memory: (yes if test(names, memory) else no)(names, memory)
+            case Barrier():
+                return _wait(node, lambda _names, _memory: 0, lambda _names, _memory, _value: None)
+            case Shuffle(Load(array, index)):
+                places = [memory.function(i) for i in index]
+                return _wait(node, lambda n, m: m.load(array, tuple(p(n, m) for p in places)),
+                             lambda n, m, value: m.store(array, tuple(p(n, m) for p in places), value))
+        raise AssertionError(f"threads do not meet in {node}")
+
+    def _step(self, node: Node, memory: DeviceMemory) -> Step:
+        """A node in which threads do not meet."""
+        match node:
+            case For(iterator, start, condition, step, body):
+                return _loop(iterator, memory.function(start), memory.function(condition), step,
+                             [self._step(n, memory) for n in body])
+            case If(condition, then, otherwise):
+                test = memory.function(condition)
+                yes, no = ([self._step(n, memory) for n in nodes] for nodes in (then, otherwise))
+                return _choice(test, yes, no)
+            case Assign(target, op, value):
+                return _assign(target, op, compiled(value, memory.types), memory)
+            case Atomic(target, operator, value, kind):
+                assert kind == memory.types[target.array] and ELEMENT_BYTES[kind] >= 4, f"no atomic update of {kind}"
+                return _atomic(target, operator, kind, memory.function(value), memory)
+            case Declare(name):
+                return lambda _names, memory: memory.registers.update({name: {}})
+            case Copy():
+                return self._step(copy_loops(node, self.lowered.block), memory)
+            case Instance() | Barrier() | Shuffle():
+                raise AssertionError(f"{node} is no step of one thread")
+
+
+def _advance(running: Running, answer: Any) -> Event:
+    try:
+        return running.send(answer)
+    except StopIteration:
+        return None
+
+
+def _answers(node: Node, values: list[Number]) -> list[Any]:
+    """What the threads get where they meet: of a shuffle, the combined value of the lanes around."""
+    if not isinstance(node, Shuffle):
+        return [None] * len(values)
+    assert len(values) % node.lanes == 0, "a sub-group with lanes that do not exist"
+    answers: list[Any] = []
+    for first in range(0, len(values), node.lanes):
+        total = values[first]
+        for value in values[first + 1:first + node.lanes]:
+            total = operate(node.type, node.operator, total, value)
+        answers += [total] * node.lanes
+    return answers
+
+
+def _wait(node: Node, offer: Callable[[Names, DeviceMemory], Number],
+          take: Callable[[Names, DeviceMemory, Number], None]) -> Waiting:
+    def run(names: Names, memory: DeviceMemory) -> Running:
+        take(names, memory, (yield node, offer(names, memory)))
+
+    return run
+
+
+def _loop(iterator: str, start: Any, condition: Any, step: int, body: list[Step]) -> Step:
+    def run(names: Names, memory: DeviceMemory) -> None:
+        names[iterator] = start(names, memory)
+        while condition(names, memory):
+            for part in body:
+                part(names, memory)
+            names[iterator] += step
+        del names[iterator]  # a loop of the same name around it would not go on
+
+    return run
+
+
+def _choice(test: Any, yes: list[Step], no: list[Step]) -> Step:
+    def run(names: Names, memory: DeviceMemory) -> None:
+        for part in yes if test(names, memory) else no:
+            part(names, memory)
+
+    return run
+
+
+def _assign(target: Load, op: str, value: tuple[str, Any], memory: DeviceMemory) -> Step:
+    array, index = target.array, [memory.function(i) for i in target.index]
+    kind, function = common(memory.types[target.array], value[0]), value[1]
+
+    def run(names: Names, memory: DeviceMemory) -> None:
+        result = function(names, memory)
+        at = tuple([i(names, memory) for i in index])
+        memory.store(array, at, operate(kind, op, memory.load(array, at), result) if op else result)
+
+    return run
+
+
+def _atomic(target: Load, operator: str, kind: str, value: Any, memory: DeviceMemory) -> Step:
+    array, index = target.array, [memory.function(i) for i in target.index]
+
+    def run(names: Names, memory: DeviceMemory) -> None:
+        result = wrap(kind, value(names, memory))
+        at = tuple([i(names, memory) for i in index])
+        if operator != "=":
+            result = operate(kind, operator, memory.load(array, at, operator), result)
+        memory.store(array, at, result, operator)
+
+    return run

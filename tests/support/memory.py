@@ -1,0 +1,74 @@
+"""Arrays of a Program in Python, and statements that run on them one after the other."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from generator.expr import Expr
+from generator.nest import Assign
+from generator.program import Assignment, Program
+from tests.support.values import PRIME, Compiled, Function, Names, Number, common, compiled, operate, wrap
+
+Element: TypeAlias = tuple[str, tuple[int, ...]]
+
+
+class Memory:
+    """Elements of arrays; those that nobody wrote yet hold a value that depends on their place."""
+
+    def __init__(self, program: Program) -> None:
+        self.extents = {array.name: array.extents for array in program.arrays}
+        self.types: dict[str, str] = {array.name: array.type for array in program.arrays}
+        self.values: dict[Element, Any] = {}
+        self._functions: dict[int, tuple[Expr, Compiled]] = {}
+
+    def check(self, array: str, index: tuple[int, ...]) -> Element:
+        """The element, which must exist."""
+        extents = self.extents[array]
+        assert len(index) == len(extents), (array, index)
+        for i, n in zip(index, extents, strict=True):
+            assert 0 <= i < n, f"{array}{list(index)} is outside of {extents}"
+        return array, index
+
+    def load(self, array: str, index: tuple[int, ...]) -> Number:
+        """The value of an element."""
+        element = self.check(array, index)
+        found = self.values.get(element)
+        if found is None:
+            code = sum((7 * k + 3) * (i + 11) for k, i in enumerate(index)) + sum(map(ord, array))
+            found = wrap(self.types[array], code * code % PRIME | 1)  # odd: a product of integers does not soon vanish
+        return found
+
+    def store(self, array: str, index: tuple[int, ...], value: Number) -> None:
+        """Overwrite an element."""
+        self.values[self.check(array, index)] = wrap(self.types[array], value)
+
+    def global_values(self, program: Program) -> dict[Element, Any]:
+        """What the program's own arrays hold, temporary ones left out."""
+        visible = {array.name for array in program.arrays if array.role != "temp"}
+        return {element: value for element, value in self.values.items() if element[0] in visible}
+
+    def compiled(self, expr: Expr) -> Compiled:
+        """`expr` as a function of names and a memory like this one; remembered."""
+        if id(expr) not in self._functions:  # the value keeps the expression, and so its id
+            self._functions[id(expr)] = expr, compiled(expr, self.types)
+        return self._functions[id(expr)][1]
+
+    def function(self, expr: Expr) -> Function:
+        """The same without its type."""
+        return self.compiled(expr)[1]
+
+
+def evaluate(expr: Expr, names: Names, memory: Memory) -> int:
+    """The value of an expression."""
+    return memory.function(expr)(names, memory)  # type: ignore[no-any-return]
+
+
+def assign(body: Assignment | Assign, names: Names, memory: Memory) -> None:
+    """Execute one assignment, whatever its guard."""
+    kind, function = memory.compiled(body.value)
+    value = function(names, memory)
+    index = tuple(evaluate(i, names, memory) for i in body.target.index)
+    if body.op:
+        kind = common(memory.types[body.target.array], kind)
+        value = operate(kind, body.op, memory.load(body.target.array, index), value)
+    memory.store(body.target.array, index, value)

@@ -1,0 +1,128 @@
+"""Random plans of any program, and what their kernels compute in Python, with every check of the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from generator.errors import IllegalPlan
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.assemble import lower, lowered_program
+from generator.lowering.registers import Scratch
+from generator.nest import Atomic, Copy, Declare, If, Shuffle, walk
+from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.partition import Path, level
+from generator.polyhedral.reductions import reducible
+from generator.program import ELEMENT_BYTES, Program
+from generator.target import Dialect, Target
+from tests.support.interpreter import Device
+from tests.support.memory import Memory
+
+TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, True, sub_group=32)
+
+
+def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -> tuple[LoweredKernel, ...]:
+    """The kernels of a plan, in launch order. Raises IllegalPlan."""
+    return lowered_program(program, plan, dialect).kernels
+
+
+def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
+             kernels: Sequence[LoweredKernel] | None = None) -> Memory:
+    """What a plan computes; `kernels` may stand in for its own. Raises IllegalPlan, or AssertionError for a bad kernel."""
+    variant = lower(program, plan, TARGET)
+    device = Device(program.with_arrays(variant.scratch), tuple(kernels or lowered_kernels(program, plan)), rng)
+    device.run(variant.host, {})
+    return device.memory
+
+
+def random_partition(program: Program, reductions: tuple[str, ...], rng: np.random.Generator) -> Partition:
+    """Random topological orders of the components, cut at random, at every depth; once in a while without asking
+    whether the parts share a loop. Raises IllegalPlan.
+    """
+    return Partition(_groups(program, reductions, (), rng, bool(rng.integers(6) == 0)), reductions)
+
+
+def _groups(program: Program, reductions: tuple[str, ...], path: Path, rng: np.random.Generator,
+            bold: bool) -> tuple[Group, ...]:
+    here = level(program, reductions, path)
+    left, order = list(range(len(here.components))), []
+    while left:
+        ready = [b for b in left if not any((a, b) in here.before for a in left)]
+        order.append(int(rng.choice(ready)))
+        left.remove(order[-1])
+    groups: list[tuple[str, ...]] = []
+    for number in order:
+        together = (*(groups[-1] if groups else ()), *here.components[number].statements)
+        if groups and rng.integers(3) and (bold or _share_a_loop(program, reductions, path, together)):
+            groups[-1] = together
+        else:
+            groups.append(here.components[number].statements)
+    result = []
+    for group in groups:
+        names = tuple(sorted(group))
+        inner = (*path, names)
+        divided = len(names) > 1 and len(path) < 3 and rng.integers(2) and (
+            bold or _share_a_loop(program, reductions, path, names))
+        result.append(Group(names, _groups(program, reductions, inner, rng, bold) if divided else ()))
+    return tuple(result)
+
+
+def _share_a_loop(program: Program, reductions: tuple[str, ...], path: Path, names: tuple[str, ...]) -> bool:
+    try:
+        level(program, reductions, (*path, tuple(sorted(names))))
+    except IllegalPlan:
+        return False
+    return True
+
+
+def random_schedule(program: Program, rng: np.random.Generator) -> Schedule:
+    """A ScheduleChoice or a Partition with some of the reductions. Raises IllegalPlan."""
+    small = {s.name for s in program.statements if ELEMENT_BYTES[program.array(s.body.target.array).type] < 4}
+    reductions = tuple(name for name in reducible(program) if rng.integers(20 if name in small else 4) in (1, 2, 3))
+    if rng.integers(3) == 0:
+        return random_partition(program, reductions, rng)
+    flags = [bool(rng.integers(2)) for _ in range(4)]
+    return ScheduleChoice("feautrier" if flags[0] else "pluto", flags[1], flags[2], flags[3], reductions)
+
+
+def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generator) -> KernelPlan:
+    """All decisions of a kernel; blocks of at most 64 threads, often with sizes that are no powers of two."""
+    block = [int(rng.choice([1, 1, 2, 3, 4, 5])) for _ in range(dims)]
+    long = dims > 0 and rng.integers(3) == 0
+    if long:
+        block = [1] * dims
+        block[int(rng.choice([dims - 1, int(rng.integers(dims))]))] = int(rng.choice([12, 32, 32, 64]))
+    while np.prod(block) > 64:
+        block[int(np.argmax(block))] = 2
+    tile = tuple(b * int(rng.choice([1, 1, 2, 3] if long else [1, 2, 2, 3])) for b in block)
+    order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
+    combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(long, 3))]
+    flags = [bool(rng.integers(2)) for _ in range(2)]
+    return KernelPlan(statements, tile, tuple(block), flags[0], int(rng.integers(1, 5)), int(rng.integers(1, 4)),
+                      flags[1], order, int(rng.integers(3)), bool(rng.integers(4)), combine, bool(rng.integers(6) == 0),
+                      columns=sum(block) % 2 == 1)
+
+
+def random_plan(program: Program, rng: np.random.Generator) -> Plan:
+    """A plan that fits the program. Raises IllegalPlan."""
+    schedule = random_schedule(program, rng)
+    kernels = [random_kernel(part.statements, len(part.parallel), rng)
+               for part in schedule_kernels(program, schedule).kernels]
+    return Plan(schedule, tuple(sorted(kernels, key=lambda k: k.statements)))
+
+
+def features(kernel: LoweredKernel, plan: KernelPlan) -> set[str]:
+    """What a kernel is made of, for counting what tests reach."""
+    nodes = list(walk(kernel.body))
+    found = {f"atomic {node.operator}" for node in nodes if isinstance(node, Atomic)}
+    found |= {f"register of {len(node.sizes)} dimensions" for node in nodes if isinstance(node, Declare)}
+    found |= {"shuffle"} if any(isinstance(node, Shuffle) for node in nodes) else set()
+    found |= {"shared copies"} if any(isinstance(node, Copy) for node in nodes) else set()
+    found |= {"combined in shared memory"} if any(isinstance(array, Scratch) for array in kernel.shared) else set()
+    full = [node for node in kernel.body if isinstance(node, If) and node.otherwise]
+    found |= {"full and partial tiles"} if full else set()
+    found |= {"host loop"} if kernel.iterators else set()
+    found |= {"order"} if plan.order and list(plan.order) != sorted(plan.order) else set()
+    return found

@@ -1,0 +1,50 @@
+"""Suites of programs searched side by side, with the toy runner in the place of a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from experiments.parts import Parts
+from experiments.side_by_side.entries import Entry
+from experiments.side_by_side.suite import run_suite
+from experiments.side_by_side.table import Section
+from experiments.side_by_side.wanted import SuiteOptions
+from runners.base import DeviceInfo
+from tests.support.runs import DEVICE, ToyRunner, toy_parts
+
+
+@dataclass
+class Shown:
+    """Remembers what it was told."""
+
+    notes: list[str] = field(default_factory=list)
+    steps: list[tuple[int, int]] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """See `experiments.side_by_side.suite.Show`."""
+        self.notes.append(text)
+
+    def progress(self, done: int, total: int) -> None:
+        """See `experiments.side_by_side.suite.Show`."""
+        self.steps.append((done, total))
+
+    def entry(self, entry: Entry) -> None:
+        """See `experiments.side_by_side.suite.Show`."""
+        self.entries.append(entry)
+
+
+def suite(folder: Path, wanted: SuiteOptions, runner: ToyRunner | None = None,
+          parts: Parts | None = None) -> tuple[tuple[Section, ...], Shown]:
+    """The sections of a suite on the toy device, and what was shown."""
+    def find(_name: str | None) -> DeviceInfo:
+        return DEVICE
+
+    shown = Shown()
+    return run_suite(wanted, folder, shown, parts or toy_parts(runner or ToyRunner()), find), shown
+
+
+def figures(entry: Entry) -> Entry:
+    """What a machine's mood does not change."""
+    return replace(entry, measured_at="", load=0.0)

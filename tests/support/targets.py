@@ -1,0 +1,13 @@
+"""Targets that differ from the plain one of `tests.support.suite`: a CPU, CUDA, a Hopper GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.support.suite import TARGET
+
+CPU = replace(TARGET, shares_host_cores=True, max_threads=4096, max_block=(4096, 4096, 4096), local_bytes=1 << 18)
+CUDA = replace(TARGET, dialect="cuda", sub_group=32, images=True, image_1d=1 << 27, image_2d=(131072, 65000),
+               constant_bytes=1 << 16)
+HOPPER = replace(TARGET, dialect="cuda", sub_group=32, local_bytes=227 * 1024, images=True, image_1d=1 << 27,
+                 image_2d=(131072, 65000), constant_bytes=1 << 16, capability=(9, 0))

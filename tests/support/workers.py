@@ -1,0 +1,58 @@
+"""A worker process that does what its task says: it works, dies, hangs, eats memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from runners.messages import Answer, Handler, Report
+
+
+def worker(greeting: str) -> Handler:
+    """A worker that does what its task is called; `damage` makes it die on the task that comes next."""
+    damaged = False
+
+    def handler(task: str, report: Report) -> Answer:
+        nonlocal damaged
+        if damaged:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        report("check", 60.0 if task.startswith("eat") else 2.0)
+        if task == "wait":  # for a lock, say: longer than any limit
+            report("check", None)
+            time.sleep(3.0)
+            report("check", 2.0)
+        elif task == "damage":
+            damaged = True
+        elif task == "raise":
+            raise ValueError(greeting)
+        misbehave(task)
+        return Answer(os.getpid(), retire=task == "retire", doubtful=task == "fail")
+
+    return handler
+
+
+def misbehave(task: str) -> None:
+    match task:
+        case "hold":
+            sum(range(10**13))  # like isl: a C function that holds the interpreter lock
+        case "sleep":
+            time.sleep(1.2)
+        case "eat":
+            hoard = [bytearray(b"x" * (16 << 20)) for _ in range(10**6)]
+            del hoard
+        case "eat elsewhere":
+            hoarder = "hoard = [bytearray(b'x' * (16 << 20)) for _ in range(10**6)]"
+            subprocess.run([sys.executable, "-c", hoarder], check=True)
+        case "print":
+            while True:
+                os.write(1, b"x" * (1 << 20))
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "exit":
+            print("a last word", flush=True)
+            os._exit(3)

@@ -1,0 +1,71 @@
+"""Random plans of all levels on the CPU devices: none is accepted with a wrong result, and what is offered is legal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from experiments.options import Budget, LevelName, RunOptions, Timing
+from experiments.outcome_rows import kind_of
+from experiments.run import tune
+from experiments.store import read_store
+from experiments.suites.polybench import program_file, programs
+from generator.frontend_c.source import Compilation
+from metrics.outcome import Illegal, WrongResult
+from runners.devices import list_devices
+from tests.support.programs import write_c
+from tests.support.runs import Log
+
+PER_LEVEL = 34
+"""Plans of a program at a level: more than 3,000 of the 30 programs."""
+LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")
+
+
+def found(file: Path, device: str, level: LevelName, plans: int, folder: Path, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Counter[str]:
+    """The kinds of outcomes of random plans. Fails for a wrong result."""
+    options = RunOptions(str(file), Compilation(defines=defines), Budget(evaluations=plans), explorer="random", device=device,
+                         level=level, seed=7, timing=Timing(100, 1, finalists=0))
+    tune(options, folder, Log())
+    with read_store(folder) as store:
+        results = store.results()
+    wrong = [f"{r.outcome.message}: {r.evaluation.plan.to_json()}" for r in results if isinstance(r.outcome, WrongResult)]
+    assert not wrong, wrong[0]
+    illegal = [r.outcome.message for r in results if isinstance(r.outcome, Illegal)]
+    if illegal:
+        print(file.name, level, device, "illegal:", Counter(illegal).most_common(3))
+    return Counter(kind_of(r.outcome) for r in results)
+
+
+@pytest.fixture(params=["pocl", "intel"])
+def device(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if not any(name in entry.key for entry in list_devices()):
+        pytest.skip(f"no device of {name}")
+    return name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("program", programs())
+def test_random_plans_are_right(program: str, level: LevelName, device: str, tmp_path: Path) -> None:
+    kinds = found(program_file(program), device, level, PER_LEVEL, tmp_path / "run")
+    assert kinds["illegal"] <= 0.01 * PER_LEVEL + 1, kinds
+
+
+TRIANGLE = """
+double C[64][64];
+int main(void) {
+#pragma scop
+  for (int i = 0; i < 61; i++)
+    for (int j = 0; j <= i; j++) C[i][j] = C[i][j] * 2 + 1;
+#pragma endscop
+  return 0;
+}
+"""
+
+
+def test_guards_of_a_triangle_are_right(device: str, tmp_path: Path) -> None:
+    kinds = found(write_c(TRIANGLE, tmp_path), device, "o3", 6, tmp_path / "run", ())
+    assert kinds["timed"] + kinds["timed_out"] >= 5, kinds
