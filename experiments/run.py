@@ -30,7 +30,7 @@ from experiments.words import command
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem
-from runners.base import DeviceInfo, Limits, Runner
+from runners.base import DeviceInfo, Limits, Runner, WarningRunner
 from runners.locks import timing_lock
 from runners.many import HERE, Place
 from runners.waiting import waits_told
@@ -169,6 +169,8 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
     reporter.begin(info, budget, store.results(), store.elapsed_s())
     notice = "stopping after what runs now; Ctrl-C again stops at once"
     lock = timing_lock(info.device.key, info.device.target)
+    if isinstance(runner, WarningRunner):
+        runner.warn_through(lambda text: reporter.note(f"warning: {text}"))
     with waits_told(lock, reporter.note), Interrupt(lambda: reporter.note(notice)) as interrupt:
         try:
             ending = _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)

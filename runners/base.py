@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -126,6 +126,14 @@ class ProfilingRunner(Protocol):
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
         """Yield (job number, what a profiler counted while the plan ran, or why it could not) for every job."""
+
+
+@runtime_checkable
+class WarningRunner(Protocol):
+    """A Runner that notices what no outcome says and the user should know."""
+
+    def warn_through(self, tell: Callable[[str], None]) -> None:
+        """From now on, `tell` the first of each kind."""
 
 
 @runtime_checkable

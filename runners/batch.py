@@ -10,7 +10,7 @@ compiled tighten the limit of those that are still at it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -51,10 +51,11 @@ class Batch:
     """One call of `Runner.evaluate`. `known` (code hash to outcome) is shared by all batches of a runner."""
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
-                 known: dict[str, Outcome], bounds: Bounds) -> None:
-        """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed."""
+                 known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None]) -> None:
+        """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed. `faulty` is told
+        why a plan goes without metrics."""
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
-        self._known, self._bounds = known, bounds
+        self._known, self._bounds, self._faulty = known, bounds, faulty
         self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
         self._learning = len(bounds.compiled_s) < ENOUGH
         self._works: dict[int, _Work] = {}
@@ -94,6 +95,7 @@ class Batch:
                 self._on_answer(key, value)
             case Expired(key, "rate") | Died(key, "rate"):  # the model failed, not the variant: do without metrics
                 work = self._works[key]
+                self._rating_failed(work, event.message if isinstance(event, Died) else f"no result after {event.elapsed_s:.0f} s")
                 work.spent = _sum(work.spent, _spent("rate", event.elapsed_s))
                 again = Generate(work.jobs[0].plan, work.limits.compile_s, rated=False)
                 self._compilers.submit(Task(key, again, "generate", None))
@@ -130,6 +132,8 @@ class Batch:
     def _on_generated(self, key: int, generated: Generated) -> None:
         """Reuse a known outcome, join the work on the same code, or go on to compile."""
         work, code_hash = self._works[key], generated.variant.code_hash
+        if generated.fault:
+            self._rating_failed(work, generated.fault)
         work.spent = _sum(work.spent, Durations(generate_s=generated.seconds + generated.rating_s))
         if (outcome := self._known.get(code_hash)) is not None:
             del self._works[key]
@@ -143,6 +147,10 @@ class Batch:
             self._by_hash[code_hash] = key
             left_s = max(work.limits.compile_s - generated.seconds, 0.0)
             self._compilers.submit(Task(key, Compile(generated.variant, left_s), "compile", None))
+
+    def _rating_failed(self, work: _Work, why: str) -> None:
+        self._faulty(f"the static model fails for plan {work.jobs[0].plan.digest} ({why}): it is measured without metrics, as others may be; "
+                     "please report this")
 
     def _tighten(self) -> None:
         """Hold those that are not compiled yet to what the others took."""

@@ -79,13 +79,13 @@ class CompileWorker:
 
     def _rated(self, made: Generated) -> Generated:
         """With its metrics, or as it is where the model fails: a measurement is worth more than its metrics."""
-        start, setup = time.perf_counter(), self._setup
+        start, setup, fault = time.perf_counter(), self._setup, ""
         try:
             ratings = setup.rate(setup.program, made.variant.plan, setup.target)
-        except Exception:  # noqa: BLE001  whatever is wrong with the model
+        except Exception as error:  # noqa: BLE001  whatever is wrong with the model; the user is told
             traceback.print_exc()
-            ratings = ()
-        return replace(made, ratings=ratings, rating_s=time.perf_counter() - start)
+            ratings, fault = (), f"{type(error).__name__}: {error}"
+        return replace(made, ratings=ratings, rating_s=time.perf_counter() - start, fault=fault)
 
     def _next_kernel(self, start: float, limit_s: float, report: Report) -> None:
         """A kernel may take as long as plans usually do, all kernels of a plan together as long as is ever allowed."""

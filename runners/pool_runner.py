@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +68,7 @@ class PoolRunner:
         self._known: dict[str, Outcome] = {}
         self._ready: dict[str, Compiled] = {}
         self._running = self._closed = False
+        self._warn: Callable[[str], None] | None = None
 
     @property
     def device(self) -> DeviceInfo:
@@ -83,7 +84,16 @@ class PoolRunner:
         """
         with self._alone():
             yield from Batch(self._compilers, self._devices, self._limits, self._overlap, self._known,
-                             bounds).run(jobs)
+                             bounds, self._rating_failed).run(jobs)
+
+    def warn_through(self, tell: Callable[[str], None]) -> None:
+        """Tell the first failure of the static model; see `WarningRunner.warn_through`."""
+        self._warn = tell
+
+    def _rating_failed(self, why: str) -> None:
+        tell, self._warn = self._warn, None
+        if tell is not None:
+            tell(why)
 
     def remeasure(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
         """Time `jobs` again, in turns, in a process of their own; see `Runner.remeasure`.

@@ -104,13 +104,14 @@ class Count:
 class Generated:
     """A lowered Plan, and the seconds that took.
 
-    `ratings` are the metrics of its kernels, empty if they were not asked for or cannot be computed.
+    `ratings` are the metrics of its kernels, empty if they were not asked for or cannot be computed; `fault` says why not.
     """
 
     variant: Variant
     seconds: float
     ratings: Ratings = ()
     rating_s: float = 0.0
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

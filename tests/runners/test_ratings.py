@@ -12,6 +12,7 @@ import pytest
 
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS
+from experiments.run import tune
 from explorer.random_walk import RandomWalk
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts, Operations
@@ -19,16 +20,19 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import Plan
+from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target
 from metrics.device_model import device_model
 from metrics.outcome import KernelTime, Ratings, Timed, program_metrics
 from metrics.static_model import NAMES, KernelMetrics, Metrics, metrics_by_statements, static_metrics
-from runners.base import Job
+from runners.base import Job, Limits
+from runners.many import Place
 from runners.pool_runner import DeviceRunner
 from runners.rating import static_ratings
 from runners.tasks import Rate
 from tests.support import runners as support
+from tests.support.runs import Log
 from tests.support.slow import few
 from tests.support.suite import ALL_NAMES, TARGET, problem
 
@@ -142,6 +146,8 @@ def test_a_model_that_fails_loses_no_measurement(rate: Rate, tmp_path: Path) -> 
         pytest.skip("PoCL is not installed")
     kinds = (support.GOOD, support.ALSO_GOOD, support.SAME_CODE, support.WRONG, support.ILLEGAL)
     runner = DeviceRunner(support.scale_problem(), device, QUICK, tmp_path, 1, support.lower_by_hand, rate=rate)
+    warnings: list[str] = []
+    runner.warn_through(warnings.append)
     try:
         outcomes = dict(runner.evaluate([Job(kind, support.plan(kind)) for kind in kinds]))
     finally:
@@ -150,3 +156,20 @@ def test_a_model_that_fails_loses_no_measurement(rate: Rate, tmp_path: Path) -> 
     for outcome in outcomes.values():
         if isinstance(outcome, Timed):
             assert [(k.statements, k.metrics) for k in outcome.kernels] == [(("S0",), ())]
+    assert len(warnings) == (0 if rate is rate_others else 1), "one for all plans"
+
+
+def test_a_search_goes_on_without_the_model_and_says_so_once(tmp_path: Path) -> None:
+    device, mvt = support.needed_device("PoCL"), problem("mvt")
+
+    def open_runner(found: Problem, _place: Place, limits: Limits, folder: Path) -> DeviceRunner:
+        return DeviceRunner(found, device, limits, folder, 1, rate=rate_raising)
+
+    file = tmp_path / "mvt.c"
+    file.write_text("")
+    parts = replace(PARTS, read_problem=lambda _options, _tell: mvt, check_place=lambda _place: None, open_runner=open_runner)
+    log = Log()
+    finish = tune(RunOptions(str(file), Compilation(), Budget(evaluations=4)), tmp_path / "run", log, parts)
+    assert finish.ending == "finished" and finish.best is not None
+    (warning,) = [note for note in log.notes if note.startswith("warning: the static model fails")]
+    assert "ZeroDivisionError: a bug in the model" in warning and "report" in warning
