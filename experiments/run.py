@@ -99,7 +99,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
         for warning in problem.reference.warnings:
             reporter.note(f"warning: {warning}")
         for access in open_questions(problem)[:1]:
-            reporter.note(f"warning: nothing proves that {access} stays inside the array: if it does not, that is the program's fault, "
+            reporter.note(f"warning: nothing proves that {access} stays inside its array: if it does not, that is the program's fault, "
                           "and plans may crash or differ")
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:

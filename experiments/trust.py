@@ -33,8 +33,8 @@ def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
     _check_data(store.directory, problem)
     questions = open_questions(problem)
     if questions and not trusted and not is_own(store.directory):
-        raise InputError(f"{store.directory} was not begun by you on this machine, and its data may lead {questions[0]} out of the "
-                         f"array, which could run any code; {_REMEDY}")
+        raise InputError(f"{store.directory} was not begun by you on this machine, and nothing proves that {questions[0]} stays "
+                         f"inside its array; what leaves it could run any code; {_REMEDY}")
     return problem
 
 

@@ -2,7 +2,8 @@
 
 The front ends prove that while they make a Program. One that was read from somebody else's file is proven again: its domains,
 schedule and access relations are read as isl's, every subscript is turned into a relation once more, and both must be within
-the array. What data decide is bounded by intervals, from the values of arrays that nothing writes.
+the array. What data decide is bounded by intervals, from the values of arrays that nothing writes. Both hold for integers; so all numbers
+on the way must also be small enough for the types that kernels use (`generator.polyhedral.magnitudes`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any, NoReturn
 
 import islpy as isl
 
-from generator.arithmetic import FLOATING
+from generator.arithmetic import FLOATING, integer_limits
 from generator.errors import InputError
-from generator.expr import Binary, Cast, Expr, Fold, Load, Select, children
+from generator.expr import Binary, Cast, Expr, Fold, Load, Name, Select, children
 from generator.intervals import Interval, Intervals
 from generator.plain_text import one_line
 from generator.polyhedral.affine import Iteration, NotAffine, bounds, holds, relation, subtract
+from generator.polyhedral.magnitudes import MOST, function_is_small, set_is_small, small
 from generator.polyhedral.parsed import map_of, set_of
 from generator.program import NUMPY_TYPES, Program, Statement
 
@@ -29,7 +31,7 @@ _LEAST = -2**63
 
 
 def unproven(program: Program, data: Mapping[str, Interval]) -> tuple[str, ...]:
-    """Accesses that data may lead out of their arrays, in words; `data`: ranges of the integer arrays that are only read.
+    """Accesses that may leave their arrays, in words: data or large numbers lead them. `data`: ranges of the integer arrays that are only read.
 
     Raises:
         InputError: sets or relations are not those of the statements, or an access leaves its array for sure.
@@ -37,7 +39,9 @@ def unproven(program: Program, data: Mapping[str, Interval]) -> tuple[str, ...]:
     try:
         _check_schedule(program)
         known = {name: values for name, values in data.items() if not _written(program, name)}
-        return tuple(words for statement in program.statements for words in _Statement(program, statement, known).unproven())
+        found = [words for statement in program.statements for words in _Statement(program, statement, known).unproven()]
+        found += [f"`{array.name}`, which has more than {MOST} elements," for array in program.arrays if array.elements > MOST]
+        return (*found, *(["the order of the loops, which counts with large numbers,"] if not _schedule_is_small(program) else []))
     except isl.Error as error:
         _refuse(f"isl cannot read a set or relation of it ({one_line(str(error))})")
 
@@ -67,6 +71,24 @@ def _check_schedule(program: Program) -> None:
     schedule.foreach_schedule_node_top_down(visit)
     if not kinds <= set(_NODES):
         _refuse("its schedule has nodes of other kinds than schedules of programs have")
+
+
+def _schedule_is_small(program: Program) -> bool:
+    """Whether the schedule and the domains have only numbers with which loops can count in `int`."""
+    schedule = isl.Schedule(program.schedule)
+    sets, functions = [set_of(statement.domain) for statement in program.statements], list[Any]()
+
+    def visit(node: Any) -> bool:
+        if node.get_type() == isl.schedule_node_type.filter:
+            node.filter_get_filter().intersect(schedule.get_domain()).foreach_set(sets.append)
+        if node.get_type() == isl.schedule_node_type.band:
+            members = node.band_get_partial_schedule().intersect_domain(node.get_domain())
+            for number in range(members.dim(isl.dim_type.set)):
+                members.get_union_pw_aff(number).foreach_pw_aff(functions.append)
+        return True
+
+    schedule.foreach_schedule_node_top_down(visit)
+    return all(map(set_is_small, sets)) and all(map(function_is_small, functions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +156,8 @@ class _Statement:
     def _where(self, test: Expr, around: _Around) -> tuple[_Around, _Around]:
         """Where `test` holds, and where it does not; what it says about iterators and about variables is used."""
         at = around.at
+        if not small(test, around.names, self.ranges):
+            return around, around
         try:
             region = holds(test, at)
         except NotAffine:
@@ -148,6 +172,8 @@ class _Statement:
         yield from self._walk(fold.start, around)
         for _, first, _ in fold.changes:
             yield from self._walk(first, around)
+        if not small(fold.start, around.names, self.ranges):
+            yield f"the loop in `{one_line(self.statement.text)}`"
         begin = self.ranges.integer(fold.start, around.names)
         forever = (begin[0], -_LEAST - 1) if fold.step > 0 else (_LEAST, begin[1])
         names = {**around.names, fold.iterator.name: forever}
@@ -158,9 +184,12 @@ class _Statement:
         for name, value in fold.lets:
             yield from self._walk(value, _Around(around.at, inside))
             if name.type in INTEGERS:
-                inside = {**inside, name.name: self.ranges.integer(Cast(name.type, value), inside)}
+                inside = {**inside, name.name: self._value_of(name, value, inside)}
         for _, _, following in fold.changes:
             yield from self._walk(following, _Around(around.at, inside))
+
+    def _value_of(self, name: Name, value: Expr, names: Mapping[str, Interval]) -> Interval:
+        return self.ranges.integer(Cast(name.type, value), names) if small(value, names, self.ranges) else integer_limits(name.type)
 
     def _load(self, load: Load, around: _Around) -> Iterator[str]:
         """An access: its subscripts are within its relation, and those that data decide within the array."""
@@ -178,7 +207,7 @@ class _Statement:
             _refuse(f"a subscript of `{load.array}` in {self.statement.name} is not what its relation says")
         for subscript, exact, extent in zip(load.index, found.exact, extents, strict=True):
             low, high = (0, 0) if exact else self.ranges.integer(subscript, around.names)
-            if low < 0 or high >= extent:
+            if low < 0 or high >= extent or not small(subscript, around.names, self.ranges):
                 yield f"`{load.array}` in `{one_line(self.statement.text)}`"
 
 

@@ -19,6 +19,7 @@ from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary, e
 from generator.frontend_c.source import Compilation
 from generator.intervals import Intervals
 from generator.polyhedral.inside import unproven
+from generator.program import Program
 from generator.reading import read_problem
 from generator.words_of_programs import check_words
 from tests.support.paths import SUITES
@@ -121,3 +122,39 @@ def test_a_schedule_with_foreign_nodes_is_refused() -> None:
     marked = band.insert_mark(isl.Id("hello")).get_schedule()
     with pytest.raises(InputError, match="other kinds"):
         unproven(replace(program, schedule=str(marked)), {})
+
+
+I = Name("i")
+
+
+def writes_at(index: Expr, **changes: Any) -> Program:
+    """`for (i = 0; i < 64; i++) x[index] = 1;` as a stored program may have it."""
+    program = program_of(scop("for (i = 0; i < 64; i++) x[i] = 1;"))
+    (statement,) = program.statements
+    target = replace(statement.body.target, index=(index,))
+    return replace(program, statements=(replace(statement, body=replace(statement.body, target=target), **changes),))
+
+
+@pytest.mark.parametrize(("factor", "proven"), [(3, True), (2**21, True), (2**31 - 1, False), (2**32, False), (2**63 - 1, False)])
+def test_large_numbers_prove_nothing(factor: int, proven: bool) -> None:
+    """For integers, `2 i - factor i / factor` is `i`; in the `int` of a kernel the product wraps around, and it is nearly `2 i`."""
+    back = Binary("/", Binary("*", Int(factor), I), Int(factor))
+    assert (unproven(writes_at(Binary("-", Binary("*", Int(2), I), back)), {}) == ()) == proven
+    assert (unproven(writes_at(Select(Binary("==", back, I), I, Int(64))), {}) == ()) == proven
+
+
+@pytest.mark.parametrize(("order", "proven"), [("(i)", True), ("(3 * i)", True), ("(2147483647 * i)", False),
+                                               ("(floor((40000000 * i) / 9))", False)])
+def test_loops_that_count_with_large_numbers_prove_nothing(order: str, proven: bool) -> None:
+    program = writes_at(I)
+    schedule = f'{{ domain: "{{ S0[i] : 0 <= i <= 63 }}", child: {{ schedule: "[{{ S0[i] -> [{order}] }}]" }} }}'
+    assert (unproven(replace(program, schedule=schedule), {}) == ()) == proven
+
+
+@pytest.mark.parametrize(("condition", "proven"), [("floor((4 * i) / 5) >= 0", True), ("(30000001 * i) mod 40000003 <= 30000001", False)])
+def test_domains_with_large_numbers_prove_nothing(condition: str, proven: bool) -> None:
+    instances = str(isl.Set(f"{{ S0[i] : 0 <= i <= 63 and {condition} }}"))
+    program = replace(writes_at(I, domain=instances), schedule=f'{{ domain: "{instances}" }}')
+    (statement,) = program.statements
+    accesses = tuple(replace(access, relation=str(isl.Map("{ S0[i] -> x[i] }").intersect_domain(isl.Set(instances)))) for access in statement.accesses)
+    assert (unproven(replace(program, statements=(replace(statement, accesses=accesses),)), {}) == ()) == proven
