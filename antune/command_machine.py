@@ -19,7 +19,8 @@ def devices(json_file: Json = None) -> None:
     """
     from antune.files import write_json
     from antune.tables import device_rows, print_broken, print_devices
-    from runners.devices import nvidia_driver, survey
+    from runners.backends import BACKENDS
+    from runners.devices import survey
 
     seen = survey()
     if seen.devices:
@@ -29,8 +30,9 @@ def devices(json_file: Json = None) -> None:
     else:
         print("No device was found; `pip install pyopencl[pocl]` installs one that runs on any CPU.")
     print_broken(seen)
-    if seen.cuda_obstacle and nvidia_driver():
-        print(f"Not every NVIDIA GPU can be used through CUDA: {seen.cuda_obstacle}")
+    for backend in BACKENDS:
+        if backend.dialect in seen.obstacles and backend.present():
+            print(f"Not every {backend.vendor} GPU can be used through {backend.title}: {seen.obstacles[backend.dialect]}")
     if json_file:
         write_json(json_file, device_rows(seen))
 

@@ -16,8 +16,8 @@ Compilers = Annotated[int | None, typer.Option("--compilers", metavar="N", min=1
                                                "same time. Default: one per core.", show_default=False)]
 
 
-CompileOnly = Annotated[bool, typer.Option("--compile-only", help="Offer no device: compile for the CUDA devices of "
-                                           "other machines.")]
+CompileOnly = Annotated[bool, typer.Option("--compile-only", help="Offer no device: compile for the GPUs of other "
+                                           "machines (CUDA, HIP).")]
 
 
 def worker(address: Scheduler, device: Devices = None, compilers: Compilers = None,
@@ -37,9 +37,9 @@ def worker(address: Scheduler, device: Devices = None, compilers: Compilers = No
 
     check_extra()
     if compile_only:
-        from runners.cuda.compiler import open_translator
+        from runners.backends import usable_compilers
 
-        open_translator()
+        usable_compilers()
     from runners.cluster.hub import check_scheduler, scheduler_address
 
     check_scheduler(address)

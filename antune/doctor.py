@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -16,6 +16,8 @@ from experiments.environment import package_version
 from generator.errors import AntuneError
 
 if TYPE_CHECKING:
+    from generator.target import Dialect
+    from runners.backend import Backend
     from runners.base import DeviceInfo
     from runners.devices import Broken
 
@@ -113,7 +115,7 @@ def _devices() -> tuple[Finding, ...]:
              for number, device in enumerate(seen.devices)]
     broken = [Finding(f"device {entry.device.platform}", "optional" if seen.serves else "missing", _fails(entry), entry.remedy)
               for entry in seen.broken]
-    return (*found, *broken, *_cuda(seen.cuda_obstacle))
+    return (*found, *broken, *_backends(seen.obstacles))
 
 
 def _works(device: DeviceInfo, repair: str | None) -> str:
@@ -132,12 +134,21 @@ def _intel() -> tuple[Finding, ...]:
                     "pip install intel-opencl-rt intel-cmplr-lib-rt"),)
 
 
-def _cuda(obstacle: str) -> tuple[Finding, ...]:
-    """`obstacle`: why CUDA cannot be used."""
+def _backends(obstacles: Mapping[Dialect, str]) -> tuple[Finding, ...]:
+    """The backends that antune can do without; `obstacles`: why some cannot be used."""
+    from runners.backends import BACKENDS
+
+    return tuple(_backend(backend, obstacles.get(backend.dialect, "")) for backend in BACKENDS if not backend.required)
+
+
+def _backend(backend: Backend, obstacle: str) -> Finding:
+    from runners.backend import UNTESTED
+
+    note = "" if backend.tested else f" ({UNTESTED})"
     if not obstacle:
-        return (Finding("CUDA", "ok", "usable"),)
+        return Finding(backend.title, "ok", f"usable{note}")
     what, _, remedy = obstacle.partition("; ")
-    return (Finding("CUDA", "optional", what, remedy or "see docs/devices.md"),)
+    return Finding(backend.title, "optional", f"{what}{note}", remedy or "see docs/devices.md")
 
 
 def _oclgrind() -> tuple[Finding, ...]:

@@ -1,9 +1,8 @@
-"""best.cl or best.cu: the code of the best plan, generated again from what the store holds."""
+"""best.cl, best.cu or best.hip: the code of the best plan, generated again from what the store holds."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_never
 
 from experiments.files import write_atomically
 from experiments.records import RunInfo
@@ -17,13 +16,7 @@ from generator.target import Target
 
 def best_code_file(target: Target) -> str:
     """What the file with the best plan's code is called."""
-    match target.dialect:
-        case "opencl":
-            return "best.cl"
-        case "cuda":
-            return "best.cu"
-        case _:
-            assert_never(target.dialect)
+    return f"best.{target.language.suffix}"
 
 
 def code_of(info: RunInfo, plan: Plan) -> str:

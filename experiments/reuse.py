@@ -24,12 +24,10 @@ from experiments.versions import MEASURE, changed_rooms, changed_settings
 from generator.errors import InputError
 from generator.program import Program
 from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
+from runners.backends import backend_named
 from runners.base import Bounds, DeviceInfo, Limits
 from runners.limits import adapted
 from runners.many import model_key
-
-COMPILERS = ("nvidia-cuda-nvrtc", "pycuda", "cuda-bindings")
-"""Packages that decide about CUDA code; an OpenCL driver contains its compiler."""
 
 
 def check_runs(directories: Sequence[str]) -> None:
@@ -83,10 +81,9 @@ def _other_tools(info: RunInfo, before: Environment, now: Environment) -> str | 
         return "a version of antune that did not record what it consisted of"
     if settings := changed_settings(before, now):
         return f"a driver that was told otherwise ({', '.join(f'{name} {old} instead of {new}' for name, old, new in settings)})"
-    if info.device.target.dialect != "cuda":
-        return None
+    backend = backend_named(info.device.target.dialect)
     old, new = dict(before.packages), dict(now.packages)
-    changed = [f"{name} {old.get(name, 'none')} instead of {new.get(name, 'none')}" for name in COMPILERS
+    changed = [f"{name} {old.get(name, 'none')} instead of {new.get(name, 'none')}" for name in (backend.tools if backend else ())
                if old.get(name) != new.get(name)]
     return f"another compiler ({', '.join(changed)})" if changed else None
 

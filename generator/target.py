@@ -1,25 +1,65 @@
-"""The Target: what a device can do, queried by a runner, never assumed."""
+"""What a device language can do (Language), and what a device can do: the Target, queried by a runner, never assumed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Dialect: TypeAlias = Literal["opencl", "cuda"]
+Dialect: TypeAlias = Literal["opencl", "cuda", "hip"]
+LANES = 32
+"""Threads that exchange values by shuffles: a warp, or half a wavefront of 64."""
 MAX_CONSTANT_ARRAYS = 8
 """Arrays in constant memory: the number of such arguments that OpenCL guarantees (CL_DEVICE_MAX_CONSTANT_ARGS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What can be said in a dialect, whatever the device; how it is said is a table of `generator.emit.dialects`.
+
+    `title` is its name, `suffix` that of files with its text; `cplusplus`: it is a dialect of C++.
+    `declared_shared_bytes`: the most shared memory of a block in declared arrays; what needs more is dynamic memory,
+    which a launch asks for (None: all of it is declared). `constant_arguments`: arrays in constant memory are arguments;
+    otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that is the same in
+    all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a multiprocessor divides
+    one memory between them.
+    """
+
+    title: str
+    suffix: str
+    cplusplus: bool
+    declared_shared_bytes: int | None
+    constant_arguments: bool
+    uniform_branches: bool
+    cache_preference: bool
+
+    def dynamic_bytes(self, local_bytes: int) -> int:
+        """How much of a block's `local_bytes` of shared memory a launch has to ask for: all of it or nothing."""
+        most = self.declared_shared_bytes
+        return local_bytes if most is not None and local_bytes > most else 0
+
+
+LANGUAGES: Mapping[Dialect, Language] = {
+    # PoCL 3 miscompiles barriers under uniform conditions, too
+    "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
+                       uniform_branches=False, cache_preference=False),
+    "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
+                     uniform_branches=True, cache_preference=True),
+    # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
+    "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
+                    uniform_branches=True, cache_preference=False)}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A device's limits. Sizes in bytes; `max_block` is the largest block extent in x, y, z.
 
-    `sub_group`: threads that can exchange values by shuffles (a warp); 0: the device has no shuffles.
+    `sub_group`: threads that can exchange values by shuffles (a warp or wavefront), at least LANES; 0: no shuffles.
     `images`: kernels can read textures; their texels hold 32-bit integers, or pairs of them (`image_pairs`). `image_1d`
     is the greatest number of texels of a one-dimensional one, `image_2d` the greatest width and height of a
     two-dimensional one (CUDA: those of textures over linear memory, 2^27 texels and 131072 x 65000 or more).
     `constant_bytes`: constant memory for all arrays of a kernel together. `capability`: the compute capability of an
-    NVIDIA device, if known. `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels
+    NVIDIA device, if known. `architecture`: what compilers for AMD devices call theirs, as in `gfx90a:xnack-`. `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels
     twenty times faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu`: kernels
     avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`).
     """
@@ -39,5 +79,11 @@ class Target:
     image_pairs: bool = True
     constant_bytes: int = 0
     capability: tuple[int, int] | None = None
+    architecture: str = ""
     long_strides: bool = False
     intel_cpu: bool = False
+
+    @property
+    def language(self) -> Language:
+        """What its dialect can do."""
+        return LANGUAGES[self.dialect]

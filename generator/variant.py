@@ -12,10 +12,7 @@ from typing import TypeAlias
 from generator.expr import Expr
 from generator.plan import Cache, Plan
 from generator.program import Array, ElementType
-from generator.target import Dialect
-
-STATIC_SHARED_BYTES = 48 * 1024
-"""The most shared memory of a block that CUDA takes in declared arrays; what needs more is laid out in dynamic memory."""
+from generator.target import LANGUAGES, Dialect, Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +98,6 @@ def kernel_name(number: int) -> str:
     return f"kernel{number}"
 
 
-def dynamic_bytes(local_bytes: int, dialect: Dialect) -> int:
-    """Bytes of shared memory that a launch has to ask for: in CUDA all of `local_bytes` above STATIC_SHARED_BYTES."""
-    return local_bytes if dialect == "cuda" and local_bytes > STATIC_SHARED_BYTES else 0
-
-
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """One device function.
@@ -140,8 +132,8 @@ class Kernel:
         return self.text.called(self.name)
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
-        """As the function of this name."""
-        return dynamic_bytes(self.local_bytes, dialect)
+        """Bytes of shared memory that a launch has to ask for (`Language.declared_shared_bytes`)."""
+        return LANGUAGES[dialect].dynamic_bytes(self.local_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +149,11 @@ class Variant:
     kernels: tuple[Kernel, ...]
     host: tuple[HostOp, ...]
     scratch: tuple[Array, ...] = ()
+
+    @property
+    def language(self) -> Language:
+        """What its dialect can do."""
+        return LANGUAGES[self.dialect]
 
     @property
     def source(self) -> str:

@@ -18,7 +18,7 @@ from math import prod
 from typing import Protocol, TypeAlias
 
 from generator.plan import Cache, Combine, KernelPlan
-from generator.target import Target
+from generator.target import LANES, Target
 from graph.ladders import LONG, TILES, Geometry, Ladders, Sizes, caps
 from graph.policies import Preferences
 from graph.space import Chooser, Decision, Option
@@ -26,7 +26,6 @@ from graph.space import Chooser, Decision, Option
 UNROLL_FACTORS = (1, 2, 4, 8)
 INNER_TILES = (1, 4, 8, 16, 32, 64)
 PADDINGS = (0, 1)
-LANES = 32
 MAX_REGISTERS = 64
 X = "x dimension"
 TILE, BLOCK, UNROLL, SHARED = "outer tile size", "thread block size", "unroll factor", "shared memory"
@@ -201,7 +200,7 @@ class KernelSpace:
 
     def _cache(self, chooser: Chooser, subject: tuple[str, ...], shared: bool) -> Cache:
         """What a kernel prefers where a multiprocessor divides one memory between shared memory and cache."""
-        if self.target.dialect != "cuda":
+        if not self.target.language.cache_preference:
             return "none"
         offered: tuple[Cache, ...] = ("shared", "none", "l1") if shared else ("none", "l1")
         answer = chooser.choose(Decision(CACHE, subject, ((SHARED, shared),)), offered)

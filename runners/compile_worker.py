@@ -21,7 +21,8 @@ from generator.errors import IllegalPlan
 from generator.plan import Plan
 from generator.variant import Variant
 from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Phase
-from runners.driver import BuildError, LaunchError, open_compiler
+from runners.backends import open_compiler
+from runners.driver import BuildError, LaunchError
 from runners.locks import shared
 from runners.messages import Answer, Report
 from runners.tasks import Compile, Compiled, CompileTask, Generate, Generated, WorkerSetup

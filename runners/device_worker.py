@@ -28,8 +28,9 @@ from metrics.outcome import (
     WrongResult,
 )
 from metrics.statistics import median, series_interval
+from runners.backends import open_device
 from runners.check import compare, longest_chain
-from runners.driver import BuildError, Executable, LaunchError, RunTime, open_device
+from runners.driver import BuildError, Executable, LaunchError, RunTime
 from runners.host_program import BoundLaunch, launches
 from runners.interleaved import play
 from runners.locks import exclusive

@@ -7,7 +7,6 @@ built and run a small kernel there, with the right result (`trial.py`); what has
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -17,6 +16,9 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from generator.errors import InputError
+from generator.target import Dialect
+from runners.backend import Backend, Found
+from runners.backends import BACKENDS, backend_named
 from runners.base import DeviceInfo
 from runners.locks import shared, timing_lock
 from runners.messages import Answer, Handler, Report, Startup
@@ -26,10 +28,7 @@ from runners.trials import has_passed, note_passed
 
 PROBE_S = 60.0
 TRIAL_S = 30.0
-DIALECTS = ("cuda", "opencl")
-NVIDIA_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
 INSTALL_INTEL = "`pip install -e \".[intel]\"`"
-NO_NVIDIA = "there is no NVIDIA driver here; install it (`nvidia-smi` shows whether it works)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,11 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All devices that work, best first, and those that do not. `cuda_obstacle`: why not all CUDA devices can be used
-    (empty: they can). `repairs`: by the key of a device, how its driver is repaired in every process that loads it."""
+    """All devices that work, best first, and those that do not. `obstacles`: why not all devices of a backend can be used
+    (absent: they can). `repairs`: by the key of a device, how its driver is repaired in every process that loads it."""
 
     devices: tuple[DeviceInfo, ...]
-    cuda_obstacle: str
+    obstacles: Mapping[Dialect, str]
     broken: tuple[Broken, ...] = ()
     repairs: Mapping[str, str] = field(default_factory=dict)
 
@@ -70,26 +69,25 @@ def survey(anew: bool = False) -> Survey:
     with tempfile.TemporaryDirectory(prefix="antune-devices-") as name:
         folder = Path(name)
         environment = driver_environment(folder)
-        kinds = {"opencl": _make_opencl_probe} | ({"cuda": _make_cuda_probe} if nvidia_driver() else {})
-        pools = {kind: WorkerPool(f"probe-{kind}", 1, Startup(make, ()), environment, folder)
-                 for kind, make in kinds.items()}
+        pools = {backend.dialect: WorkerPool(f"probe-{backend.dialect}", 1, Startup(make_probe, (backend.dialect,)),
+                                             environment, folder) for backend in BACKENDS if backend.present()}
         try:
             answers = _ask({kind: (pool, [None]) for kind, pool in pools.items()})
-            if isinstance(found := answers["opencl"][0], str):
-                raise InputError(f"listing the OpenCL devices failed: {found}; try other drivers by setting OCL_ICD_VENDORS")
-            cuda, obstacle = _cuda_answer(answers["cuda"][0] if "cuda" in answers else None)
-            listed = (*cuda, *(entry.info for entry in found))
+            found = {backend.dialect: _found(backend, answers.get(backend.dialect)) for backend in BACKENDS}
+            entries = [entry for one in found.values() for entry in one.devices]
+            listed = [entry.info for entry in entries]
             failures = _failures(pools, [info for info in listed if anew or not has_passed(info)])
         finally:
             for pool in pools.values():
                 pool.close()
     working = tuple(info for info in listed if info.key not in failures)
     broken = tuple(Broken(info, failures[info.key], remedy(info, working)) for info in listed if info.key in failures)
-    return Survey(working, obstacle, broken, {entry.info.key: entry.repair for entry in found if entry.repair})
+    return Survey(working, {dialect: one.obstacle for dialect, one in found.items() if one.obstacle}, broken,
+                  {entry.info.key: entry.repair for entry in entries if entry.repair})
 
 
 def list_devices() -> tuple[DeviceInfo, ...]:
-    """All devices that work, best first: the first one is the default. CUDA comes before OpenCL on the same hardware.
+    """All devices that work, best first (`backends.BACKENDS`): the first one is the default.
 
     Raises:
         InputError: an OpenCL driver crashed or hung while it was asked.
@@ -113,13 +111,6 @@ def remedy(device: DeviceInfo, working: Sequence[DeviceInfo]) -> str:
     return "reinstall its driver, or install another one (docs/devices.md)"
 
 
-def nvidia_driver() -> bool:
-    """True when there are signs of NVIDIA's driver; nothing is loaded."""
-    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    return any(map(os.path.exists, NVIDIA_FILES)) or any(
-        (Path(folder) / "libcuda.so.1").exists() for folder in folders if folder)
-
-
 def find_device(selector: str | None) -> DeviceInfo:
     """The device that `selector` means, as `choose` takes it.
 
@@ -133,7 +124,7 @@ def find_device(selector: str | None) -> DeviceInfo:
 def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequence[Broken] = ()) -> DeviceInfo:
     """The one among `devices` that `selector` means; None is the first. Those that are `broken` cannot be chosen.
 
-    A selector is a number in the list, `cuda` or `opencl` (the driver), or a part of a platform's or a device's name,
+    A selector is a number in the list, `cuda`, `opencl` or `hip` (the dialect), or a part of a platform's or a device's name,
     upper or lower case; a platform's name goes before a device's. `NAME:1` is the second of those that NAME means.
 
     Raises:
@@ -142,8 +133,8 @@ def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequen
     """
     if selector is not None and (meant := _broken(devices, selector, broken)):
         raise InputError(f"this device does not work: {meant}")
-    if selector is not None and re.split("[:/]", selector.lower())[0] == "cuda" and not _meant(devices, "cuda"):
-        raise InputError(f"no CUDA device can be used: {survey().cuda_obstacle or 'none was found'}")
+    if selector is not None and (backend := missing_backend(selector, devices)):
+        raise InputError(f"no {backend.title} device can be used: {survey().obstacles.get(backend.dialect, 'none was found')}")
     if broken and (not devices or (selector is None and not real(devices))):
         raise InputError("no device works: " + "; and ".join(map(str, broken)))
     if not devices:
@@ -161,11 +152,21 @@ def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequen
     raise InputError(f"no device is called {selector!r}; use a number or a part of a name of: {known}")
 
 
+def missing_backend(selector: str, devices: Sequence[DeviceInfo]) -> Backend | None:
+    """The backend that `selector` names and none of `devices` belongs to, if it is one that a machine may lack."""
+    backend = backend_named(re.split("[:/]", selector.lower())[0])
+    return backend if backend and not backend.required and not _of(devices, backend.dialect) else None
+
+
+def _of(devices: Sequence[DeviceInfo], dialect: str) -> list[DeviceInfo]:
+    return [device for device in devices if device.target.dialect == dialect]
+
+
 def _meant(devices: tuple[DeviceInfo, ...], name: str) -> list[DeviceInfo]:
     """All that a name means, best first, each once."""
     wanted = name.lower()
-    if wanted in DIALECTS:
-        return [device for device in devices if device.target.dialect == wanted]
+    if backend_named(wanted):
+        return _of(devices, wanted)
     exact = [device for device in devices if device.key == name]
     by_platform = [device for device in devices if wanted in device.platform.lower()]
     by_name = [device for device in devices if wanted in device.name.lower()]
@@ -182,20 +183,12 @@ def _broken(devices: tuple[DeviceInfo, ...], selector: str, broken: Sequence[Bro
     return next((entry for entry in broken if entry.device in meant), None)
 
 
-def _make_opencl_probe() -> Handler:
+def make_probe(dialect: Dialect) -> Handler:
+    """Factory that the worker of a backend calls: a driver that crashes costs the devices of its own backend only."""
     def handler(task: DeviceInfo | None, report: Report) -> Answer:
-        from runners.opencl_probe import find  # here, because it loads pyopencl
-
-        return Answer(find()) if task is None else _tried(task, report)
-
-    return handler
-
-
-def _make_cuda_probe() -> Handler:
-    def handler(task: DeviceInfo | None, report: Report) -> Answer:  # a driver that crashes now costs the CUDA devices only
-        from runners.cuda.probe import find
-
-        return Answer(find()) if task is None else _tried(task, report)
+        backend = backend_named(dialect)
+        assert backend is not None
+        return Answer(backend.find()) if task is None else _tried(task, report)
 
     return handler
 
@@ -211,9 +204,9 @@ def _tried(device: DeviceInfo, report: Report) -> Answer:
     return Answer(failure, doubtful=bool(failure))
 
 
-def _failures(pools: Mapping[str, WorkerPool], devices: Sequence[DeviceInfo]) -> dict[str, str]:
+def _failures(pools: Mapping[Dialect, WorkerPool], devices: Sequence[DeviceInfo]) -> dict[str, str]:
     """What is wrong with those of `devices` that do not pass their trial, by key; who passes is remembered."""
-    by_kind = {kind: [info for info in devices if info.target.dialect == kind] for kind in pools}
+    by_kind = {kind: _of(devices, kind) for kind in pools}
     answers = _ask({kind: (pools[kind], infos) for kind, infos in by_kind.items() if infos})
     failures = {}
     for kind, reasons in answers.items():
@@ -225,18 +218,26 @@ def _failures(pools: Mapping[str, WorkerPool], devices: Sequence[DeviceInfo]) ->
     return failures
 
 
-def _cuda_answer(answer: Any) -> tuple[tuple[DeviceInfo, ...], str]:
-    """Devices and obstacle; `answer` is what the probe Found, how it failed, or None: there is no driver."""
-    if answer is None:
-        return (), NO_NVIDIA
-    if isinstance(answer, str):
-        return (), f"asking the NVIDIA driver failed: {answer}"
-    return answer.devices, answer.obstacle
+def _found(backend: Backend, answers: Sequence[Any] | None) -> Found:
+    """Devices and obstacle; `answers` is what the probe Found, how it failed, or None: there is no driver.
+
+    Raises:
+        InputError: antune needs to list these devices.
+    """
+    if answers is None:
+        return Found((), backend.absent)
+    (answer,) = answers
+    if not isinstance(answer, str):
+        found: Found = answer
+        return found
+    if backend.required:
+        raise InputError(f"listing the {backend.title} devices failed: {answer}; try other drivers by setting OCL_ICD_VENDORS")
+    return Found((), f"asking the {backend.vendor} driver failed: {answer}")
 
 
-def _ask(questions: Mapping[str, tuple[WorkerPool, Sequence[object]]]) -> dict[str, list[Any]]:
+def _ask(questions: Mapping[Dialect, tuple[WorkerPool, Sequence[object]]]) -> dict[Dialect, list[Any]]:
     """What the workers of each pool answer to its questions, in their order; for each that failed, how."""
-    answers: dict[str, dict[int, Any]] = {kind: {} for kind in questions}
+    answers: dict[Dialect, dict[int, Any]] = {kind: {} for kind in questions}
     for pool, asked in questions.values():
         for number, question in enumerate(asked):
             pool.submit(Task(number, question, "generate", PROBE_S))

@@ -1,7 +1,7 @@
-"""What the workers need of a device's driver, whichever it is: a thin interface that OpenCL and CUDA implement.
+"""What the workers need of a device's driver, whichever it is: a thin interface that every backend implements.
 
-Drivers live inside worker processes only. `open_compiler` and `open_device` load the one that a device's key names;
-nothing else in this room knows which driver it talks to. Whatever a variant can make go wrong is a BuildError or a
+Drivers live inside worker processes only. `backends.open_compiler` and `backends.open_device` load the one that a device's
+key names; nothing else in this room knows which driver it talks to. Whatever a variant can make go wrong is a BuildError or a
 LaunchError; any other exception is a bug of ours.
 """
 
@@ -10,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
-from typing import Protocol, assert_never
+from typing import Protocol
 
-from generator.errors import InputError
-from generator.problem import Problem
-from generator.target import Dialect, Target
 from generator.variant import Kernel, Variant
 from metrics.resources import Resources
 from runners.data import Values
 from runners.host_program import BoundLaunch
 
 MESSAGE_CHARS = 2000
-DIALECTS: dict[str, Dialect] = {"opencl": "opencl", "cuda": "cuda"}
 
 
 class BuildError(Exception):
@@ -132,53 +127,3 @@ def check_limits(kernel: Kernel, max_threads: int, local_bytes: int) -> None:
         raise LaunchError(f"{kernel.name} needs {kernel.local_bytes} bytes of local memory; the device has {local_bytes}")
     if threads > max_threads:
         raise LaunchError(f"{kernel.name} has {threads} threads per block; the device allows {max_threads}")
-
-
-def dialect_of(key: str) -> Dialect:
-    """The driver of the device called `key`. Raises InputError for a key of no driver."""
-    if (name := key.split("/")[0]) not in DIALECTS:
-        raise InputError(f"the device {key} belongs to no driver; see `antune devices`")
-    return DIALECTS[name]
-
-
-def open_compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None = None,
-                  travels: bool = True) -> Compiler:
-    """A Compiler for the device called `key`; `problem` is read only where compiling takes launches.
-
-    What it compiles it keeps in `folder`, which several may share (None: nowhere). Code that does not travel is for
-    processes of this machine with the same environment (`opencl_platforms.driver_environment`).
-
-    Raises:
-        InputError: the device or its compiler is not there.
-    """
-    match dialect_of(key):
-        case "opencl":
-            from runners.opencl_device import OpenCLDevice
-
-            return OpenCLDevice(key, problem(), folder, travels)
-        case "cuda":
-            from runners.cuda.compiler import CudaCompiler
-
-            return CudaCompiler(target, folder)
-        case unknown:
-            assert_never(unknown)
-
-
-def open_device(key: str, problem: Problem) -> Device:
-    """The device called `key` with the arrays of `problem`.
-
-    Raises:
-        InputError: the device is not there any more.
-        LaunchError: the arrays do not fit.
-    """
-    match dialect_of(key):
-        case "opencl":
-            from runners.opencl_device import OpenCLDevice
-
-            return OpenCLDevice(key, problem)
-        case "cuda":
-            from runners.cuda.device import CudaDevice
-
-            return CudaDevice(key, problem)
-        case unknown:
-            assert_never(unknown)

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-
-from runners.base import DeviceInfo
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 POCL = "Portable Computing Language"
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing, and none without being asked
 SHORT_NAMES = {POCL: "PoCL", "Intel(R) OpenCL": "Intel OpenCL", "NVIDIA CUDA": "NVIDIA OpenCL"}
 """What antune calls a platform, by the name that its driver gives."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A device as it is listed. `repair`: how antune changed its driver in this process; empty if it did not."""
-
-    info: DeviceInfo
-    repair: str = ""
 
 
 def driver_name(platform: str) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pyopencl as cl
 
 from generator.errors import InputError
-from generator.target import Target
+from generator.target import LANES, Target
+from runners.backend import Listed
 from runners.base import DeviceInfo
 from runners.opencl_cpu_name import repair_cpu_name
 from runners.opencl_images import image_support
-from runners.opencl_platforms import NOT_A_DEVICE, POCL, SHORT_NAMES, Listed
+from runners.opencl_platforms import NOT_A_DEVICE, POCL, SHORT_NAMES
 
-SUB_GROUP = 32  # the size kernels ask for: that of a warp
 SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
 
 
@@ -72,7 +72,7 @@ def _features(device: cl.Device) -> tuple[str, ...]:
     atomics = ["32"] + ["64"] * ("cl_khr_int64_base_atomics" in extensions)
     words = {"fp64": "cl_khr_fp64" in extensions, f"images ({texels} texels)": images.images,
              "sub-groups": "cl_khr_subgroups" in extensions or "cl_intel_subgroups" in extensions,
-             f"shuffles of {SUB_GROUP}": SHUFFLES.issubset(extensions),
+             f"shuffles of {LANES}": SHUFFLES.issubset(extensions),
              f"atomics ({'/'.join(atomics)} bit)": True, "float atomics": "cl_ext_float_atomics" in extensions}
     return tuple(word for word, there in words.items() if there)
 
@@ -85,7 +85,7 @@ def _target(device: cl.Device) -> Target:
                   max_block=(x, y, z), local_bytes=device.local_mem_size,
                   compute_units=device.max_compute_units, fp64="cl_khr_fp64" in extensions,
                   shares_host_cores=bool(device.type & cl.device_type.CPU),
-                  sub_group=SUB_GROUP if SHUFFLES.issubset(extensions) else 0,
+                  sub_group=LANES if SHUFFLES.issubset(extensions) else 0,
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
                   image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
                   long_strides=device.platform.name.strip() == POCL,

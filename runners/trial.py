@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from generator.emit.dialects import WORDS
 from generator.errors import InputError
 from generator.expr import Int
 from generator.plan import Plan, ScheduleChoice
@@ -11,25 +12,29 @@ from generator.problem import Problem, Reference
 from generator.program import Array, Program
 from generator.target import Dialect
 from generator.variant import Kernel, KernelText, Launch, Variant
+from runners.backends import open_compiler, open_device
 from runners.base import DeviceInfo
-from runners.driver import BuildError, LaunchError, open_compiler, open_device
+from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 
-TRIAL = 1
+TRIAL = 2
 """The version of the trial: a device that passed another one is tried again."""
 BLOCK, BLOCKS = 16, 4
 RESULTS = Array("antune_results", "int", (BLOCK * BLOCKS,), "temp")
-TEXTS: dict[Dialect, KernelText] = {
-    "opencl": KernelText("__kernel void ", "(__global int *antune_results)\n"
-                         "{ int i = get_global_id(0); antune_results[i] = 3 * i + 1; }"),
-    "cuda": KernelText('extern "C" __global__ void ', "(int *antune_results)\n"
-                       f"{{ int i = blockIdx.x * {BLOCK} + threadIdx.x; antune_results[i] = 3 * i + 1; }}")}
 
 
 def trial_variant(dialect: Dialect) -> Variant:
     """A kernel that writes an array of its own: it runs beside the data of any program."""
-    kernel = Kernel("antune_trial", ("trial",), (RESULTS.name,), (), (), (BLOCK,), 0, TEXTS[dialect])
+    kernel = Kernel("antune_trial", ("trial",), (RESULTS.name,), (), (), (BLOCK,), 0, _text(dialect))
     return Variant(Plan(ScheduleChoice(), ()), dialect, "", (kernel,), (Launch(kernel.name, (Int(BLOCKS),), ()),), (RESULTS,))
+
+
+def _text(dialect: Dialect) -> KernelText:
+    words = WORDS[dialect]
+    block, thread = (index.format(axis=words.axes[0]) for index in (words.group_index, words.thread_index))
+    return KernelText(f"{words.kernel.format(block=f'{BLOCK}, 1, 1', threads=BLOCK)} void ",
+                      f"({words.global_memory}int *antune_results)\n"
+                      f"{{ int i = {block} * {BLOCK} + {thread}; antune_results[i] = 3 * i + 1; }}")
 
 
 def try_device(info: DeviceInfo) -> str:

@@ -19,7 +19,7 @@ class Slot:
 
 
 def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
-    """All pieces, in the order in which kernels first use them. Constant memory stands apart in CUDA only."""
+    """All pieces, in the order in which kernels first use them. Constant memory stands apart where it is no argument."""
     program = program.with_arrays(variant.scratch)
     found: dict[Slot, None] = {}
     for kernel in variant.kernels:
@@ -37,7 +37,7 @@ def placement(kernel: Kernel, array: str, variant: Variant) -> Placed | None:
         case None | Texture():
             return placed
         case Constant():
-            return placed if variant.dialect == "cuda" else None
+            return None if variant.language.constant_arguments else placed
         case _:
             assert_never(placed)
 
@@ -58,5 +58,5 @@ def copied_out(array: Array, slot: Slot) -> bool:
 
 def _constants(kernel: Kernel, variant: Variant) -> Iterator[Constant]:
     """Arrays that are no arguments but belong to the module."""
-    if variant.dialect == "cuda":
+    if not variant.language.constant_arguments:
         yield from (p for p in kernel.placements if isinstance(p, Constant))

@@ -9,7 +9,7 @@ from experiments.records import Result
 from experiments.report.facts import Facts
 from experiments.report.html import Section, copied, nothing
 from experiments.words import describe_plan
-from generator.target import Dialect
+from generator.target import LANGUAGES, Dialect
 
 LONGEST = 200_000
 """Characters of code up to which words are coloured."""
@@ -47,6 +47,6 @@ def highlighted(text: str, dialect: Dialect) -> str | None:
     from pygments.lexers import CLexer, CudaLexer
     from pygments.token import Keyword
 
-    lexer = CudaLexer() if dialect == "cuda" else CLexer()
+    lexer = CudaLexer() if LANGUAGES[dialect].cplusplus else CLexer()
     lexer.add_filter(NameHighlightFilter(names=OPENCL_WORDS, tokentype=Keyword))
     return str(highlight(text, lexer, HtmlFormatter(nowrap=True)))

@@ -23,7 +23,7 @@ from generator.lowered_kernel import LoweredKernel, SharedArray
 from generator.plain_text import one_line
 from generator.program import ELEMENT_BYTES, Array
 from generator.target import Target
-from generator.variant import KernelText, Placed, Texture, dynamic_bytes
+from generator.variant import KernelText, Placed, Texture
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     names = _names(kernel, arguments, found)
     needs = _needs(found, placements, words, alone)
     printer = _printer(kernel, placements, {**names, **elsewhere}, needs, words, target.long_strides)
-    dynamic = dynamic_bytes(kernel.local_bytes, target.dialect) > 0
+    dynamic = target.language.dynamic_bytes(kernel.local_bytes) > 0
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
              *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic),

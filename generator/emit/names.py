@@ -19,7 +19,8 @@ _OPENCL = """kernel global local constant generic pipe read_only write_only read
 ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t ndrange_t reserve_id_t cl_mem_fence_flags
 barrier get_group_id get_local_id get_global_offset sub_group_shuffle_xor
 min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
-_CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t std"""
+_CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t
+hipTextureObject_t hipSurfaceObject_t std"""
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
 asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
 _WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {n for f in _FUNCTIONS.split() for n in (f, f"{f}f")}
@@ -33,7 +34,7 @@ _FAMILIES = re.compile(r"""
 
 
 def reserved(name: str) -> bool:
-    """Whether OpenCL C, CUDA C++ or the generated code itself uses this name."""
+    """Whether OpenCL C, CUDA C++, HIP or the generated code itself uses this name."""
     return name in _WORDS or _FAMILIES.fullmatch(name) is not None
 
 

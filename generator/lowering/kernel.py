@@ -33,7 +33,7 @@ from generator.polyhedral.reductions import sums
 from generator.polyhedral.sections import Section, SectionKernel
 from generator.polyhedral.staged import check_stage
 from generator.program import Array, Program
-from generator.target import Dialect
+from generator.target import LANGUAGES, Dialect
 
 
 def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
@@ -118,7 +118,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
             *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
             *combined(kept.private, plan.block))
-    check_barriers(body, thread_names(len(part.parallel)), dialect == "cuda")
+    check_barriers(body, thread_names(len(part.parallel)), LANGUAGES[dialect].uniform_branches)
     shared: tuple[SharedArray, ...] = (*staged.arrays, *staged.computed, *scratch, *kept.private)
     return finished(program, plan, tuple(reversed(mapped.blocks)) or (1,), frame.prefix, shared, body)
 

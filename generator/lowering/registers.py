@@ -19,8 +19,7 @@ from generator.polyhedral.accumulate import Kept, Sharing
 from generator.polyhedral.mapping import thread_names
 from generator.polyhedral.reductions import Operator
 from generator.program import ELEMENT_BYTES
-
-LANES = 32  # threads that combine by shuffles: a warp
+from generator.target import LANES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

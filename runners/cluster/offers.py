@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from runners.backends import backend_named
 from runners.base import DeviceInfo
 from runners.cluster.versions import Versions, fingerprint
 from runners.many import model_key
-
-CUDA = "cuda"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,10 @@ def device_resource(print_: str, key: str) -> str:
 def compiled_for(device: DeviceInfo) -> str:
     """What a machine must be able to compile for, if it is for `device`.
 
-    CUDA's compiler needs no device: it makes code for any. An OpenCL driver compiles for what it drives.
+    The compilers of some dialects need no device: they make code for any. An OpenCL driver compiles for what it drives.
     """
-    return CUDA if device.target.dialect == CUDA else model_key(device.key)
+    backend = backend_named(device.target.dialect)
+    return backend.dialect if backend and backend.compiles_anywhere else model_key(device.key)
 
 
 def compile_resource(print_: str, kind: str) -> str:

@@ -12,7 +12,8 @@ import click
 from distributed import Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from runners.cluster.offers import CUDA, Offer, compiled_for
+from runners.backends import usable_compilers
+from runners.cluster.offers import Offer, compiled_for
 from runners.cluster.versions import versions
 from runners.registry import find_devices
 
@@ -31,11 +32,11 @@ class Site(WorkerPlugin):
 
 @click.command()
 @click.option("--device", "devices", multiple=True, help="As for `antune tune`: which devices this worker offers.")
-@click.option("--compile-only", is_flag=True, help="Offer no device: compile for CUDA devices elsewhere.")
+@click.option("--compile-only", is_flag=True, help="Offer no device: compile for GPUs of CUDA and HIP elsewhere.")
 async def dask_setup(worker: Worker, devices: tuple[str, ...], compile_only: bool) -> None:
     """Called by Dask while `worker` starts."""
     found = () if compile_only else await asyncio.to_thread(find_devices, devices)
-    compiles = (CUDA,) if compile_only else tuple(dict.fromkeys(compiled_for(device) for device in found))
+    compiles = usable_compilers() if compile_only else tuple(dict.fromkeys(compiled_for(device) for device in found))
     compilers = max(1, worker.state.nthreads - len(found))  # a thread per device stays free for measuring
     offer = Offer(socket.gethostname(), versions(), found, compiles, compilers)
     worker.state.total_resources.update(offer.resources())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +9,8 @@ from dataclasses import replace
 from generator.errors import AntuneError, InputError
 from runners.base import DeviceInfo
 from runners.cluster.hub import START, Hub, Misfit
-from runners.cluster.offers import CUDA, Bench, Offer, benches, compiled_for
+from runners.cluster.offers import Bench, Offer, benches, compiled_for
+from runners.devices import missing_backend
 from runners.many import check_one_model, model_key, same_model
 from runners.registry import pick
 
@@ -93,9 +93,9 @@ class Roster:
         if not selectors:
             check_one_model([bench.device for bench in known], [bench.host for bench in known])
             return _model_of(known[0].device)
-        if any(re.split("[:/]", selector.lower())[0] == CUDA for selector in selectors) and not any(
-                bench.device.target.dialect == CUDA for bench in known):
-            raise InputError(f"no worker of {self._hub.address} has a CUDA device")
+        devices = [bench.device for bench in known]
+        if missing := next(filter(None, (missing_backend(selector, devices) for selector in selectors)), None):
+            raise InputError(f"no worker of {self._hub.address} has a {missing.title} device")
         return pick(selectors, tuple(dict.fromkeys(_model_of(bench.device) for bench in known)))[0]
 
     def _fitting(self) -> tuple[Bench, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from runners.cuda.api import Api, NoDriver
+from runners.gpu.api import Api, NoDriver
 
 REMEDY = 'install one with `pip install -e ".[cuda]"` (cuda-python with NVRTC) or `pip install pycuda`'
 

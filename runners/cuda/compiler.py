@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -17,32 +14,13 @@ from generator.target import Target
 from generator.variant import Variant
 from metrics.device_model import device_model
 from runners.cuda.bounds import translate
-from runners.driver import MESSAGE_CHARS, BuildError, Built, check_limits
-from runners.kernel_codes import KernelCodes, alone, errors_name
+from runners.driver import MESSAGE_CHARS, BuildError
+from runners.gpu.units import Binary, UnitCompiler
 
 Capability = tuple[int, int]
 FILE = "kernels.cu"
 REMEDY = "`pip install cuda-bindings nvidia-cuda-nvrtc` installs one, and so does NVIDIA's CUDA toolkit"
 TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """What travels of a kernel from the compile pool to the device worker: a cubin, and the bytes that a thread spills
-    (None where the compiler does not say)."""
-
-    cubin: bytes
-    spills: int | None
-
-    def packed(self) -> bytes:
-        """One string of bytes: a line of JSON, then the cubin."""
-        return json.dumps(self.spills).encode() + b"\n" + self.cubin
-
-
-def unpacked(packed: bytes) -> Binary:
-    """What `Binary.packed` packed."""
-    spills, _, cubin = packed.partition(b"\n")
-    return Binary(cubin, json.loads(spills))
 
 
 class Translator(Protocol):
@@ -199,35 +177,16 @@ def best_capability(translator: Translator, device: Capability) -> Capability:
     return max(usable)
 
 
-class CudaCompiler:
-    """`driver.Compiler`: needs to know the GPU's compute capability, not the GPU."""
+def cuda_compiler(target: Target, folder: Path | None = None) -> UnitCompiler:
+    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is none."""
+    if target.capability is None:
+        raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
+    translator = open_translator()
+    capability, model = best_capability(translator, target.capability), device_model(target)
 
-    def __init__(self, target: Target, folder: Path | None = None) -> None:
-        """Finds a compiler; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is none for
-        `target`."""
-        if target.capability is None:
-            raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
-        self._codes = KernelCodes(folder)
-        self._target, self._translator = target, open_translator()
-        self._capability = best_capability(self._translator, target.capability)
-
-    def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
-        """See `driver.Compiler`."""
-        for kernel in variant.kernels:
-            check_limits(kernel, self._target.max_threads, self._target.local_bytes)
-        units = [alone(kernel, variant) for kernel in variant.kernels]
-        codes = [self._codes.get(unit) for unit in units]
-        compiled = None in codes
-        for number, unit in enumerate(units):
-            if codes[number] is None:
-                begin()
-                with errors_name(variant.kernels[number], unit):
-                    codes[number] = self._translated(unit)
-        return Built(tuple(code for code in codes if code is not None), compiled)
-
-    def _translated(self, unit: Variant) -> bytes:
-        found = translate(lambda text: self._translator.translate(text, self._capability), unit, device_model(self._target))
+    def translated(unit: Variant) -> Binary:
+        found = translate(lambda text: translator.translate(text, capability), unit, model)
         needs = found.needs.get(unit.kernels[0].name)
-        code = Binary(found.cubin, needs.spills if needs else None).packed()
-        self._codes.put(unit, None, code)
-        return code
+        return Binary(found.cubin, needs.spills if needs else None)
+
+    return UnitCompiler(target, translated, folder)

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import re
-from dataclasses import dataclass
 
 from generator.errors import InputError
 from generator.target import Target
+from runners.backend import Found, Listed
 from runners.base import DeviceInfo
-from runners.cuda.api import Api, DeviceAttribute
 from runners.cuda.bindings import open_api
 from runners.cuda.compiler import Capability, Translator, best_capability, open_translator
 from runners.driver import LaunchError
+from runners.gpu.api import Api, DeviceAttribute
+from runners.gpu.keys import device_keys
 
 PLATFORM = "CUDA"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The devices that can be used. `obstacle`: why there are none, or not all; `driver`: there is an NVIDIA driver."""
-
-    devices: tuple[DeviceInfo, ...]
-    obstacle: str = ""
-    driver: bool = True
 
 
 def find() -> Found:
@@ -31,14 +22,15 @@ def find() -> Found:
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        return Found((), f"there is no NVIDIA driver ({error}); install it (`nvidia-smi` shows whether it works)", False)
-    devices, obstacles = [], []
+        return Found((), f"there is no NVIDIA driver ({error}); install it (`nvidia-smi` shows whether it works)")
+    devices: list[Listed] = []
+    obstacles: list[str] = []
     try:
         api, translator = open_api(), open_translator()
         _check_versions(api, translator)
-        for ordinal, key in enumerate(device_keys(api)):
+        for ordinal, key in enumerate(device_keys(api, "cuda")):
             try:
-                devices.append(_describe(api, translator, ordinal, key))
+                devices.append(Listed(_describe(api, translator, ordinal, key)))
             except InputError as error:
                 obstacles.append(str(error))
     except (InputError, LaunchError) as error:
@@ -46,16 +38,6 @@ def find() -> Found:
     if not devices and not obstacles:
         return Found((), "the NVIDIA driver has no device (is CUDA_VISIBLE_DEVICES set?)")
     return Found(tuple(devices), "; ".join(obstacles))
-
-
-def device_keys(api: Api) -> list[str]:
-    """A key per device, by ordinal; devices of one name are numbered."""
-    keys: list[str] = []
-    for ordinal in range(api.device_count()):
-        key = "cuda/" + re.sub(r"[^a-z0-9]+", "-", api.device_name(ordinal).lower()).strip("-")
-        same = sum(other.partition("#")[0] == key for other in keys)
-        keys.append(f"{key}#{1 + same}" if same else key)
-    return keys
 
 
 def _check_versions(api: Api, translator: Translator) -> None:

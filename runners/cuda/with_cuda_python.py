@@ -9,8 +9,8 @@ from typing import Any, Literal
 import cuda.bindings.driver as cuda
 from numpy.typing import NDArray
 
-from runners.cuda.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
 from runners.driver import LaunchError
+from runners.gpu.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
 
 PARAMETERS, PARAMETERS_SIZE, END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END."""
@@ -102,9 +102,9 @@ class CudaPython:
         reading.flags = cuda.CU_TRSF_READ_AS_INTEGER
         return int(_done(cuda.cuTexObjectCreate(resource, reading, None)))
 
-    def load(self, cubin: bytes) -> Any:
+    def load(self, code: bytes) -> Any:
         """See `Api`."""
-        return _done(cuda.cuModuleLoadData(cubin))
+        return _done(cuda.cuModuleLoadData(code))
 
     def unload(self, module: Any) -> None:
         """See `Api`."""

@@ -1,17 +1,18 @@
-"""CUDA's driver API through pycuda. It knows no texture objects: these are made by `texture_object.py`."""
+"""CUDA's driver API through pycuda. It knows no texture objects: these are made by `runners/gpu/texture_object.py`."""
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 from typing import Any, Literal
 
 import pycuda
 import pycuda.driver as cuda
 from numpy.typing import NDArray
 
-from runners.cuda.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
-from runners.cuda.texture_object import make_texture
 from runners.driver import LaunchError
+from runners.gpu.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
+from runners.gpu.texture_object import make_texture
 
 
 class _Errors:
@@ -108,12 +109,12 @@ class PyCuda:
 
     def texture(self, memory: TextureMemory) -> int:
         """See `Api`."""
-        return make_texture(memory)
+        return make_texture(memory, ctypes.CDLL("libcuda.so.1").cuTexObjectCreate)
 
-    def load(self, cubin: bytes) -> Any:
+    def load(self, code: bytes) -> Any:
         """See `Api`."""
         with self._errors:
-            return cuda.module_from_buffer(cubin)
+            return cuda.module_from_buffer(code)
 
     def unload(self, module: Any) -> None:
         """Nothing: a module goes with its last reference."""

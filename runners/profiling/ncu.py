@@ -21,7 +21,7 @@ from generator.problem import Problem
 from generator.variant import Variant
 from metrics.measured import NCU, from_ncu
 from metrics.outcome import MetricValues
-from runners.driver import open_device
+from runners.backends import open_device
 from runners.host_program import launches
 from runners.kernel_codes import alone
 from runners.processes import ROOT

@@ -11,6 +11,7 @@ from generator.target import Target
 from generator.variant import Variant
 from metrics.measured import from_perf
 from metrics.outcome import MetricValues, Profile, Ratings
+from runners.backends import backend_of
 from runners.driver import Device, Executable
 from runners.host_program import BoundLaunch, launches
 from runners.profiling.ncu import Work, profile_by_ncu
@@ -34,7 +35,7 @@ def profile_variant(device: Device, problem: Problem, key: str, target: Target, 
         executable.run(tuple(launches(variant)))  # warms up, and the driver has all its threads from here on
         device.memory.restore()
         return Profile("perf", _by_statements(variant, profile_by_perf(variant, executable, target.compute_units)))
-    if target.dialect != "cuda":
+    if not backend_of(key).nsight:
         raise CountersUnavailable("counters are read on CPU devices and on NVIDIA devices with --device cuda only")
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         found = profile_by_ncu(Work(key, problem, variant, codes), Path(folder), limit_s)

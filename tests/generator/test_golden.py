@@ -55,7 +55,7 @@ def test_same_plan_same_text_in_any_order(name: str) -> None:
     assert lower(program, plan, TARGET) == first
 
 
-@pytest.mark.parametrize(("dialect", "name"), [("opencl", "stages.cl"), ("cuda", "stages.cu")])
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "stages.cl"), ("cuda", "stages.cu"), ("hip", "stages.hip")])
 def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """`rows` is computed by blocks, in shared memory; `doubled` by each thread that needs it, `total` with a loop."""
     x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 3)], "r")
@@ -72,7 +72,7 @@ def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str]
     golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
 
 
-@pytest.mark.parametrize(("dialect", "name"), [("opencl", "time-tiles.cl"), ("cuda", "time-tiles.cu")])
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "time-tiles.cl"), ("cuda", "time-tiles.cu"), ("hip", "time-tiles.hip")])
 def test_text_of_time_tiles(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """Chunks of one and of two steps; B is written anew in every step, A goes from chunk to chunk."""
     program = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
@@ -82,7 +82,7 @@ def test_text_of_time_tiles(dialect: Dialect, name: str, golden: Callable[[str, 
     golden(name, host + variant.source)
 
 
-@pytest.mark.parametrize(("dialect", "name"), [("opencl", "rows.cl"), ("cuda", "rows.cu")])
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "rows.cl"), ("cuda", "rows.cu"), ("hip", "rows.hip")])
 def test_text_of_rows_in_one_thread(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """A block of one thread: in OpenCL with functions of its own, and with loops cut at the borders of the image."""
     x, y = hl.Var("x"), hl.Var("y")

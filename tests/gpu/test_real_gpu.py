@@ -113,17 +113,17 @@ def test_times_follow_the_work(device: DeviceInfo, tmp_path: Path) -> None:
 
 IN_A_PROCESS = """
 import sys
-from runners.cuda import bindings, device, probe
-from runners.cuda.compiler import CudaCompiler
+from runners.cuda import bindings, probe
+from runners.cuda.compiler import cuda_compiler
+from runners.gpu import device
 from runners.host_program import launches
 from tests.support import runners as support
 
 api = dict(bindings.BINDINGS)[sys.argv[1]]()
-device.open_api = lambda: api
-info, problem = probe.find().devices[0], support.scale_problem()
+info, problem = probe.find().devices[0].info, support.scale_problem()
 variant = support.lower_by_hand(problem.program, support.plan(support.GOOD), info.target)
-opened = device.CudaDevice(info.key, problem)
-loaded = opened.load(variant, CudaCompiler(info.target).compile(variant).codes)
+opened = device.GpuDevice(api, 0, problem)
+loaded = opened.load(variant, cuda_compiler(info.target).compile(variant).codes)
 opened.memory.upload()
 opened.flush()
 first, later = (loaded.run(tuple(launches(variant))) for _ in range(2))

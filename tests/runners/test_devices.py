@@ -95,7 +95,7 @@ def test_a_cuda_driver_that_crashes_costs_its_devices_only(tmp_path: Path, monke
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     seen = survey()
     assert any(device.platform == "PoCL" for device in seen.devices)
-    assert "asking the NVIDIA driver failed" in seen.cuda_obstacle and "SIGABRT" in seen.cuda_obstacle
+    assert "asking the NVIDIA driver failed" in seen.obstacles["cuda"] and "SIGABRT" in seen.obstacles["cuda"]
 
 
 def test_features_say_what_kernels_can_use() -> None:

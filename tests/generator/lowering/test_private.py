@@ -250,14 +250,13 @@ def test_facts_count_updates_of_the_copy_and_of_the_array() -> None:
     assert facts.local_bytes == 1024 and facts.operations.floating == 0
 
 
-@pytest.mark.parametrize("dialect", ["opencl", "cuda"])
-def test_text(dialect: str, golden: Callable[[str, str], None]) -> None:
+@pytest.mark.parametrize(("target", "name"), [(TARGET, "histogram.cl"), (HOPPER, "histogram.cu"),
+                                              (replace(HOPPER, dialect="hip", capability=None), "histogram.hip")])
+def test_text(target: Target, name: str, golden: Callable[[str, str], None]) -> None:
     program = program_of(scop("for (i = 0; i < 256; i++) h[i] = 0; for (i = 0; i < 256; i++) for (j = 0; j < 512; j++) "
                               "{ h[b[i][j]] += 1; w[i / 8][b[i][j] / 16] += v[i][j]; }",
                               "int h[256]; unsigned char b[256][512]; double w[32][16], v[256][512];"))
-    target = HOPPER if dialect == "cuda" else TARGET
-    golden("histogram.cu" if dialect == "cuda" else "histogram.cl",
-           lower(program, plan_of(program, (32, 128), (8, 32)), target).source)
+    golden(name, lower(program, plan_of(program, (32, 128), (8, 32)), target).source)
 
 
 def test_cuda_text_compiles() -> None:

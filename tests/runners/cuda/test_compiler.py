@@ -15,27 +15,28 @@ from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.program import Program
-from generator.target import Target
-from generator.variant import STATIC_SHARED_BYTES, Variant
+from generator.target import LANGUAGES, Target
+from generator.variant import Variant
 from metrics.resources import parse_ptxas
 from runners.cuda.compiler import (
     Capability,
-    CudaCompiler,
     Nvcc,
     Nvrtc,
     Translator,
     best_capability,
+    cuda_compiler,
     open_translator,
-    unpacked,
 )
-from runners.cuda.texture_object import ResourceDescription, TextureDescription
 from runners.driver import BuildError, LaunchError
+from runners.gpu.texture_object import ResourceDescription, TextureDescription
+from runners.gpu.units import unpacked
 from tests.support import runners as support
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
 from tests.support.targets import HOPPER
 
+DECLARED = LANGUAGES["cuda"].declared_shared_bytes or 0
 FEW = ("gemm", "atax", "jacobi-2d")
 
 
@@ -74,12 +75,12 @@ def test_shared_memory_beyond_the_static_limit_compiles(compiler: Translator) ->
     kernels = tuple(replace(k, shared=True, tile=(64, 64), block=(16, 16), inner_tile=64) if len(k.tile) == 2 else k
                     for k in plan.kernels)
     variant = lower(found.program, replace(plan, kernels=kernels), HOPPER)
-    (large,) = [kernel for kernel in variant.kernels if kernel.local_bytes > STATIC_SHARED_BYTES]
+    (large,) = [kernel for kernel in variant.kernels if kernel.local_bytes > DECLARED]
     assert large.dynamic_bytes("cuda") == large.local_bytes and large.dynamic_bytes("opencl") == 0
     cubin, log = compiler.translate(variant.source, (9, 0))
     assert cubin.startswith(ELF) and not parse_ptxas(log)[large.name].shared
     with pytest.raises(IllegalPlan, match="bytes of local memory"):
-        lower(found.program, replace(plan, kernels=kernels), replace(HOPPER, local_bytes=STATIC_SHARED_BYTES))
+        lower(found.program, replace(plan, kernels=kernels), replace(HOPPER, local_bytes=DECLARED))
 
 
 def test_a_compile_error_is_the_compilers_log(compiler: Translator) -> None:
@@ -92,15 +93,15 @@ def test_a_compile_error_is_the_compilers_log(compiler: Translator) -> None:
 def test_what_travels_holds_the_code_and_the_spills() -> None:
     translator(Nvrtc)
     variant = support.lower_by_hand(support.scale_program(), support.plan(support.GOOD), HOPPER)
-    (code,) = CudaCompiler(HOPPER).compile(variant).codes
-    assert unpacked(code).cubin.startswith(ELF) and unpacked(code).spills == 0
+    (code,) = cuda_compiler(HOPPER).compile(variant).codes
+    assert unpacked(code).code.startswith(ELF) and unpacked(code).spills == 0
 
 
 def test_a_kernel_over_the_limits_is_refused_before_it_is_compiled() -> None:
     translator(Nvrtc)
     variant = support.lower_by_hand(support.scale_program(), support.plan(support.LOCAL), HOPPER)
     with pytest.raises(LaunchError, match="k needs 16777216 bytes of local memory; the device has 232448"):
-        CudaCompiler(HOPPER).compile(variant)
+        cuda_compiler(HOPPER).compile(variant)
 
 
 @pytest.mark.parametrize(("device", "known", "best"), [

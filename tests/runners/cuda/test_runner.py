@@ -74,7 +74,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_gpu_is_listed_first_with_its_limits_and_versions(device: DeviceInfo) -> None:
-    assert survey().devices[0] == device and survey().cuda_obstacle == ""
+    assert survey().devices[0] == device and "cuda" not in survey().obstacles
     assert device.key == "cuda/host-double" and device.platform == "CUDA"
     assert re.fullmatch(r"CUDA 13\.5 \((pycuda|cuda-python) \S+, (NVRTC|nvcc) \d+\.\d+\)", device.driver)
     target = device.target
@@ -193,8 +193,9 @@ import sys
 from dataclasses import replace
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from runners.cuda import bindings, device, probe
-from runners.cuda.compiler import CudaCompiler
+from runners.cuda import bindings, probe
+from runners.cuda.compiler import cuda_compiler
+from runners.gpu import device
 from runners.host_program import launches
 from tests.support.cuda_double import pretend
 from tests.support.mixed import mixed
@@ -202,13 +203,13 @@ from tests.support.mixed import mixed
 pretend()
 api = dict(bindings.BINDINGS)[sys.argv[1]]()
 device.open_api = lambda: api
-info, found = probe.find().devices[0], mixed()
+info, found = probe.find().devices[0].info, mixed()
 plan = default_plan(found.program, info.target)
 placed = (("A", "texture"), ("B", "constant"), ("e", "texture"))
 plan = replace(plan, placement=placed, kernels=tuple(replace(kernel, cache="l1") for kernel in plan.kernels))
 variant = lower(found.program, plan, info.target)
-opened = device.CudaDevice(info.key, found)
-loaded = opened.load(variant, CudaCompiler(info.target).compile(variant).codes)
+opened = device.GpuDevice(api, 0, found)
+loaded = opened.load(variant, cuda_compiler(info.target).compile(variant).codes)
 for _ in range(2):
     opened.memory.upload()
     opened.memory.restore()

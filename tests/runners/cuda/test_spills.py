@@ -28,7 +28,8 @@ from metrics.device_model import device_model
 from metrics.outcome import Timed
 from metrics.resources import Resources
 from runners.cuda.bounds import bounded, register_limit, translate
-from runners.cuda.compiler import CudaCompiler, Nvcc, Nvrtc, unpacked
+from runners.cuda.compiler import Nvcc, Nvrtc, cuda_compiler
+from runners.gpu.units import unpacked
 from runners.kernel_codes import alone
 from runners.replay.walks_file import read_walks
 from tests.support.cuda_compiler import translator
@@ -107,7 +108,7 @@ def test_the_compile_pool_asks_again_where_ptxas_spills_by_choice() -> None:
     translator(Nvrtc)
     program = problem("2mm", ODD_SIZES["2mm"]).program
     variant = lower(program, default_plan(program, HOPPER), HOPPER)
-    assert {unpacked(code).spills for code in CudaCompiler(HOPPER).compile(variant).codes} == {0}
+    assert {unpacked(code).spills for code in cuda_compiler(HOPPER).compile(variant).codes} == {0}
 
 
 TEXT = """extern "C" __global__ __launch_bounds__(512)

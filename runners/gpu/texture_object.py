@@ -1,11 +1,12 @@
-"""Texture objects by ctypes, for a binding that has none. The structures are those of cuda.h, fixed since CUDA 5.0."""
+"""Texture objects by ctypes, for bindings that have none. The structures are those of cuda.h, fixed since CUDA 5.0; HIP's are the same."""
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
-from runners.cuda.api import TextureMemory
 from runners.driver import LaunchError
+from runners.gpu.api import TextureMemory
 
 LINEAR, PITCH_2D = 2, 3  # CUresourcetype
 CLAMP, POINT, READ_AS_INTEGER = 1, 0, 1  # CUaddress_mode, CUfilter_mode, CU_TRSF_READ_AS_INTEGER
@@ -40,8 +41,8 @@ class TextureDescription(ctypes.Structure):
                 ("reserved", ctypes.c_int * 12))
 
 
-def make_texture(memory: TextureMemory) -> int:
-    """A texture object in the current context. Raises LaunchError when the driver refuses it."""
+def make_texture(memory: TextureMemory, create: Any) -> int:
+    """A texture object in the current context, by the driver's function `create`. Raises LaunchError when the driver refuses it."""
     resource, made = ResourceDescription(), ctypes.c_uint64()
     part: _Linear | _Pitch2D
     if memory.height:
@@ -53,9 +54,8 @@ def make_texture(memory: TextureMemory) -> int:
     part.address, part.channel, part.channels = memory.address, memory.channel.value, memory.channels
     reading = TextureDescription(address_modes=(ctypes.c_int * 3)(CLAMP, CLAMP, CLAMP), filter=POINT,
                                  flags=READ_AS_INTEGER)
-    create = ctypes.CDLL("libcuda.so.1").cuTexObjectCreate
     status = create(ctypes.byref(made), ctypes.byref(resource), ctypes.byref(reading), None)
     if status:
-        raise LaunchError(f"the driver makes no texture of {memory.width} x {memory.height or 1} texels (CUDA error "
+        raise LaunchError(f"the driver makes no texture of {memory.width} x {memory.height or 1} texels (error "
                           f"{status})")
     return made.value

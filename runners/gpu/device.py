@@ -1,4 +1,4 @@
-"""An open CUDA device: arrays, modules and launches. Lives inside worker processes only."""
+"""An open device of CUDA or HIP: arrays, modules and launches. Lives inside worker processes only."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from generator.errors import InputError
 from generator.problem import Problem
+from generator.target import LANGUAGES, Dialect
 from generator.variant import Constant, Kernel, Texture, Variant
 from metrics.resources import Resources
 from runners.caches import flush_bytes
-from runners.cuda.api import Api, CachePreference, DeviceAttribute, FunctionAttribute
-from runners.cuda.bindings import open_api
-from runners.cuda.compiler import Binary, unpacked
-from runners.cuda.probe import device_keys
-from runners.cuda.textures import Textures
 from runners.driver import MESSAGE_CHARS, BuildError, LaunchError, RunTime
+from runners.gpu.api import Api, CachePreference, DeviceAttribute, FunctionAttribute
+from runners.gpu.keys import device_keys
+from runners.gpu.textures import Textures
+from runners.gpu.units import Binary, unpacked
 from runners.host_program import BoundLaunch
 from runners.kernel_codes import alone
 from runners.memory import GUARD, Bytes, GuardedMemory
@@ -41,7 +41,7 @@ class Piece:
 
 
 class Room:
-    """`memory.Room` in CUDA's linear memory."""
+    """`memory.Room` in linear memory."""
 
     def __init__(self, api: Api) -> None:
         """Nothing is allocated yet."""
@@ -70,8 +70,8 @@ class Room:
         self._api.synchronize()
 
 
-class CudaMemory(GuardedMemory[Piece]):
-    """`driver.Memory` on a CUDA device, with the textures over it."""
+class GpuMemory(GuardedMemory[Piece]):
+    """`driver.Memory` on a GPU, with the textures over it."""
 
     def __init__(self, api: Api, problem: Problem, pitch_alignment: int) -> None:
         """Allocates and fills everything. Raises LaunchError when it does not fit."""
@@ -121,10 +121,10 @@ class Events:
         return self._api.elapsed_ms(*self._pairs[number])
 
 
-class CudaExecutable:
+class GpuExecutable:
     """`driver.Executable`: a module for each kernel, which has its arguments. They are unloaded with this object."""
 
-    def __init__(self, api: Api, events: Events, memory: CudaMemory, variant: Variant, binaries: Sequence[Binary],
+    def __init__(self, api: Api, events: Events, memory: GpuMemory, variant: Variant, binaries: Sequence[Binary],
                  unit_shared_bytes: int) -> None:
         """`unit_shared_bytes`: the shared memory of a multiprocessor. Raises BuildError and LaunchError."""
         self._api, self._events, self._variant, self._binaries = api, events, variant, binaries
@@ -166,17 +166,17 @@ class CudaExecutable:
         self._api.launch(bound.function, (x, y, z), (width, height, depth), bound.shared_bytes, arguments)
         self._api.record(end)
 
-    def _load(self, kernel: Kernel, binary: Binary, memory: CudaMemory) -> _Bound:
+    def _load(self, kernel: Kernel, binary: Binary, memory: GpuMemory) -> _Bound:
         try:
-            module = self._api.load(binary.cubin)
+            module = self._api.load(binary.code)
         except LaunchError as error:
-            raise BuildError(f"the driver does not load the code: {error}; is it older than the CUDA compiler? See "
+            raise BuildError(f"the driver does not load the code: {error}; is it older than the compiler? See "
                              "`antune devices`"[:MESSAGE_CHARS]) from None
         weakref.finalize(self, _unload, self._api, module).atexit = False
         self._fill_constants(kernel, module, memory)
         return self._bind(kernel, module, memory)
 
-    def _fill_constants(self, kernel: Kernel, module: Any, memory: CudaMemory) -> None:
+    def _fill_constants(self, kernel: Kernel, module: Any, memory: GpuMemory) -> None:
         """Constant memory belongs to the module: every module needs its own contents."""
         for constant in (placed for placed in kernel.placements if isinstance(placed, Constant)):
             address, size = self._api.symbol(module, constant.symbol)
@@ -185,7 +185,7 @@ class CudaExecutable:
                 raise BuildError(f"{constant.symbol} has {size} bytes, {constant.array} has {contents.nbytes}")
             self._api.write(address, contents)
 
-    def _bind(self, kernel: Kernel, module: Any, memory: CudaMemory) -> _Bound:
+    def _bind(self, kernel: Kernel, module: Any, memory: GpuMemory) -> _Bound:
         try:
             function = self._api.function(module, alone(kernel, self._variant).kernels[0].name)
             self._configure(kernel, function)
@@ -193,11 +193,11 @@ class CudaExecutable:
         except LaunchError as error:
             raise LaunchError(f"{kernel.name}: {error}"[:MESSAGE_CHARS]) from None
         return _Bound(function, struct.Struct("@" + kinds + "i" * len(kernel.iterators)), values,
-                      kernel.dynamic_bytes("cuda"))
+                      kernel.dynamic_bytes(self._variant.dialect))
 
     def _configure(self, kernel: Kernel, function: Any) -> None:
         """Ask for shared memory beyond what all devices have, and for the division of memory that the Plan wants."""
-        if dynamic := kernel.dynamic_bytes("cuda"):
+        if dynamic := kernel.dynamic_bytes(self._variant.dialect):
             self._api.set_function_attribute(function, FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
         match kernel.cache:
             case "none":
@@ -213,8 +213,8 @@ class CudaExecutable:
         self._api.set_function_attribute(function, FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT, carveout)
 
 
-def _arguments(kernel: Kernel, memory: CudaMemory) -> tuple[str, tuple[Any, ...]]:
-    """The kinds (of `struct`) and values of what comes before the iterators; constants are no arguments in CUDA."""
+def _arguments(kernel: Kernel, memory: GpuMemory) -> tuple[str, tuple[Any, ...]]:
+    """The kinds (of `struct`) and values of what comes before the iterators; constants are no arguments."""
     textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
     values: list[Any] = [memory.texture(textures[name]) if name in textures else memory.pointer(name)
                          for name in kernel.arrays]
@@ -228,26 +228,30 @@ def _unload(api: Api, module: Any) -> None:
         api.unload(module)
 
 
-class CudaDevice:
+def open_gpu(api: Api, dialect: Dialect, key: str, problem: Problem) -> GpuDevice:
+    """The device called `key` with the arrays of `problem`. Raises InputError, LaunchError."""
+    keys = device_keys(api, dialect)
+    if key not in keys:
+        raise InputError(f"the {LANGUAGES[dialect].title} device {key} is not there; see `antune devices`")
+    return GpuDevice(api, keys.index(key), problem)
+
+
+class GpuDevice:
     """`driver.Device`."""
 
-    def __init__(self, key: str, problem: Problem) -> None:
-        """Opens the device called `key` and puts the arrays there. Raises InputError, LaunchError."""
-        self._api = open_api()
-        keys = device_keys(self._api)
-        if key not in keys:
-            raise InputError(f"the CUDA device {key} is not there; see `antune devices`")
-        ordinal = keys.index(key)
+    def __init__(self, api: Api, ordinal: int, problem: Problem) -> None:
+        """Opens a device and puts the arrays there. Raises LaunchError."""
+        self._api = api
         self._api.open(ordinal)
         ask = self._api.device_attribute
-        self._memory = CudaMemory(self._api, problem, ask(ordinal, DeviceAttribute.TEXTURE_PITCH_ALIGNMENT))
+        self._memory = GpuMemory(self._api, problem, ask(ordinal, DeviceAttribute.TEXTURE_PITCH_ALIGNMENT))
         self._unit_shared_bytes = ask(ordinal, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
         self._flush_bytes = flush_bytes(ask(ordinal, DeviceAttribute.L2_CACHE_SIZE), False)
         self._flushed: int | None = None
         self._events = Events(self._api)
 
     @property
-    def memory(self) -> CudaMemory:
+    def memory(self) -> GpuMemory:
         """The arrays."""
         return self._memory
 
@@ -258,8 +262,8 @@ class CudaDevice:
         self._api.fill(self._flushed, 0, self._flush_bytes)
         self._api.synchronize()
 
-    def load(self, variant: Variant, codes: Sequence[bytes]) -> CudaExecutable:
-        """What a CudaCompiler made, ready to run; see `driver.Device`."""
+    def load(self, variant: Variant, codes: Sequence[bytes]) -> GpuExecutable:
+        """What a UnitCompiler made, ready to run; see `driver.Device`."""
         self._memory.hold(variant.scratch)
         binaries = [unpacked(code) for code in codes]
-        return CudaExecutable(self._api, self._events, self._memory, variant, binaries, self._unit_shared_bytes)
+        return GpuExecutable(self._api, self._events, self._memory, variant, binaries, self._unit_shared_bytes)

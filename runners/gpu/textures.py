@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from generator.program import ELEMENT_BYTES
 from generator.variant import Texture
-from runners.cuda.api import Api, Channel, TextureMemory
 from runners.data import Values
+from runners.gpu.api import Api, Channel, TextureMemory
 
 CHANNELS: dict[str, Channel] = {"float": Channel.FLOAT, "double": Channel.SIGNED_INT32, "int": Channel.SIGNED_INT32,
                                 "unsigned int": Channel.UNSIGNED_INT32}

@@ -1,13 +1,13 @@
-"""What antune needs of CUDA's driver API, as a thin interface over whichever binding is installed.
+"""What antune needs of the driver API of CUDA or HIP, as a thin interface over whichever binding is installed.
 
-Numbers are those of cuda.h. Addresses are ints in bytes. Everything happens in order on the default stream.
+Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Everything happens in order on the default stream.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -15,7 +15,7 @@ from generator.errors import InputError
 
 
 class NoDriver(InputError):
-    """There is no NVIDIA driver, or it has no device; the message says what to do."""
+    """There is no driver, or it has no device; the message says what to do."""
 
 
 class DeviceAttribute(IntEnum):
@@ -95,7 +95,7 @@ class Api(Protocol):
     """
 
     @property
-    def name(self) -> Literal["pycuda", "cuda-python"]:
+    def name(self) -> str:
         """Which binding this is."""
 
     @property
@@ -103,13 +103,13 @@ class Api(Protocol):
         """Its version."""
 
     def driver_version(self) -> int:
-        """The greatest CUDA version that the driver supports, 1000 * major + 10 * minor."""
+        """The greatest version of CUDA or HIP that the driver supports, as CUDA or HIP encodes it."""
 
     def device_count(self) -> int:
         """The number of devices."""
 
     def device_name(self, ordinal: int) -> str:
-        """What NVIDIA calls a device."""
+        """What its vendor calls a device."""
 
     def device_attribute(self, ordinal: int, attribute: DeviceAttribute) -> int:
         """A property of a device."""
@@ -138,8 +138,8 @@ class Api(Protocol):
     def texture(self, memory: TextureMemory) -> int:
         """A texture object over `memory`, which stays until the process ends."""
 
-    def load(self, cubin: bytes) -> Any:
-        """The module in `cubin`."""
+    def load(self, code: bytes) -> Any:
+        """The module in `code`, which a compiler made for this device."""
 
     def unload(self, module: Any) -> None:
         """Forget a module."""

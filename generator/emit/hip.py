@@ -1,0 +1,14 @@
+"""The words of HIP: those of CUDA C++ but for textures and shuffles.
+
+Shuffles exchange within 32 threads (`generator.target.LANES`): a wavefront of RDNA, half a wavefront of CDNA. Both have the
+numbers of their lanes in the order of the threads, so the same text is right on either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from generator.emit.cuda import CUDA
+
+HIP = replace(CUDA, dynamic_memory="", dynamic_array="", shuffle="__shfl_xor({value}, {lanes})",
+              textures=dict.fromkeys((1, 2), "hipTextureObject_t"))

@@ -1,0 +1,59 @@
+"""Text to device code of one architecture, kernel by kernel, in the compile pool. Needs no GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.target import Target
+from generator.variant import Variant
+from runners.driver import Built, check_limits
+from runners.kernel_codes import KernelCodes, alone, errors_name
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """What travels of a kernel from the compile pool to the device worker: its code, and the bytes that a thread spills
+    (None where the compiler does not say)."""
+
+    code: bytes
+    spills: int | None
+
+    def packed(self) -> bytes:
+        """One string of bytes: a line of JSON, then the code."""
+        return json.dumps(self.spills).encode() + b"\n" + self.code
+
+
+def unpacked(packed: bytes) -> Binary:
+    """What `Binary.packed` packed."""
+    spills, _, code = packed.partition(b"\n")
+    return Binary(code, json.loads(spills))
+
+
+class UnitCompiler:
+    """`driver.Compiler`: needs to know the GPU's architecture, not the GPU."""
+
+    def __init__(self, target: Target, translate: Callable[[Variant], Binary], folder: Path | None = None) -> None:
+        """`translate` compiles a Variant of one kernel; `folder` is that of `kernel_codes.KernelCodes`."""
+        self._target, self._translate, self._codes = target, translate, KernelCodes(folder)
+
+    def compile(self, variant: Variant, begin: Callable[[], None] = lambda: None) -> Built:
+        """See `driver.Compiler`."""
+        for kernel in variant.kernels:
+            check_limits(kernel, self._target.max_threads, self._target.local_bytes)
+        units = [alone(kernel, variant) for kernel in variant.kernels]
+        codes = [self._codes.get(unit) for unit in units]
+        compiled = None in codes
+        for number, unit in enumerate(units):
+            if codes[number] is None:
+                begin()
+                with errors_name(variant.kernels[number], unit):
+                    codes[number] = self._translated(unit)
+        return Built(tuple(code for code in codes if code is not None), compiled)
+
+    def _translated(self, unit: Variant) -> bytes:
+        code = self._translate(unit).packed()
+        self._codes.put(unit, None, code)
+        return code

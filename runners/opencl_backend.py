@@ -1,0 +1,33 @@
+"""OpenCL: the backend of every CPU and of most GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from generator.problem import Problem
+from generator.target import Target
+from runners.backend import Backend, Found
+from runners.driver import Compiler, Device
+
+
+def _find() -> Found:
+    from runners.opencl_probe import find  # here and below: it loads pyopencl
+
+    return Found(find())
+
+
+def _compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None, travels: bool) -> Compiler:
+    from runners.opencl_device import OpenCLDevice
+
+    return OpenCLDevice(key, problem(), folder, travels)
+
+
+def _device(key: str, problem: Problem) -> Device:
+    from runners.opencl_device import OpenCLDevice
+
+    return OpenCLDevice(key, problem)
+
+
+OPENCL = Backend("opencl", "", present=lambda: True, absent="", find=_find, open_compiler=_compiler, open_device=_device,
+                 required=True)

@@ -1,0 +1,99 @@
+static __device__ inline void antune_add_double(double *place, double value) {
+  union { unsigned long long bits; double number; } seen, made;
+#ifdef ANTUNE_NO_PLAIN_READ
+  seen.bits = 0;
+#else
+  seen.number = *place;
+#endif
+  unsigned long long before;
+  do {
+    before = seen.bits;
+    const double old = seen.number;
+    (void)old;
+    made.number = old + value;
+    seen.bits = atomicCAS((unsigned long long *)place, before, made.bits);
+  } while (seen.bits != before);
+}
+static __device__ inline void antune_add_int(int *place, int value) {
+  union { unsigned int bits; int number; } seen, made;
+#ifdef ANTUNE_NO_PLAIN_READ
+  seen.bits = 0;
+#else
+  seen.number = *place;
+#endif
+  unsigned int before;
+  do {
+    before = seen.bits;
+    const int old = seen.number;
+    (void)old;
+    made.number = old + value;
+    seen.bits = atomicCAS((unsigned int *)place, before, made.bits);
+  } while (seen.bits != before);
+}
+
+// S0: h[i] = 0;
+extern "C" __global__ __launch_bounds__(8)
+void kernel0(int *__restrict__ h)
+{
+  const int b0 = blockIdx.x;
+  const int t0 = threadIdx.x;
+  for (int i_point = 0; i_point <= 3; ++i_point) { // points of this thread along i
+    h[32 * b0 + t0 + 8 * i_point] = 0;
+  }
+}
+
+// S1: h[b[i][j]] += 1;
+extern "C" __global__ __launch_bounds__(256)
+void kernel1(const unsigned char *__restrict__ b, int *__restrict__ h)
+{
+  const int b0 = blockIdx.y;
+  const int b1 = blockIdx.x;
+  const int t0 = threadIdx.y;
+  const int t1 = threadIdx.x;
+  __shared__ int h_block[256];
+  for (int e0 = t0 * 32 + t1; e0 < 256; e0 += 256) { // all threads fill h_block (256 elements)
+    h_block[e0] = 0;
+  }
+  __syncthreads();
+  for (int i_point = 0; i_point <= 3; ++i_point) { // points of this thread along i
+    for (int j_point = 0; j_point <= 3; ++j_point) { // points of this thread along j
+      antune_add_int(&h_block[b[(32 * b0 + t0 + 8 * i_point) * 512 + 128 * b1 + t1 + 32 * j_point]], 1);
+    }
+  }
+  __syncthreads();
+  for (int e0 = t0 * 32 + t1; e0 < 256; e0 += 256) { // all threads combine h_block with h
+    if (h_block[e0] != 0) {
+      antune_add_int(&h[e0], h_block[e0]);
+    }
+  }
+}
+
+// S2: w[i / 8][b[i][j] / 16] += v[i][j];
+extern "C" __global__ __launch_bounds__(256)
+void kernel2(const unsigned char *__restrict__ b, const double *__restrict__ v, double *__restrict__ w)
+{
+  const int b0 = blockIdx.y;
+  const int b1 = blockIdx.x;
+  const int t0 = threadIdx.y;
+  const int t1 = threadIdx.x;
+  __shared__ double w_block[4][16];
+  for (int e0 = t0; e0 < 4; e0 += 8) { // all threads fill w_block (4 x 16 elements)
+    for (int e1 = t1; e1 < 16; e1 += 32) {
+      w_block[e0][e1] = 0;
+    }
+  }
+  __syncthreads();
+  for (int i_point = 0; i_point <= 3; ++i_point) { // points of this thread along i
+    for (int j_point = 0; j_point <= 3; ++j_point) { // points of this thread along j
+      antune_add_double(&w_block[(32 * b0 + t0 + 8 * i_point) / 8 - 4 * b0][b[(32 * b0 + t0 + 8 * i_point) * 512 + 128 * b1 + t1 + 32 * j_point] / 16], v[(32 * b0 + t0 + 8 * i_point) * 512 + 128 * b1 + t1 + 32 * j_point]);
+    }
+  }
+  __syncthreads();
+  for (int e0 = t0; e0 < 4; e0 += 8) { // all threads combine w_block with w
+    for (int e1 = t1; e1 < 16; e1 += 32) {
+      if (w_block[e0][e1] != 0) {
+        antune_add_double(&w[(4 * b0 + e0) * 16 + e1], w_block[e0][e1]);
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// host: for (chunk = 0; chunk < 4; chunk += 1)
+// host:   kernel0(chunk) on 3 x 5 blocks
+
+// S0, S1: B[i][j] = 0.2 * ((((A[i][j] + A[i][j - 1]) + A[i][1 + j]) + A[1 + i][j]) + A[i - 1][j]);  A[i][j] = 0.2 * ((((B[i][j] + B[i][j - 1]) + B[i][1 + j]) + B[1 + i][j]) + B[i - 1][j]);
+extern "C" __global__ __launch_bounds__(16)
+void kernel0(double *__restrict__ A, double *__restrict__ B, double *__restrict__ A_next, const int chunk)
+{
+  const int b0 = blockIdx.y;
+  const int b1 = blockIdx.x;
+  const int t0 = threadIdx.y;
+  const int t1 = threadIdx.x;
+  __shared__ double A_here[16][25];
+  __shared__ double B_here[14][23];
+  if (chunk % 2 == 0) {
+    for (int at0 = max(-4, -(8 * b0)) + t0, last2 = min(11, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads fill A_here
+      for (int at1 = max(-4, -(16 * b1)) + t1, last3 = min(19, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A_here[at0 + 4][at1 + 4] = A[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+      }
+    }
+  } else {
+    for (int at0 = max(-4, -(8 * b0)) + t0, last2 = min(11, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads fill A_here
+      for (int at1 = max(-4, -(16 * b1)) + t1, last3 = min(19, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A_here[at0 + 4][at1 + 4] = A_next[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+      }
+    }
+  }
+  for (int at0 = max(-3, -(8 * b0)) + t0, last1 = min(10, -(8 * b0)); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  for (int at0 = max(-3, 38 - 8 * b0) + t0, last1 = min(10, 38 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  for (int at0 = max(-3, 1 - 8 * b0) + t0, last1 = min(10, 37 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, -(16 * b1)) + t1, last2 = min(18, -(16 * b1)); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  for (int at0 = max(-3, 1 - 8 * b0) + t0, last1 = min(10, 37 - 8 * b0); at0 <= last1; at0 += 2) { // all threads fill the rim of B_here
+    for (int at1 = max(-3, 38 - 16 * b1) + t1, last2 = min(18, 38 - 16 * b1); at1 <= last2; at1 += 8) {
+      B_here[at0 + 3][at1 + 3] = B[(8 * b0 + at0) * 39 + 16 * b1 + at1];
+    }
+  }
+  __syncthreads();
+  for (int left = chunk < 3 ? 0 : 1; left >= 0; --left) { // how many time steps of this chunk are to come
+    for (int i = max(-(2 * left) - 1, 1 - 8 * b0) + t0, last2 = min(2 * left + 8, 37 - 8 * b0); i <= last2; i += 2) { // all threads compute B_here
+      #pragma unroll 2
+      for (int j = max(-(2 * left) - 1, 1 - 16 * b1) + t1, last3 = min(2 * left + 16, 37 - 16 * b1); j <= last3; j += 8) {
+        B_here[i + 3][j + 3] = 0.2 * (A_here[i + 4][j + 4] + A_here[i + 4][j + 3] + A_here[i + 4][j + 5] + A_here[i + 5][j + 4] + A_here[i + 3][j + 4]);
+      }
+    }
+    __syncthreads();
+    for (int i = max(-(2 * left), 1 - 8 * b0) + t0, last2 = min(2 * left + 7, 37 - 8 * b0); i <= last2; i += 2) { // all threads compute A_here
+      #pragma unroll 2
+      for (int j = max(-(2 * left), 1 - 16 * b1) + t1, last3 = min(2 * left + 15, 37 - 16 * b1); j <= last3; j += 8) {
+        A_here[i + 4][j + 4] = 0.2 * (B_here[i + 3][j + 3] + B_here[i + 3][j + 2] + B_here[i + 3][j + 4] + B_here[i + 4][j + 3] + B_here[i + 2][j + 3]);
+      }
+    }
+    __syncthreads();
+  }
+  if (chunk % 2 == 0) {
+    for (int at0 = t0, last2 = min(7, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
+      for (int at1 = t1, last3 = min(15, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A_next[(8 * b0 + at0) * 39 + 16 * b1 + at1] = A_here[at0 + 4][at1 + 4];
+      }
+    }
+  } else {
+    for (int at0 = t0, last2 = min(7, 38 - 8 * b0); at0 <= last2; at0 += 2) { // all threads store their tile of A_here
+      for (int at1 = t1, last3 = min(15, 38 - 16 * b1); at1 <= last3; at1 += 8) {
+        A[(8 * b0 + at0) * 39 + 16 * b1 + at1] = A_here[at0 + 4][at1 + 4];
+      }
+    }
+  }
+  if (chunk == 3) {
+    for (int at0 = max(0, 1 - 8 * b0) + t0, last2 = min(7, 37 - 8 * b0); at0 <= last2; at0 += 2) { // all threads store their tile of B_here
+      for (int at1 = max(0, 1 - 16 * b1) + t1, last3 = min(15, 37 - 16 * b1); at1 <= last3; at1 += 8) {
+        B[(8 * b0 + at0) * 39 + 16 * b1 + at1] = B_here[at0 + 3][at1 + 3];
+      }
+    }
+  }
+}
