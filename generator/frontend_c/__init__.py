@@ -7,7 +7,8 @@ a function returns as an expression, `functions.py`, `pointers.py`: arrays that 
 used several times, `c_types.py`: what C converts them to), `fields.py` (structures with members of
 different types become arrays), `structures.py` (the others become arrays with one more
 dimension; `layouts.py`), `complex_numbers.py` (pairs),
-`swaps.py` (pointers that change places), `elements.py` (pointer arithmetic becomes subscripts), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
+`indices.py` (variables that hold an index), `swaps.py` (pointers that change places), `elements.py` (pointer arithmetic
+becomes subscripts), `liveness.py` (variables that nothing reads afterwards), `ctypes.py` (element types), `constants.py` and
 `expressions.py` (C expressions to ours), `loops.py` (loop headers), `jumps.py` (`continue`, `break`), `conditions.py` (conditions that
 depend on data), `folds.py` (loops whose bounds are data), `accesses.py` (which elements a statement may touch), `ranges.py` (whether
 they exist), `extract.py` (sets, statements and the original schedule, once

@@ -46,9 +46,9 @@ def _is_alias(node: Any) -> bool:
 
 def _check_aliases(items: Sequence[Any], aliases: dict[str, Any], pointers: Collection[str]) -> None:
     """Raise InputError where a pointer, or what it was made from, may be another one when it is used."""
-    changed = {name for item in items for node in nodes(item, headers=False) for name in _assigned(node)}
+    changed = {name for item in items for node in nodes(item, headers=False) for name in assigned(node)}
     around = {id(node): iterators for item in items for node, iterators in _placed(item, frozenset())}
-    stepped = {name for item in items for node in nodes(item) if isinstance(node, c_ast.For) for name in _iterators(node)}
+    stepped = {name for item in items for node in nodes(item) if isinstance(node, c_ast.For) for name in iterators_of(node)}
     for name, node in aliases.items():
         used = [one.name for one in nodes(node.init) if isinstance(one, c_ast.ID)]
         if moved := sorted((changed | (stepped - around[id(node)])) & {name, *used}):
@@ -62,19 +62,19 @@ def _check_aliases(items: Sequence[Any], aliases: dict[str, Any], pointers: Coll
 def _placed(node: Any, around: frozenset[str]) -> Iterator[tuple[Any, frozenset[str]]]:
     """`node` and all below it, each with the iterators of the loops around it."""
     yield node, around
-    inner = around | set(_iterators(node)) if isinstance(node, c_ast.For) else around
+    inner = around | set(iterators_of(node)) if isinstance(node, c_ast.For) else around
     for label, child in node.children():
         yield from _placed(child, inner if label == "stmt" else around)
 
 
-def _iterators(loop: Any) -> list[str]:
+def iterators_of(loop: Any) -> list[str]:
     """The variables that the header of a loop sets."""
     if isinstance(loop.init, c_ast.DeclList):
         return [declaration.name for declaration in loop.init.decls]
-    return [name for node in (loop.init, loop.next) if node is not None for name in _assigned(node)]
+    return [name for node in (loop.init, loop.next) if node is not None for name in assigned(node)]
 
 
-def _assigned(node: Any) -> tuple[str, ...]:
+def assigned(node: Any) -> tuple[str, ...]:
     """The plain variables that a node itself assigns to."""
     match node:
         case c_ast.Assignment(lvalue=c_ast.ID(name=name)):

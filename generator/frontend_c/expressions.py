@@ -10,7 +10,7 @@ from pycparser import c_ast
 
 from generator.arithmetic import FLOATING, FUNCTIONS, c_type
 from generator.errors import InputError
-from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Select, Unary, map_children
+from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary, map_children
 from generator.frontend_c.constants import read_constant, typed
 from generator.frontend_c.ctypes import INTEGER_TYPES, element_type, to_c
 from generator.frontend_c.places import where
@@ -19,6 +19,8 @@ from generator.program import ElementType
 
 _OPERATORS = frozenset([
     "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"])
+# What INFINITY, HUGE_VAL and the like of math.h stand for, with the suffix of their type.
+_INFINITE = {"__builtin_inff": "f", "__builtin_huge_valf": "f", "__builtin_inf": "", "__builtin_huge_val": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,9 @@ def _cast(node: Any, names: Names) -> Expr:
 
 def _call(node: Any, names: Names) -> Expr:
     function = node.name.name if isinstance(node.name, c_ast.ID) else to_c(node.name)
+    if function in _INFINITE:
+        suffix = _INFINITE[function]
+        return Binary("/", Real(f"1.0{suffix}"), Real(f"0.0{suffix}"))
     if function not in FUNCTIONS:
         raise InputError(f"call of `{function}` in a SCoP: its effects are unknown; only functions of math.h "
                          "(sqrt, exp, pow, fabs, fmin, ...) and abs can be called, so write its body inline",

@@ -14,6 +14,7 @@ from generator.frontend_c.complex_numbers import without_complex
 from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
 from generator.frontend_c.elements import nodes, write_subscripts
 from generator.frontend_c.fields import members_apart
+from generator.frontend_c.indices import write_indices
 from generator.frontend_c.inlining import inline_calls
 from generator.frontend_c.jumps import without_labels
 from generator.frontend_c.layouts import Layouts, structures_in
@@ -258,6 +259,8 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     items = inline_calls(write_truths(flat.items, flat.scope, typedefs), tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)
+    dead = dead_locals(found.function, found.items, found.scope, typedefs)
+    items = write_indices(items, flat.scope, dead, typedefs)
     pointers = _subscriptable(flat.scope, typedefs)
     unswapped = without_swaps(items, pointers)
     items = write_subscripts(unswapped.items, pointers)
@@ -269,7 +272,6 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     local = {n: d for n, d in names.declared.items() if n not in names.iterators}
     variables = [_variable(name, flat.scope[name], typedefs, names, own) for name, node in sorted(names.used.items())
                  if name not in names.iterators and name not in local and _known(name, node, flat.scope)]
-    dead = dead_locals(found.function, found.items, found.scope, typedefs)
     variables = [replace(v, unread_after=v.name in dead, components=flat.components.get(v.name, 0),
                          field=apart.fields.get(v.name)) for v in variables]
     parameters = tuple(v.name for v in variables if not v.extents and not v.written and v.type in INTEGER_TYPES)

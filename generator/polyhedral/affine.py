@@ -95,6 +95,8 @@ def affine(expr: Expr, at: Iteration) -> Any:
             return affine(left, at).sub(affine(right, at))
         case Binary("*" | "/" | "%" as op, left, right):
             return _product(op, affine(left, at), affine(right, at))
+        case Binary("<<" | ">>" | "&" as op, left, right):
+            return _bits(op, affine(left, at), affine(right, at))
         case Binary("min", left, right):
             return affine(left, at).min(affine(right, at))
         case Binary("max", left, right):
@@ -108,7 +110,7 @@ def affine(expr: Expr, at: Iteration) -> Any:
         case Load(array):
             raise DependsOnData(f"it depends on the data in `{array}`")
         case _:
-            raise NotAffine("only + - * / % by constants and ?: of iterators and parameters are affine")
+            raise NotAffine("only + - * / % << >> by constants and ?: of iterators and parameters are affine")
 
 
 def _constant(value: int, at: Iteration) -> Any:
@@ -131,6 +133,21 @@ def _product(op: str, left: Any, right: Any) -> Any:
         return left.tdiv_r(magnitude)
     quotient = left.tdiv_q(magnitude)
     return quotient.neg() if divisor.is_neg() else quotient
+
+
+def _bits(op: str, left: Any, right: Any) -> Any:
+    """Shifts by a constant, and the lowest bits of a number (`i & 7`): as on numbers in two's complement."""
+    if not right.is_cst() or right.min_val().ne(right.max_val()):
+        raise NotAffine(f"the right side of `{op}` is not constant")
+    bits = right.max_val().to_python()
+    if op == "&":
+        if bits < 0 or bits & (bits + 1):
+            raise NotAffine("only the lowest bits are affine (`i & 7`, not `i & 6`)")
+        return left.mod_val(isl.Val(str(bits + 1)))
+    if not 0 <= bits < 64:
+        raise Undefined(f"it shifts by {bits}")
+    factor = isl.Val(str(2 ** bits))
+    return left.scale_val(factor) if op == "<<" else left.scale_down_val(factor).floor()
 
 
 def _rounded(function: str, dividend: Any, divisor: Any) -> Any:

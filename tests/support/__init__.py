@@ -6,7 +6,7 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 - random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`
 - what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
-  `oracles`, `pipelines`, `camera`
+  `oracles`, `pipelines`, `camera`; `printed` (what C programs print)
 - what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants
 - runners: `devices`, `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - CUDA without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pycparser import c_generator
 
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
-from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation
 from generator.lowering.default import default_plan
 from generator.reading import read_problem
@@ -19,6 +16,7 @@ from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
 from tests.support.devices import LIMITS
+from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
 from tests.support.slow import few
 
@@ -89,27 +87,10 @@ def program(functions: str, body: str) -> str:
     return HEAD + functions + MAIN.replace("BODY", body)
 
 
-def printed(text: str, folder: Path) -> str:
-    """What a C program prints, compiled without liberties."""
-    (folder / "run.c").write_text(text, encoding="utf-8")
-    subprocess.run([find_compiler(), "-w", "-O1", "-ffp-contract=off", "-fno-builtin", "run.c", "-o", "run", "-lm"],
-                   cwd=folder, check=True)
-    return subprocess.run([folder / "run"], capture_output=True, text=True, check=True).stdout
-
-
-def without_calls(text: str, folder: Path) -> str:
-    """The program with what the front end makes of its SCoP."""
-    source = read_scop(write_c(text, folder), Compilation())
-    writer = c_generator.CGenerator()
-    inside = "\n".join(writer._generate_stmt(item) for item in source.items)
-    before, rest = text.split("#pragma scop")
-    return before + inside + rest.split("#pragma endscop")[1]
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_inlined_calls_compute_the_same(name: str, tmp_path: Path) -> None:
     text = program(*PROGRAMS[name])
-    assert printed(without_calls(text, tmp_path), tmp_path) == printed(text, tmp_path)
+    assert printed(as_read(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
 @pytest.mark.parametrize("name", few(["early returns", "array and position", "conversions", "local variables", "only where it is reached", "conditions"], 3))
@@ -137,7 +118,7 @@ def test_subscripts_stay_affine(tmp_path: Path) -> None:
 def test_names_of_values_are_new(tmp_path: Path) -> None:
     body = EACH + "{ float f_v_1 = x[i]; y[i] = f(x[i] * x[i] + 1) + f_v_1; }"
     text = program("static float f(float v) { return v * v; }", body)
-    assert printed(without_calls(text, tmp_path), tmp_path) == printed(text, tmp_path)
+    assert printed(as_read(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
 def random_function(rng: np.random.Generator, name: str, earlier: tuple[str, ...]) -> str:
@@ -172,7 +153,7 @@ def test_random_functions(seed: int, tmp_path: Path) -> None:
         names = (*names, f"f{number}")
     body = EACH + "{ e[i] = " + " + ".join(f"{name}(i, d[i] > 0 ? d[i] : 1)" for name in names) + "; }"
     text = program(functions, body)
-    assert printed(without_calls(text, tmp_path), tmp_path) == printed(text, tmp_path)
+    assert printed(as_read(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
 # Functions (their first line is line 9), the SCoP's statement (line 19 where there is one more line), the essence.

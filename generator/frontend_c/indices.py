@@ -1,0 +1,150 @@
+"""Variables that hold an index become the index: after `int at = y * w + x`, `a[at - 1]` is `a[y * w + x - 1]`.
+
+What is computed from iterators and sizes alone is known before anything runs; kept in a variable it would count as data.
+Trees are changed in place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from generator.frontend_c.c_types import converted
+from generator.frontend_c.ctypes import INTEGER_TYPES, declared, is_truth
+from generator.frontend_c.elements import assigned, iterators_of, nodes, put_child
+from generator.program import ElementType
+
+_LONGEST = 60  # operations, variables and constants
+_OPERATORS = frozenset(["+", "-", "*", "/", "%", "<<", ">>", "&", "<", "<=", ">", ">=", "==", "!=", "&&", "||"])
+
+
+def write_indices(items: Sequence[Any], scope: Mapping[str, Any], dead: Collection[str],
+                  typedefs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """`items` with the values of index variables in their places; those that nothing reads any more are left out.
+
+    `scope` has the declarations before the SCoP, `dead` the variables that nothing reads after it.
+    """
+    inside = {node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl)}
+    kinds = _integers({**scope, **inside}, typedefs)
+    changed = {name for item in items for node in nodes(item) for name in (*assigned(node), *_stepped(node))}
+    work = _Indices(kinds, {name for name in kinds if name not in changed and name not in inside})
+    block = c_ast.Compound(list(items))
+    work.block(block, frozenset())
+    _leave_out(block, work.written & (set(dead) | set(inside)))
+    return tuple(block.block_items)
+
+
+def _integers(scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> dict[str, ElementType]:
+    """The types of the integer scalars of a scope."""
+    found: dict[str, ElementType] = {}
+    for name, node in scope.items():
+        if isinstance(node, c_ast.Enumerator):
+            found[name] = "int"
+        elif isinstance(node, c_ast.Decl) and not is_truth(node.type, typedefs) and "volatile" not in node.quals:
+            kind = declared(node.type, typedefs)
+            if kind is not None and not kind.extents and kind.element in INTEGER_TYPES:
+                found[name] = kind.element
+    return found
+
+
+def _stepped(node: Any) -> list[str]:
+    return iterators_of(node) if isinstance(node, c_ast.For) else []
+
+
+@dataclass
+class _Indices:
+    """`kinds` are the types of integer scalars, `fixed` those that keep their value; `written` grows by what was replaced."""
+
+    kinds: Mapping[str, ElementType]
+    fixed: Collection[str]
+
+    def __post_init__(self) -> None:
+        self.written: set[str] = set()
+
+    def block(self, node: Any, around: frozenset[str]) -> None:
+        """Replace the index variables of a block, then those of the blocks in it; `around` are the iterators of the loops around it."""
+        items = node.block_items or [] if isinstance(node, c_ast.Compound) else []
+        for k, item in enumerate(items):
+            match _set(item):
+                case (name, value) if self.is_index(name, value, around):
+                    value = converted(value, self.kinds[name], self.kinds, {})
+                    end = next((n for n in range(k + 1, len(items)) if _changes(items[n], name)), len(items))
+                    items[k + 1:end] = [_replaced(later, name, value) for later in items[k + 1:end]]
+                    self.written.add(name)
+        inner = around | set(_stepped(node))
+        for _, child in node.children():
+            self.block(child, inner)
+
+    def is_index(self, name: str, value: Any, around: frozenset[str]) -> bool:
+        """Whether `value`, which a variable gets, is a short expression of `around` and of what keeps its value."""
+        return name in self.kinds and name not in around and sum(1 for _ in nodes(value)) <= _LONGEST and all(
+            self.is_part(part, around) for part in nodes(value))
+
+    def is_part(self, node: Any, around: frozenset[str]) -> bool:
+        """Whether a node of an expression is a number, an operation on integers, an iterator or keeps its value."""
+        match node:
+            case c_ast.ID(name=name):
+                return name in self.kinds and (name in around or name in self.fixed)
+            case c_ast.Constant():
+                return "int" in node.type
+            case c_ast.BinaryOp():
+                return node.op in _OPERATORS
+            case c_ast.UnaryOp():
+                return node.op in ("-", "+", "!")
+            case c_ast.Cast():
+                return _names_integer(node)
+            case _:
+                return isinstance(node, (c_ast.TernaryOp, c_ast.Typename, c_ast.TypeDecl, c_ast.IdentifierType))
+
+
+def _names_integer(cast: Any) -> bool:
+    kind = declared(cast.to_type.type, {})
+    return kind is not None and not kind.extents and kind.element in INTEGER_TYPES and not is_truth(cast.to_type.type, {})
+
+
+def _set(item: Any) -> tuple[str, Any] | None:
+    """The variable that a statement gives a value to, and the value."""
+    match item:
+        case c_ast.Decl(init=value) if isinstance(item.type, c_ast.TypeDecl) and value is not None:
+            return item.name, value
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+            return name, value
+        case _:
+            return None
+
+
+def _changes(item: Any, name: str) -> bool:
+    """Whether a variable may get another value in a statement."""
+    return any(name in (*assigned(node), *_stepped(node)) for node in nodes(item))
+
+
+def _replaced(node: Any, name: str, value: Any) -> Any:
+    """`node` with a copy of `value` in the places of a variable."""
+    if isinstance(node, c_ast.ID) and node.name == name:
+        return deepcopy(value)
+    for label, child in node.children():
+        put_child(node, label, _replaced(child, name, value))
+    return node
+
+
+def _leave_out(block: Any, names: Collection[str]) -> None:
+    """Take what sets those of `names` that are read nowhere out of `block`."""
+    read = Counter(node.name for node in nodes(block) if isinstance(node, c_ast.ID))
+    blocks = [node for node in nodes(block) if isinstance(node, c_ast.Compound) and node.block_items]
+    read -= Counter(found[0] for node in blocks for item in node.block_items
+                    if isinstance(item, c_ast.Assignment) and (found := _set(item)) is not None)
+    unread = {name for name in names if not read[name]}
+    for node in blocks:
+        node.block_items = [item for item in node.block_items if not _is_set_of(item, unread)]
+
+
+def _is_set_of(item: Any, names: Collection[str]) -> bool:
+    """Whether a statement only gives a value to one of `names`, or only declares it."""
+    found = _set(item)
+    name = found[0] if found is not None else item.name if isinstance(item, c_ast.Decl) and item.init is None else None
+    return name in names
