@@ -1,6 +1,6 @@
 """The kernel IR: a small closed union of frozen nodes between schedule trees and text.
 
-`polyhedral/ast.py` makes For, If and Instance; lowering replaces every Instance by Assign, Copy and Barrier nodes;
+`polyhedral/ast.py` makes For, If and Instance; lowering replaces every Instance by the other nodes;
 `emit/` prints.
 """
 
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from generator.expr import Binary, Call, Expr, Load
+
+Level: TypeAlias = Literal["block", "sub-group", "thread"]
+"""Threads that work together: all of a block, those of a sub-group (a warp), or each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class For:
     """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is.
 
-    `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
+    `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
     themselves for most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
     iterations, which are all, work on neighbours (`lowering/vectors.py`).
     """
@@ -69,23 +72,6 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """The block fills `local[0..sizes)` with `array[origin..origin+sizes)`, cooperatively.
-
-    Elements outside `extents` do not exist and are skipped: `below[d]` (`above[d]`) tells whether an index can be
-    negative (too large) in dimension d.
-    """
-
-    local: str
-    array: str
-    origin: tuple[Expr, ...]
-    sizes: tuple[int, ...]
-    extents: tuple[int, ...]
-    below: tuple[bool, ...]
-    above: tuple[bool, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Declare:
     """A variable of this thread, or an array of `sizes`; with constant subscripts it lives in registers."""
 
@@ -118,7 +104,7 @@ class Shuffle:
     lanes: int
 
 
-Node: TypeAlias = For | If | Instance | Assign | Barrier | Copy | Declare | Atomic | Shuffle
+Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle
 
 
 def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
@@ -150,8 +136,6 @@ def expressions(node: Node) -> tuple[Expr, ...]:
             return (node.condition,)
         case Assign() | Atomic():
             return node.target, node.value
-        case Copy():
-            return node.origin
         case Instance():
             return node.arguments
         case Shuffle():
@@ -176,8 +160,6 @@ def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
             return If(function(condition), map_expressions(then, function), map_expressions(otherwise, function))
         case Assign() | Atomic():
             return replace(node, target=_load(function(node.target)), value=function(node.value))
-        case Copy():
-            return replace(node, origin=tuple(map(function, node.origin)))
         case Instance(name, arguments):
             return Instance(name, tuple(map(function, arguments)))
         case Shuffle():

@@ -1,4 +1,4 @@
-"""The loops, statements, copies and barriers of a kernel as text."""
+"""The loops, statements and barriers of a kernel as text."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from generator.emit.atomics import atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.folds import FoldWriter
 from generator.emit.words import ANY_ORDER, VECTOR, Words
-from generator.expr import Binary, Expr, Fold, Int, Name
-from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, apply, walk
+from generator.expr import Binary, Fold, Name
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, apply, walk
 
 
 @dataclass(frozen=True, slots=True)
 class BodyWriter:
-    """Prints the body of a kernel. `block` is its block, outermost dimension first; `alone`: it has one thread."""
+    """Prints the body of a kernel; `alone`: its block has one thread."""
 
     printer: Printer
     words: Words
-    block: tuple[int, ...]
     alone: bool
 
     def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
@@ -48,8 +47,6 @@ class BodyWriter:
                     yield from (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
                 case Barrier():
                     yield pad + self.words.barrier
-                case Copy():
-                    yield from self._copy(node, depth)
                 case Declare(name, kind, sizes):
                     yield f"{pad}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
                 case Atomic(target, operator, value, kind, shared):
@@ -88,45 +85,3 @@ class BodyWriter:
             step = apply(value, shuffle.operator, Name(text), shuffle.type)
             yield from self.lines((step,), depth)
             lanes //= 2
-
-    def _copy(self, copy: Copy, depth: int) -> Iterator[str]:
-        """Loops over the box: its last dimensions go to the threads, x to the last."""
-        box = " x ".join(str(n) for n in copy.sizes)
-        yield "  " * depth + f"// all threads fill {copy.local} ({box} elements of {copy.array})"
-        spread = min(len(copy.sizes), len(self.block))
-        index: list[Expr] = []
-        for dim, size in enumerate(copy.sizes):
-            first = dim - (len(copy.sizes) - spread)
-            start, step = self._share(first, spread) if first >= 0 else ("0", 1)
-            name = f"e{dim}"
-            index.append(Name(name))
-            advance = f"++{name}" if step == 1 else f"{name} += {step}"
-            yield "  " * (depth + dim) + f"for (int {name} = {start}; {name} < {size}; {advance})"
-        depth += len(copy.sizes)
-        source = tuple(_sum(o, i) for o, i in zip(copy.origin, index, strict=True))
-        guards = [Binary(">=", at, Int(0)) for at, below in zip(source, copy.below, strict=True) if below]
-        guards += [Binary("<", at, Int(extent))
-                   for at, extent, above in zip(source, copy.extents, copy.above, strict=True) if above]
-        if guards:
-            yield "  " * depth + f"if ({' && '.join(self.printer.text(g, 6) for g in guards)})"
-            depth += 1
-        target = copy.local + "".join(f"[e{dim}]" for dim in range(len(copy.sizes)))
-        yield "  " * depth + f"{target} = {self.printer.element(copy.array, source)};"
-
-    def _share(self, dim: int, spread: int) -> tuple[str, int]:
-        """Where a thread starts and how far it steps in copied dimension `dim` of `spread`.
-
-        Blocks with more dimensions than the box flatten their outer ones into the first.
-        """
-        sizes, surplus = self.block, len(self.block) - spread
-        if dim > 0 or surplus == 0:
-            return f"t{dim + surplus}", sizes[dim + surplus]
-        text, count = "t0", sizes[0]
-        for extra in range(1, surplus + 1):
-            text = f"({text}) * {sizes[extra]} + t{extra}" if extra > 1 else f"{text} * {sizes[extra]} + t{extra}"
-            count *= sizes[extra]
-        return text, count
-
-
-def _sum(origin: Expr, index: Expr) -> Expr:
-    return index if origin == Int(0) else Binary("+", origin, index)

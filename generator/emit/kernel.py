@@ -45,7 +45,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
     body = for_compiler(kernel.body, target)
     body = cut_at_borders(body) if alone and words.inlined else body
-    found = mentioned(body, tuple(f"t{d}" for d in range(len(kernel.block))))
+    found = mentioned(body)
     elsewhere = symbols(placements, words)
     arguments = tuple(array for array in kernel.arrays if array.name not in elsewhere)
     names = _names(kernel, arguments, found)
@@ -55,7 +55,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
              *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic),
-             *BodyWriter(printer, words, tuple(reversed(kernel.block)), alone).lines(body, 1), "}", ""]
+             *BodyWriter(printer, words, alone).lines(body, 1), "}", ""]
     before = f"{_comment(kernel)}\n{_attributes(kernel, found, words)}\nvoid "
     return Printed(KernelText(before, "\n".join(after)), needs, tuple(array.name for array in arguments))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from generator.expr import Binary, Call, Expr, Fold, Load, Name, parts
-from generator.nest import Assign, Atomic, Copy, Declare, For, Node, Shuffle, apply, expressions, walk
+from generator.nest import Assign, Atomic, Declare, For, Node, Shuffle, apply, expressions, walk
 from generator.variant import Placed
 
 
@@ -46,8 +46,8 @@ class Mentioned:
     vectors: bool
 
 
-def mentioned(body: tuple[Node, ...], threads: tuple[str, ...]) -> Mentioned:
-    """What `body` mentions; `threads` are the names of the thread indices."""
+def mentioned(body: tuple[Node, ...]) -> Mentioned:
+    """What `body` mentions."""
     names, functions, written, atomics = set[str](), set[str](), set[str](), set[tuple[str, str, bool]]()
     shuffles = any_order = vectors = False
     for node in walk(body):
@@ -68,8 +68,6 @@ def mentioned(body: tuple[Node, ...], threads: tuple[str, ...]) -> Mentioned:
             case Shuffle(variable, operator, kind, _):
                 shuffles = True
                 _read(apply(variable, operator, variable, kind).value, names, functions)
-            case Copy():
-                names.update((node.local, node.array), threads if node.sizes else ())
             case _:
                 pass
     return Mentioned(frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), shuffles, any_order, vectors)

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.linear import plain_form, simplify, substitute
+from generator.lowering.box import LocalBox, corner_variables, padded_rows
+from generator.lowering.cooperative import all_fill
 from generator.lowering.naming import fresh_name
-from generator.lowering.shared_box import SharedBox, corner_variables
 from generator.nest import Assign, Barrier, Declare, For, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.boxes import stage_boxes, tile_names
@@ -28,14 +29,14 @@ NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class ComputedArray(SharedBox):
-    """A shared array that holds the box of a stage at stage point `stage`."""
+class ComputedBox(LocalBox):
+    """The box of a stage at stage point `stage`."""
 
     stage: int
 
 
-def computed_arrays(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[StagePoint],
-                    taken: set[str]) -> tuple[ComputedArray, ...]:
+def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[StagePoint],
+                    taken: set[str]) -> tuple[ComputedBox, ...]:
     """The boxes that a kernel computes, point by point, in the order of computation; new names go to `taken`.
 
     Raises:
@@ -45,9 +46,9 @@ def computed_arrays(program: Program, part: KernelPart, plan: KernelPlan, points
     for number, point in enumerate(points):
         for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number) if point.computed else ():
             name = fresh_name(f"{box.array}_here", taken)
-            sizes = (*box.sizes[:-1], box.sizes[-1] + plan.padding)
-            variables = corner_variables(box, "at", taken)
-            result.append(ComputedArray(name, program.array(box.array).type, sizes, box, variables, number))
+            variables = corner_variables(box.array, box.corner, "at", taken)
+            result.append(ComputedBox(name, box.array, program.array(box.array).type, box.corner, box.sizes,
+                                      padded_rows(box.sizes, plan.padding), variables, "compute", "block", number))
     return tuple(result)
 
 
@@ -57,10 +58,6 @@ class Entered:
 
     number: int
     tiles: Mapping[str, Expr]
-
-    def told(self, corner: Expr) -> Expr:
-        """A corner of a box, in names of the generated code."""
-        return simplify(substitute(corner, self.tiles))
 
 
 def entered(number: int, point: StagePoint, tiles: Sequence[Expr]) -> Entered:
@@ -73,7 +70,7 @@ class Computing:
     """Turns reads of stages into what computes them. `fresh` gives names that nothing else has."""
 
     program: Program
-    arrays: tuple[ComputedArray, ...]
+    arrays: tuple[ComputedBox, ...]
     block: tuple[int, ...]
     fresh: Callable[[str], str]
     stages: Mapping[str, Stage] = field(init=False)
@@ -87,12 +84,13 @@ class Computing:
         nodes: list[Node] = []
         waiting: set[str] = set()
         for local in (a for a in self.arrays if a.stage == at.number):
-            stage = self.stages[local.box.array]
+            stage = self.stages[local.array]
             if waiting & self._reads(stage):
                 nodes.append(Barrier())
                 waiting.clear()
-            nodes += [*local.declared(at.told), self._fill(local, stage, at)]
-            waiting.add(local.box.array)
+            here = local.at(at.tiles)
+            nodes += [*here.declared, self._fill(here, stage, at)]
+            waiting.add(local.array)
         return [*nodes, Barrier()] if waiting or filled else nodes
 
     def _reads(self, stage: Stage) -> set[str]:
@@ -106,13 +104,11 @@ class Computing:
             waiting += [self.stages[a] for a in new if a in self.stages and self.stages[a].where == "inline"]
         return read
 
-    def _fill(self, local: ComputedArray, stage: Stage, at: Entered) -> Node:
+    def _fill(self, local: ComputedBox, stage: Stage, at: Entered) -> Node:
         """The loops in which the threads of the block share out a box."""
         nodes: list[Node] = []
-        value = self._value(stage, local.outside(at.told), nodes, {}, at)
-        sizes = " x ".join(map(str, local.box.sizes))
-        return local.shared_out(self.block, (*nodes, Assign(Load(local.name, local.index), "", value)),
-                                f"all threads compute {local.name} ({sizes} elements)")
+        value = self._value(stage, local.outside, nodes, {}, at)
+        return all_fill(local, self.block, (*nodes, Assign(local.here, "", value)), "compute")
 
     def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None,
                names: Mapping[str, Expr] = NOTHING) -> Expr:
@@ -135,8 +131,8 @@ class Computing:
         if stage.where == "block":
             if at is None:  # isl put what fills the box under a condition of its own
                 raise IllegalPlan("a barrier would stand under a condition")
-            local = next(a for a in self.arrays if a.box.array == expr.array and a.stage == at.number)
-            return local.element(index, at.told)
+            local = next(a for a in self.arrays if a.array == expr.array and a.stage == at.number)
+            return local.at(at.tiles).element(index)
         element = Load(expr.array, index)
         if element not in known:
             known[element] = self._held(stage, index, before, known, at)

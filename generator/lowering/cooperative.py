@@ -1,35 +1,35 @@
-"""Cooperative copies as ordinary loops: what each thread of the block does to fill a shared copy.
+"""Loops in which threads take turns over the elements of a box: to copy them, to compute them, to add them to global memory.
 
-The same loops as `emit.kernel` prints: the last dimensions of the box go to the threads, the last one to x. Only that
-no element lies beyond the end of the array is a bound of the loops here, not a condition inside them: bounds are
-counted exactly, conditions are sampled.
+    for (int e0 = t0; e0 < 10; e0 += 8) { // all threads fill a_here (10 x 32 elements of a)
+      for (int e1 = t1; e1 < 32; e1 += 4) {
+        a_here[e0][e1] = a[8 * b0 + e0][32 * b1 + e1];
 """
 
 from __future__ import annotations
 
 from math import prod
 
-from generator.expr import Binary, Expr, Int, Load, Name
-from generator.nest import Assign, Copy, For, If, Node
+from generator.expr import Binary, Expr, Int, Name
+from generator.lowering.box import LocalBox
+from generator.nest import For, Node
 
 
-def copy_loops(copy: Copy, block: tuple[int, ...]) -> Node:
-    """The loops of one thread; `block` is x first. Thread indices are `t0` (outermost), `t1`, ..."""
-    sizes = tuple(reversed(block))
-    # A space keeps the iterators apart from every name of the program.
-    index = tuple(Name(f"{copy.local} {dim}") for dim in range(len(copy.sizes)))
-    source = tuple(Binary("+", o, i) for o, i in zip(copy.origin, index, strict=True))
-    node: Node = Assign(Load(copy.local, index), "", Load(copy.array, source))
-    for at, below in zip(source, copy.below, strict=True):
-        if below:
-            node = If(Binary(">=", at, Int(0)), (node,))
-    for dim in reversed(range(len(copy.sizes))):
-        start, step = share(dim, len(copy.sizes), sizes)
-        bound: Expr = Int(copy.sizes[dim])
-        if copy.above[dim]:
-            bound = Binary("min", bound, Binary("-", Int(copy.extents[dim]), copy.origin[dim]))
-        node = For(index[dim].name, start, Binary("<", index[dim], bound), step, (node,))
-    return node
+def all_fill(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str, of: str = "") -> Node:
+    """The loops in which threads `fill` or `compute` (`verb`) a box; `body` is for its element `index`, `of` for the comment."""
+    return all_threads(box, threads, body, f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements{of})")
+
+
+def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str) -> Node:
+    """`body` for every element of a box: `threads` (in each dimension, the outermost first) take turns.
+
+    Compilers unroll loops that copy as they like: what is inside is one load and one store.
+    """
+    index = box.index
+    for d in reversed(range(len(index))):
+        start, step = share(d, len(index), threads)
+        body = (For(index[d].name, start, Binary("<", index[d], Int(box.box[d])), step, body, "" if d else note,
+                    int(box.filled != "copy")),)
+    return body[0]
 
 
 def share(dim: int, count: int, sizes: tuple[int, ...]) -> tuple[Expr, int]:

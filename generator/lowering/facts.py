@@ -20,10 +20,9 @@ from generator.linear import substitute
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.addresses import Enclosing, Point, access_facts, enter, outer_point
 from generator.lowering.assemble import lowered_program
-from generator.lowering.cooperative import copy_loops
 from generator.lowering.counting import Counts, Grounds, Place, children_of, count
 from generator.lowering.sampling import samples, trips, values
-from generator.nest import Assign, Atomic, Copy, Declare, For, If, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.mapping import block_names, thread_names
@@ -70,7 +69,7 @@ def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], wei
 
 
 def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Run]) -> KernelFacts:
-    body = _as_loops(kernel.body, kernel.block)
+    body = _as_loops(kernel.body)
     study = _Study(_types(kernel), _layouts(kernel))
     launches = sum(weight for _, weight, _ in runs)
     counts = count(body, grounds(kernel, runs), study.cost)
@@ -83,17 +82,15 @@ def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Ru
                        counts.balance, work, found, tuple((array.name, array.bytes) for array in kernel.arrays))
 
 
-def _as_loops(nodes: tuple[Node, ...], block: tuple[int, ...]) -> tuple[Node, ...]:
-    """The nodes with copies as loops, and with values that indices choose as conditions."""
+def _as_loops(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes with values that indices choose as conditions, and folds as loops."""
     result: list[Node] = []
     for node in nodes:
         match node:
-            case Copy():
-                result.append(copy_loops(node, block))
             case For(body=inside):
-                result.append(replace(node, body=_as_loops(inside, block)))
+                result.append(replace(node, body=_as_loops(inside)))
             case If(condition, then, otherwise):
-                result.append(If(condition, _as_loops(then, block), _as_loops(otherwise, block)))
+                result.append(If(condition, _as_loops(then), _as_loops(otherwise)))
             case Assign(target, op, Select(condition, then, otherwise)) if not any(loads_of(condition)):
                 result.append(If(condition, (Assign(target, op, then),), (Assign(target, op, otherwise),)))
             case Assign(value=Fold() as fold) | Atomic(value=Fold() as fold):

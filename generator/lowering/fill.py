@@ -9,9 +9,9 @@ from generator.expr import Binary, Expr, Int, Load, map_children
 from generator.linear import plain_form, substitute
 from generator.lowering.barriers import BarrierRefused
 from generator.lowering.computed import Computing, entered
-from generator.lowering.private import PrivateArray
+from generator.lowering.private import PrivateBox
 from generator.lowering.registers import Register, Variable, exchanges
-from generator.lowering.staging import LocalArray, copies, into_local, origin
+from generator.lowering.staging import CopiedBox
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
 from generator.plan import KernelPlan
 from generator.polyhedral.ast import enter, leave
@@ -30,7 +30,7 @@ class Updates:
 
     update: Update
     register: Register | None
-    private: PrivateArray | None = None
+    private: PrivateBox | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Filling:
     part: KernelPart
     plan: KernelPlan
     points: tuple[StagePoint, ...]
-    arrays: tuple[LocalArray, ...]
+    arrays: tuple[CopiedBox, ...]
     computing: Computing
     registers: Mapping[str, Register | Variable]
     shared_updates: Mapping[str, Updates]
@@ -87,20 +87,16 @@ class Filler:
 
     def _enter(self, number: int, arguments: tuple[Expr, ...]) -> Iterator[Node]:
         filling = self.filling
-        here = tuple(a for a in filling.arrays if a.stage == number)
-        point = filling.points[number]
-        yield from copies(here, filling.program, filling.part, filling.plan, point, self._tiles(point, arguments))
-        yield from filling.computing.enter(entered(number, point, arguments), bool(here))
-
-    def _tiles(self, point: StagePoint, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Tile indices of the tiled members; an untiled member has only one tile."""
-        return arguments if self.filling.plan.inner_tile > 1 else (Int(0),) * len(point.tiled)
+        at = entered(number, filling.points[number], arguments)
+        here = [box.at(at.tiles) for box in filling.arrays if box.stage == number]
+        yield from (box.fill(filling.plan.block) for box in here)
+        yield from filling.computing.enter(at, bool(here))
 
     def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
         """The nodes of one instance, with those that compute what it reads before it."""
         statement = self.filling.program.statement(instance.name)
         values = dict(zip(statement.iterators, instance.arguments, strict=True))
-        corners = self._corners(instance.name, tiles)
+        copies = self._copies(instance.name, tiles)
         body = statement.body
         before: list[Node] = []
         known: dict[Load, Load] = {}
@@ -108,7 +104,7 @@ class Filler:
                    if instance.name in point.statements and n in tiles), None)
 
         def placed(expr: Expr) -> Expr:
-            here = self._redirect(instance.name, substitute(expr, values), corners)
+            here = self._redirect(instance.name, substitute(expr, values), copies)
             return self.filling.computing.placed(here, before, known, at)
 
         target = placed(body.target)
@@ -156,28 +152,27 @@ class Filler:
             return Assign(target, op, value)
         return Atomic(target, "=", Binary(op, target, value) if op else value, kind)
 
-    def _corners(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[int, tuple[LocalArray, tuple[Expr, ...]]]:
-        """The shared copies that statement `name` reads, by access, with the origins of their boxes."""
+    def _copies(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[int, CopiedBox]:
+        """The shared copies that statement `name` reads, by access."""
         filling = self.filling
-        corners: dict[int, tuple[LocalArray, tuple[Expr, ...]]] = {}
-        for local in filling.arrays:
-            point = filling.points[local.stage]
+        copies: dict[int, CopiedBox] = {}
+        for box in filling.arrays:
+            point = filling.points[box.stage]
             if name in point.statements:
-                if local.stage not in tiles:  # isl put the copies under a condition of their own
+                if box.stage not in tiles:  # isl put the copies under a condition of their own
                     raise BarrierRefused("a barrier would stand under a condition")
-                at = self._tiles(point, tiles[local.stage])
-                corner = tuple(origin(e, filling.part, filling.plan, point, at) for e in local.footprint.extents)
-                corners |= {number: (local, corner) for reader, number in local.footprint.accesses if reader == name}
-        return corners
+                here = box.at(entered(box.stage, point, tiles[box.stage]).tiles)
+                copies |= {number: here for reader, number in box.footprint.accesses if reader == name}
+        return copies
 
-    def _redirect(self, name: str, expr: Expr, corners: Mapping[int, tuple[LocalArray, tuple[Expr, ...]]]) -> Expr:
+    def _redirect(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox]) -> Expr:
         """`expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
         if isinstance(expr, Load):
             if expr.array in self.filling.registers:
                 return self.filling.registers[expr.array].at(name)
-            load = Load(expr.array, tuple(self._redirect(name, i, corners) for i in expr.index), expr.access)
-            if expr.access in corners:
-                return into_local(load, *corners[expr.access])
+            load = Load(expr.array, tuple(self._redirect(name, i, copies) for i in expr.index), expr.access)
+            if expr.access in copies:
+                return copies[expr.access].element(load.index)
             index = tuple(plain_form(i) or i for i in load.index)
             return self._inside(name, Load(load.array, index, load.access))
-        return map_children(expr, lambda child: self._redirect(name, child, corners))
+        return map_children(expr, lambda child: self._redirect(name, child, copies))

@@ -11,7 +11,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Load, children, loads_of
 from generator.lowering.fill import Updates
 from generator.lowering.naming import fresh_name
-from generator.lowering.private import PrivateArray, private_arrays
+from generator.lowering.private import PrivateBox, private_arrays
 from generator.lowering.registers import Register, Variable
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept, Sharing, keepable, sharing
@@ -40,7 +40,7 @@ class KeptArrays:
 
     registers: tuple[Register, ...]
     shared_updates: Mapping[str, Updates]
-    private: tuple[PrivateArray, ...] = ()
+    private: tuple[PrivateBox, ...] = ()
     variables: tuple[Variable, ...] = ()
 
     @property

@@ -9,7 +9,7 @@ from functools import lru_cache, reduce
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel, SharedArray
 from generator.lowering.barriers import BarrierRefused, check_barriers
-from generator.lowering.computed import ComputedArray, Computing, computed_arrays
+from generator.lowering.computed import ComputedBox, Computing, computed_boxes
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
 from generator.lowering.keep import KeptArrays, Threads, keep, unseen_outside
@@ -17,9 +17,9 @@ from generator.lowering.naming import fresh_name, loop_names, point_loops
 from generator.lowering.points import over_all_points
 from generator.lowering.private import combined, filled
 from generator.lowering.registers import closing, opening, scratch_for
-from generator.lowering.staging import LocalArray, local_arrays
+from generator.lowering.staging import CopiedBox, copied_boxes
 from generator.lowering.vectors import is_vector
-from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import summed
 from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
@@ -143,17 +143,17 @@ class _Staged:
     part: KernelPart
     points: tuple[StagePoint, ...]
     mapped: MappedKernel
-    arrays: tuple[LocalArray, ...]
-    computed: tuple[ComputedArray, ...]
+    arrays: tuple[CopiedBox, ...]
+    computed: tuple[ComputedBox, ...]
 
 
 def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel) -> _Staged:
     """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
     points = stage_points(program, part)
-    arrays = local_arrays(program, part, plan, points, taken)
+    arrays = copied_boxes(program, part, plan, points, taken)
     for local in arrays:
         check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
-    computed = computed_arrays(program, part, plan, points, taken)
+    computed = computed_boxes(program, part, plan, points, taken)
     return _Staged(program, part, points, mapped, arrays, computed)
 
 
@@ -201,8 +201,6 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
         match node:
             case Assign(target, _, value) | Atomic(target, _, value):
                 used |= {load.array for expr in (target, value) for load in loads_of(expr)}
-            case Copy(array=array):
-                used.add(array)
             case If(condition):
                 used |= {load.array for load in loads_of(condition)}
             case For() | Barrier() | Declare() | Shuffle() | Instance():
@@ -226,8 +224,10 @@ def _owned(loops: Mapping[str, Mapping[int, str]], kept: KeptArrays) -> Mapping[
 
 def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:
     match node:
+        case For(unroll=0):
+            return node
         case For():
-            inner = any(isinstance(n, For) and n.iterator not in whole for n in walk(node.body))
+            inner = any(isinstance(n, For) and n.unroll and n.iterator not in whole for n in walk(node.body))
             count = whole.get(node.iterator, 1 if inner else factor)
             vector = node.iterator in whole and is_vector(node, count)
             return replace(node, unroll=count, vector=vector, body=tuple(_with_factors(n, factor, whole) for n in node.body))

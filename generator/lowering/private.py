@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from math import prod
 
 from generator.expr import Binary, Expr, Load
+from generator.lowering.box import LocalBox, corner_variables
+from generator.lowering.cooperative import all_fill, all_threads
 from generator.lowering.naming import fresh_name
 from generator.lowering.registers import neutral
-from generator.lowering.shared_box import SharedBox, corner_variables
 from generator.nest import Assign, Atomic, Barrier, If, Node, apply
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Sharing
@@ -28,8 +29,8 @@ from generator.program import Program
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateArray(SharedBox):
-    """A shared array that holds what a block adds to the elements of a box.
+class PrivateBox(LocalBox):
+    """What a block adds to the elements of a box.
 
     `operator` combines it with them; `atomic`: several threads of the block update the same element.
     """
@@ -46,7 +47,7 @@ class PrivateArray(SharedBox):
 
 
 def private_arrays(program: Program, part: KernelPart, plan: KernelPlan, prefix: Sequence[str],
-                   shares: Mapping[str, Sharing], taken: set[str]) -> dict[str, PrivateArray]:
+                   shares: Mapping[str, Sharing], taken: set[str]) -> dict[str, PrivateBox]:
     """The copies that the blocks of a kernel keep, by the relaxed reductions that update them.
 
     `shares` has all relaxed reductions, and who updates one element. New names go to `taken`.
@@ -61,30 +62,27 @@ def private_arrays(program: Program, part: KernelPart, plan: KernelPlan, prefix:
         box = update_box(program, part, name, plan.tile, tuple(prefix))
         called = fresh_name(f"{box.array}_block", taken)
         atomic = shares[name] != "thread" and prod(plan.block) > 1
-        variables = corner_variables(box, "from", taken)
+        variables = corner_variables(box.array, box.corner, "from", taken)
         kind = program.array(box.array).type
-        found[name] = PrivateArray(called, kind, box.sizes, box, variables, update.operator, atomic)
+        found[name] = PrivateBox(called, box.array, kind, box.corner, box.sizes, box.sizes, variables, "compute", "block",
+                                 update.operator, atomic)
     return found
 
 
-def filled(arrays: Sequence[PrivateArray], block: tuple[int, ...]) -> Iterator[Node]:
+def filled(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[Node]:
     """What stands before the loops of a kernel: all copies become neutral."""
     for array in arrays:
-        yield from array.declared()
-        sizes = " x ".join(map(str, array.sizes))
-        store = Assign(Load(array.name, array.index), "", neutral(array.operator, array.type))
-        yield array.shared_out(block, (store,), f"all threads fill {array.name} ({sizes} elements)")
+        yield from array.declared
+        yield all_fill(array, block, (Assign(array.here, "", neutral(array.operator, array.type)),), "fill")
     if arrays:
         yield Barrier()
 
 
-def combined(arrays: Sequence[PrivateArray], block: tuple[int, ...]) -> Iterator[Node]:
+def combined(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[Node]:
     """What stands behind them: the elements that the block updated go to global memory, one atomic update each."""
     if arrays:
         yield Barrier()
     for array in arrays:
-        mine = Load(array.name, array.index)
-        update = Atomic(Load(array.box.array, array.outside()), array.operator, mine, array.type)
-        changed = Binary("!=", mine, neutral(array.operator, array.type))
-        note = f"all threads combine {array.name} with {array.box.array}"
-        yield array.shared_out(block, (If(changed, (update,)),), note)
+        update = Atomic(Load(array.array, array.outside), array.operator, array.here, array.type)
+        changed = Binary("!=", array.here, neutral(array.operator, array.type))
+        yield all_threads(array, block, (If(changed, (update,)),), f"all threads combine {array.name} with {array.array}")

@@ -13,6 +13,7 @@ from math import prod
 
 from generator.arithmetic import integer_limits
 from generator.expr import Binary, Expr, Int, Load, Name, Real, Select, Unary
+from generator.lowering.box import LocalBox
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuffle, apply
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Kept, Sharing
@@ -82,20 +83,6 @@ class Variable:
         return Declare(self.name, self.type, tuple(count for _, count in self.points))
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """Shared memory through which the threads of a block combine values of one type."""
-
-    name: str
-    type: str
-    sizes: tuple[int, ...]
-
-    @property
-    def bytes(self) -> int:
-        """Size in bytes."""
-        return ELEMENT_BYTES[self.type] * prod(self.sizes)
-
-
 def opening(register: Register) -> Iterator[Node]:
     """Declaration and first values."""
     yield Declare(register.name, register.type, tuple(count for _, count in register.points))
@@ -134,7 +121,7 @@ def exchanges(plan: KernelPlan, kind: str) -> bool:
     return plan.exchange and ELEMENT_BYTES[kind] >= 4
 
 
-def closing(register: Register, plan: KernelPlan, scratch: Scratch | None) -> Iterator[Node]:
+def closing(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
     """What brings the values back to global memory after the loops."""
     if register.sharing == "thread":
         store: Node = Assign(register.target, "", register.here)
@@ -155,7 +142,7 @@ def can_shuffle(register: Register, plan: KernelPlan) -> bool:
     return bool(plan.block) and len(plan.block) - 1 in reducing(register, plan) and plan.block[-1] % LANES == 0
 
 
-def _combine(register: Register, plan: KernelPlan, scratch: Scratch | None) -> Iterator[Node]:
+def _combine(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
     assert register.operator is not None
     threads = thread_names(len(plan.block))
     update = Atomic(register.target, register.operator, register.here, register.type)
@@ -169,7 +156,7 @@ def _combine(register: Register, plan: KernelPlan, scratch: Scratch | None) -> I
         yield from _guarded(register.exists, update)
 
 
-def _tree(register: Register, plan: KernelPlan, scratch: Scratch) -> Iterator[Node]:
+def _tree(register: Register, plan: KernelPlan, scratch: LocalBox) -> Iterator[Node]:
     """Half of the threads add the values of the other half until one is left, which updates the element."""
     assert register.operator is not None
     dims = reducing(register, plan)
@@ -189,9 +176,9 @@ def _tree(register: Register, plan: KernelPlan, scratch: Scratch) -> Iterator[No
     yield Barrier()
 
 
-def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable[[str], str]) -> tuple[Scratch, ...]:
+def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable[[str], str]) -> tuple[LocalBox, ...]:
     """One shared array per element type that is combined in shared memory."""
-    found: dict[str, Scratch] = {}
+    found: dict[str, tuple[int, int]] = {}
     for register in registers:
         if register.sharing == "thread" or plan.combine == "atomic" or not reducing(register, plan):
             continue
@@ -199,14 +186,10 @@ def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable
             continue
         lanes = prod(plan.block[d] for d in reducing(register, plan))
         rows = prod(plan.block) // lanes
-        before = found.get(register.type)
-        if before is None:
-            found[register.type] = Scratch(fresh(f"{register.type.replace(' ', '_')}_parts"), register.type,
-                                           (rows, lanes))
-        elif before.sizes != (rows, lanes):
-            sizes = (max(rows, before.sizes[0]), max(lanes, before.sizes[1]))
-            found[register.type] = Scratch(before.name, register.type, sizes)
-    return tuple(found.values())
+        before = found.get(register.type, (0, 0))
+        found[register.type] = max(rows, before[0]), max(lanes, before[1])
+    return tuple(LocalBox(fresh(f"{kind.replace(' ', '_')}_parts"), "", kind, (), sizes, sizes, (), "compute", "block")
+                 for kind, sizes in found.items())
 
 
 def _flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:

@@ -26,16 +26,20 @@ void kernel0(__global const double *restrict A, __global const double *restrict 
   __local double A_shared[32][32];
   __local double B_shared[32][32];
   for (int k_tile = 0; k_tile <= 1; ++k_tile) { // tile of k
-    // all threads fill A_shared (32 x 32 elements of A)
-    for (int e0 = t0; e0 < 32; e0 += 32)
-      for (int e1 = t1; e1 < 32; e1 += 16)
-        if (32 * b0 + e0 < 37 && 32 * k_tile + e1 < 41)
+    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill A_shared (32 x 32 elements of A)
+      for (int e1 = t1; e1 < 32; e1 += 16) {
+        if (32 * b0 + e0 < 37 && 32 * k_tile + e1 < 41) {
           A_shared[e0][e1] = A[(32 * b0 + e0) * 41 + 32 * k_tile + e1];
-    // all threads fill B_shared (32 x 32 elements of B)
-    for (int e0 = t0; e0 < 32; e0 += 32)
-      for (int e1 = t1; e1 < 32; e1 += 16)
-        if (32 * k_tile + e0 < 41 && 32 * b1 + e1 < 53)
+        }
+      }
+    }
+    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill B_shared (32 x 32 elements of B)
+      for (int e1 = t1; e1 < 32; e1 += 16) {
+        if (32 * k_tile + e0 < 41 && 32 * b1 + e1 < 53) {
           B_shared[e0][e1] = B[(32 * k_tile + e0) * 53 + 32 * b1 + e1];
+        }
+      }
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 36) {
       for (int j_point = 0; j_point <= min(1, 3 - 2 * b1 - (t1 + 11) / 16); ++j_point) { // points of this thread along j
@@ -62,16 +66,20 @@ void kernel1(__global const double *restrict C, __global double *restrict D, __g
   __local double C_shared[32][32];
   __local double tmp_shared[32][32];
   for (int k_tile = 0; k_tile <= 1; ++k_tile) { // tile of k
-    // all threads fill C_shared (32 x 32 elements of C)
-    for (int e0 = t0; e0 < 32; e0 += 32)
-      for (int e1 = t1; e1 < 32; e1 += 16)
-        if (32 * k_tile + e0 < 53 && 32 * b1 + e1 < 67)
+    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill C_shared (32 x 32 elements of C)
+      for (int e1 = t1; e1 < 32; e1 += 16) {
+        if (32 * k_tile + e0 < 53 && 32 * b1 + e1 < 67) {
           C_shared[e0][e1] = C[(32 * k_tile + e0) * 67 + 32 * b1 + e1];
-    // all threads fill tmp_shared (32 x 32 elements of tmp)
-    for (int e0 = t0; e0 < 32; e0 += 32)
-      for (int e1 = t1; e1 < 32; e1 += 16)
-        if (32 * b0 + e0 < 37 && 32 * k_tile + e1 < 53)
+        }
+      }
+    }
+    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill tmp_shared (32 x 32 elements of tmp)
+      for (int e1 = t1; e1 < 32; e1 += 16) {
+        if (32 * b0 + e0 < 37 && 32 * k_tile + e1 < 53) {
           tmp_shared[e0][e1] = tmp[(32 * b0 + e0) * 53 + 32 * k_tile + e1];
+        }
+      }
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 36) {
       for (int j_point = 0; j_point <= min(1, 4 - 2 * b1 - (t1 + 13) / 16); ++j_point) { // points of this thread along j

@@ -24,15 +24,18 @@ void kernel0(__global const double *restrict A, __global double *restrict tmp, _
   __local double A_shared[32][32];
   __local double x_shared[32];
   for (int j_tile = 0; j_tile <= 2; ++j_tile) { // tile of j
-    // all threads fill A_shared (32 x 32 elements of A)
-    for (int e0 = 0; e0 < 32; ++e0)
-      for (int e1 = t0; e1 < 32; e1 += 32)
-        if (32 * b0 + e0 < 61 && 32 * j_tile + e1 < 83)
+    for (int e0 = 0; e0 < 32; ++e0) { // all threads fill A_shared (32 x 32 elements of A)
+      for (int e1 = t0; e1 < 32; e1 += 32) {
+        if (32 * b0 + e0 < 61 && 32 * j_tile + e1 < 83) {
           A_shared[e0][e1] = A[(32 * b0 + e0) * 83 + 32 * j_tile + e1];
-    // all threads fill x_shared (32 elements of x)
-    for (int e0 = t0; e0 < 32; e0 += 32)
-      if (32 * j_tile + e0 < 83)
+        }
+      }
+    }
+    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill x_shared (32 elements of x)
+      if (32 * j_tile + e0 < 83) {
         x_shared[e0] = x[32 * j_tile + e0];
+      }
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 60 && j_tile == 0) {
       tmp[32 * b0 + t0] = 0.0;
@@ -54,10 +57,11 @@ void kernel1(__global const double *restrict A, __global const double *restrict 
   const int t0 = get_local_id(0);
   __local double tmp_shared[32];
   for (int i_tile = 0; i_tile <= 1; ++i_tile) { // tile of i
-    // all threads fill tmp_shared (32 elements of tmp)
-    for (int e0 = t0; e0 < 32; e0 += 32)
-      if (32 * i_tile + e0 < 61)
+    for (int e0 = t0; e0 < 32; e0 += 32) { // all threads fill tmp_shared (32 elements of tmp)
+      if (32 * i_tile + e0 < 61) {
         tmp_shared[e0] = tmp[32 * i_tile + e0];
+      }
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (32 * b0 + t0 <= 82 && i_tile == 0) {
       y[32 * b0 + t0] = 0;

@@ -25,11 +25,13 @@ void kernel0(__global const double *restrict A, __global double *restrict B, con
   const int t0 = get_local_id(1);
   const int t1 = get_local_id(0);
   __local double A_shared[34][34];
-  // all threads fill A_shared (34 x 34 elements of A)
-  for (int e0 = t0; e0 < 34; e0 += 32)
-    for (int e1 = t1; e1 < 34; e1 += 16)
-      if (32 * b0 + e0 < 39 && 32 * b1 + e1 < 39)
+  for (int e0 = t0; e0 < 34; e0 += 32) { // all threads fill A_shared (34 x 34 elements of A)
+    for (int e1 = t1; e1 < 34; e1 += 16) {
+      if (32 * b0 + e0 < 39 && 32 * b1 + e1 < 39) {
         A_shared[e0][e1] = A[(32 * b0 + e0) * 39 + 32 * b1 + e1];
+      }
+    }
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (32 * b0 + t0 <= 36) {
     for (int j_point = 0; j_point <= min(1, 2 - 2 * b1 - (t1 + 11) / 16); ++j_point) { // points of this thread along j
@@ -47,11 +49,13 @@ void kernel1(__global double *restrict A, __global const double *restrict B, con
   const int t0 = get_local_id(1);
   const int t1 = get_local_id(0);
   __local double B_shared[34][34];
-  // all threads fill B_shared (34 x 34 elements of B)
-  for (int e0 = t0; e0 < 34; e0 += 32)
-    for (int e1 = t1; e1 < 34; e1 += 16)
-      if (32 * b0 + e0 < 39 && 32 * b1 + e1 < 39)
+  for (int e0 = t0; e0 < 34; e0 += 32) { // all threads fill B_shared (34 x 34 elements of B)
+    for (int e1 = t1; e1 < 34; e1 += 16) {
+      if (32 * b0 + e0 < 39 && 32 * b1 + e1 < 39) {
         B_shared[e0][e1] = B[(32 * b0 + e0) * 39 + 32 * b1 + e1];
+      }
+    }
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (32 * b0 + t0 <= 36) {
     for (int j_point = 0; j_point <= min(1, 2 - 2 * b1 - (t1 + 11) / 16); ++j_point) { // points of this thread along j

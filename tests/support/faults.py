@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from generator.expr import Binary, Expr, Int, Load, Real, Select, children, map_children
 from generator.lowered_kernel import LoweredKernel
-from generator.nest import Assign, Atomic, Barrier, Copy, For, If, Node, Shuffle, apply
+from generator.nest import Assign, Atomic, Barrier, For, If, Node, Shuffle, apply
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,6 @@ def _at(node: Node) -> Iterator[Changed]:
             yield from _around(otherwise, lambda new: replace(node, otherwise=new))
         case Assign() | Atomic():
             yield from _in_assignment(node)
-        case Copy():
-            for dim, start in enumerate(node.origin):
-                moved = (*node.origin[:dim], Binary("+", start, Int(1)), *node.origin[dim + 1:])
-                yield "element shifted", node, moved, (replace(node, origin=moved),)
         case Shuffle():
             yield "fewer lanes", node.lanes, node.lanes // 2, (replace(node, lanes=node.lanes // 2),)
         case _:

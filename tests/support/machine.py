@@ -16,8 +16,7 @@ import numpy as np
 
 from generator.expr import Load
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.cooperative import copy_loops
-from generator.nest import Assign, Atomic, Barrier, Copy, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.polyhedral.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
 from tests.support.memory import Element, Memory
@@ -198,8 +197,6 @@ class Machine:
                 return _atomic(target, operator, kind, memory.function(value), memory)
             case Declare(name):
                 return lambda _names, memory: memory.registers.update({name: {}})
-            case Copy():
-                return self._step(copy_loops(node, self.lowered.block), memory)
             case Instance() | Barrier() | Shuffle():
                 raise AssertionError(f"{node} is no step of one thread")
 

@@ -9,8 +9,9 @@ import numpy as np
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower, lowered_program
-from generator.lowering.registers import Scratch
-from generator.nest import Atomic, Copy, Declare, If, Shuffle, walk
+from generator.lowering.box import LocalBox
+from generator.lowering.staging import CopiedBox
+from generator.nest import Atomic, Declare, If, Shuffle, walk
 from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.partition import Path, level
@@ -119,8 +120,8 @@ def features(kernel: LoweredKernel, plan: KernelPlan) -> set[str]:
     found = {f"atomic {node.operator}" for node in nodes if isinstance(node, Atomic)}
     found |= {f"register of {len(node.sizes)} dimensions" for node in nodes if isinstance(node, Declare)}
     found |= {"shuffle"} if any(isinstance(node, Shuffle) for node in nodes) else set()
-    found |= {"shared copies"} if any(isinstance(node, Copy) for node in nodes) else set()
-    found |= {"combined in shared memory"} if any(isinstance(array, Scratch) for array in kernel.shared) else set()
+    found |= {"shared copies"} if any(isinstance(box, CopiedBox) for box in kernel.shared) else set()
+    found |= {"combined in shared memory"} if any(isinstance(box, LocalBox) and not box.array for box in kernel.shared) else set()
     full = [node for node in kernel.body if isinstance(node, If) and node.otherwise]
     found |= {"full and partial tiles"} if full else set()
     found |= {"host loop"} if kernel.iterators else set()

@@ -22,13 +22,14 @@ from generator.facts import Access, Operations
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower
-from generator.lowering.cooperative import copy_loops
 from generator.lowering.default import default_plan
 from generator.lowering.facts import kernel_facts, sampled_launches
 from generator.lowering.sampling import samples
 from generator.lowering.shapes import kernel_shapes
-from generator.nest import Assign, Atomic, Copy, For, If, Node
+from generator.lowering.staging import CopiedBox
+from generator.nest import Assign, Atomic, For, If, Node
 from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice, Stages
+from generator.polyhedral.footprint import StagedArray
 from generator.polyhedral.sections import kernels_of
 from generator.program import Program
 from generator.target import Dialect
@@ -63,9 +64,8 @@ def touched(node: Assign | Atomic) -> list[Load]:
 class Simulation:
     """All accesses of the threads of one kernel."""
 
-    def __init__(self, program: Program, lowered: LoweredKernel, padding: int = 0) -> None:
-        self.block, self.padding = lowered.block, padding
-        self.extents = {a.name: a.extents for a in program.arrays if not a.by_value}
+    def __init__(self, program: Program, lowered: LoweredKernel) -> None:
+        self.extents = {a.name: a.extents for a in program.arrays if not a.by_value} | {a.name: a.sizes for a in lowered.shared}
 
     def events(self, nodes: tuple[Node, ...], at: tuple[int, ...], names: Mapping[str, int],
                iteration: tuple[int, ...]) -> Iterator[Event]:
@@ -81,9 +81,6 @@ class Simulation:
                 case If(condition, then, otherwise):
                     taken = then if evaluate(condition, names) else otherwise
                     yield from self.events(taken, (*place, int(taken is otherwise)), names, iteration)
-                case Copy():
-                    self.extents[node.local] = (*node.sizes[:-1], node.sizes[-1] + self.padding)
-                    yield from self.events((copy_loops(node, self.block),), place, names, iteration)
                 case Assign(target, op, Select(condition, then, otherwise)) if not any(loads(condition)):
                     branch = int(not evaluate(condition, names))
                     chosen = Assign(target, op, (then, otherwise)[branch])
@@ -105,11 +102,10 @@ class Simulation:
 Warps: TypeAlias = dict[tuple[int, ...], dict[tuple[object, ...], dict[int, int]]]
 
 
-def simulate(program: Program, lowered: LoweredKernel, padding: int,
-             runs: list[tuple[int, ...]]) -> tuple[Warps, int]:
+def simulate(program: Program, lowered: LoweredKernel, runs: list[tuple[int, ...]]) -> tuple[Warps, int]:
     """Elements by access, by (launch, block, warp, iteration) and by lane; and the number of threads."""
-    simulation = Simulation(program, lowered, padding)
-    block, grid = tuple(reversed(simulation.block)), tuple(reversed(lowered.grid))
+    simulation = Simulation(program, lowered)
+    block, grid = tuple(reversed(lowered.block)), tuple(reversed(lowered.grid))
     found: Warps = defaultdict(lambda: defaultdict(dict))
     for run, b in product(runs, product(*map(range, grid))):
         names = dict(zip(lowered.iterators, run, strict=True)) | {f"b{d}": n for d, n in enumerate(b)}
@@ -161,7 +157,7 @@ def check(program: Program, plan: Plan) -> None:
         runs = [values for kernel, values in launches if kernel == facts.name]
         assert facts.launches == len(runs)
         assert (facts.threads, facts.local_bytes) == (prod(facts.block) * prod(facts.grid), lowered.local_bytes)
-        found, threads = simulate(program, lowered, plan.kernel(facts.statements).padding, runs)
+        found, threads = simulate(program, lowered, runs)
         assert len(found) == len(facts.accesses), plan.to_json()
         clamped = re.search(r"\w\[[^;=]*\b(min|max)\(", printed(lowered, (), TARGET).text.after) is not None
         for (_, warps), access in zip(sorted(found.items()), facts.accesses, strict=True):
@@ -299,35 +295,35 @@ def test_one_thread_and_no_parallel_loop() -> None:
     assert [a.executions for a in facts.accesses] == [63, 63]
 
 
+def copied(corner: tuple[Expr, ...], box: tuple[int, ...], extent: int) -> CopiedBox:
+    """A box of an array `A`, at whose ends elements may be missing."""
+    rank = len(box)
+    return CopiedBox("L", "A", "double", corner, box, box, (None,) * rank, "copy", "block", 0, StagedArray("A", (), ()),
+                     (True,) * rank, (extent,) * rank)
+
+
 @pytest.mark.parametrize("block", [(32,), (8,), (16, 4), (8, 2, 3), (1,)])
 @pytest.mark.parametrize("sizes", [(7,), (5, 33), (2, 6, 9), (3, 1, 2, 5)])
-def test_copies_fill_each_element_once_by_the_loops_of_the_text(block: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+def test_copies_fill_each_element_once(block: tuple[int, ...], sizes: tuple[int, ...]) -> None:
     rank = len(sizes)
-    copy = Copy("L", "A", (Int(2),) * rank, sizes, (64,) * rank, (False,) * rank, (False,) * rank)
-    loops = copy_loops(copy, block)
+    box = copied((Int(2),) * rank, sizes, 64)
     program = program_of(scop("for (i = 0; i < 64; i++) x[i] = 1.0;", "double x[64];"))
-    array = replace(program.arrays[0], name="A", extents=(64,) * rank)
-    program = replace(program, arrays=(array,))
+    program = replace(program, arrays=(replace(program.arrays[0], name="A", extents=(64,) * rank),))
+    threads = tuple(reversed(block))
     filled: list[int] = []
-    names = [dict(zip((f"t{d}" for d in range(len(block))), t, strict=True))
-             for t in product(*map(range, reversed(block)))]
-    kernel = LoweredKernel((), (), (array,), (), (), block, (1,), (copy,))
-    simulation = Simulation(program, kernel)
-    for here in names:
-        filled += [element for access, _, element in simulation.events((copy,), (), here, ()) if access[-1] == 1]
+    simulation = Simulation(program, LoweredKernel((), (), program.arrays, (), (), block, (1,), (), (box,)))
+    for at in product(*map(range, threads)):
+        here = {f"t{d}": t for d, t in enumerate(at)}
+        filled += [element for access, _, element in simulation.events((box.fill(threads),), (), here, ()) if access[-1] == 1]
     assert sorted(filled) == list(range(prod(sizes)))
-    text, own = (printed(replace(kernel, body=(node,)), (), TARGET).text.after for node in (copy, loops))
-    own = re.sub(r"L (\d)", r"e\1", own)
-    header = re.compile(r"for \(int (\w+) = (.*?); \w+ < (\d+); (.*?)\)[ {]*$", re.MULTILINE)
-    assert header.findall(text) == header.findall(own)
 
 
 def test_only_existing_elements_are_copied() -> None:
-    copy = Copy("L", "A", (Name("b0"),), (8,), (10,), (True,), (True,))
+    box = copied((Name("b0"),), (8,), 10)
     program = program_of(scop("for (i = 0; i < 10; i++) A[i] = 1.0;", "double A[10];"))
-    kernel = LoweredKernel((), (), program.arrays, (), (), (4,), (1,), (copy,))
+    kernel = LoweredKernel((), (), program.arrays, (), (), (4,), (1,), (), (box,))
     read = [element for b in (-3, 5) for t in range(4)
-            for access, _, element in Simulation(program, kernel).events((copy,), (), {"b0": b, "t0": t}, ())
+            for access, _, element in Simulation(program, kernel).events((box.fill((4,)),), (), {"b0": b, "t0": t}, ())
             if access[-1] == 0]
     assert sorted(read) == [*range(5), *range(5, 10)]
 

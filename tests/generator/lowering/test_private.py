@@ -21,7 +21,7 @@ from generator.frontend_c.source import Compilation
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower
 from generator.lowering.facts import kernel_facts
-from generator.lowering.private import PrivateArray
+from generator.lowering.private import PrivateBox
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.nest import Atomic, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, plan_from_json
@@ -87,11 +87,11 @@ def plan_of(program: Program, tile: tuple[int, ...] = (4, 8), block: tuple[int, 
                                 for s in kernel_shapes(program, schedule)))
 
 
-def copies(kernels: Sequence[LoweredKernel]) -> list[PrivateArray]:
-    return [array for kernel in kernels for array in kernel.shared if isinstance(array, PrivateArray)]
+def copies(kernels: Sequence[LoweredKernel]) -> list[PrivateBox]:
+    return [array for kernel in kernels for array in kernel.shared if isinstance(array, PrivateBox)]
 
 
-def check(program: Program, plan: Plan, seed: int = 1) -> list[PrivateArray]:
+def check(program: Program, plan: Plan, seed: int = 1) -> list[PrivateBox]:
     """Run a plan in Python and compare; the copies of its blocks."""
     found = run_plan(program, plan, np.random.default_rng(seed))
     assert differences(program, found, run_original(program)) == {}, plan.to_json()

@@ -12,7 +12,8 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.shapes import kernel_shapes
-from generator.nest import Copy, If, walk
+from generator.lowering.staging import CopiedBox
+from generator.nest import Assign, Barrier, If, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.program import Program
@@ -37,10 +38,12 @@ def check(program: Program, plan: Plan, seed: int) -> Counter[str]:
     assert not differences(program, device.memory, run_original(program)), plan.to_json()
     found = Counter({"right": 1})
     for kernel in kernels:
-        copies = [node.array for node in walk(kernel.body) if isinstance(node, Copy)]
+        boxes = {box.name: box.array for box in kernel.shared if isinstance(box, CopiedBox)}
+        filled = {node.target.array for node in walk(kernel.body) if isinstance(node, Assign)} & set(boxes)
+        copies = [boxes[name] for name in filled]
         found["copies"] += bool(copies)
         found["two parts"] += len(set(copies)) < len(copies)
-        found["copies under a condition"] += any(isinstance(node, If) and any(isinstance(n, Copy) for n in walk(node.then))
+        found["copies under a condition"] += any(isinstance(node, If) and any(isinstance(n, Barrier) for n in walk(node.then))
                                                  for node in walk(kernel.body))
     return found
 

@@ -1,0 +1,95 @@
+"""A box of an array that threads keep beside global memory: where it begins, subscripts into it, what is declared.
+
+    int a_at0 = max(0, 8 * b0 - 1);                                             the box does not begin at a sum
+    a[a_at0 + e0][4 * b1 + e1]  ->  a_here[e0][e1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Literal, Self, TypeAlias
+
+from generator.expr import Binary, Expr, Int, Load, Name
+from generator.linear import is_plain, is_sum, simplify, substitute
+from generator.lowering.naming import fresh_name
+from generator.nest import Assign, Declare, Level, Node
+from generator.program import ELEMENT_BYTES
+
+Filled: TypeAlias = Literal["copy", "compute"]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBox:
+    """The array `name` holds the `box[d]` elements of `array` from index `corner[d]` on.
+
+    `sizes` is what is declared: rows may be longer than those of the box, against bank conflicts. `variables[d]` holds the corner in
+    dimension d; None where that is a sum that can stand in subscripts. The threads of a `level` fill it together, with copies
+    or with what they compute, and only they read it. No `array`: threads combine values there.
+    """
+
+    name: str
+    array: str
+    type: str
+    corner: tuple[Expr, ...]
+    box: tuple[int, ...]
+    sizes: tuple[int, ...]
+    variables: tuple[str | None, ...]
+    filled: Filled
+    level: Level
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return ELEMENT_BYTES[self.type] * prod(self.sizes)
+
+    @property
+    def index(self) -> tuple[Name, ...]:
+        """The iterators of loops over the box: an element's subscripts in it."""
+        return tuple(Name(f"e{d}") for d in range(len(self.box)))
+
+    @property
+    def here(self) -> Load:
+        """The element `index` of the box."""
+        return Load(self.name, self.index)
+
+    @property
+    def declared(self) -> list[Node]:
+        """What gives the variables their values."""
+        return [node for name, first in zip(self.variables, self.corner, strict=True) if name is not None
+                for node in (Declare(name, "int", ()), Assign(Load(name), "", first))]
+
+    @property
+    def outside(self) -> tuple[Expr, ...]:
+        """The subscripts in the whole array of the element `index` of the box."""
+        return tuple(simplify(Binary("+", first, e)) for first, e in zip(self._first, self.index, strict=True))
+
+    @property
+    def _first(self) -> tuple[Expr, ...]:
+        return tuple(first if name is None else Load(name) for name, first in zip(self.variables, self.corner, strict=True))
+
+    def at(self, tiles: Mapping[str, Expr]) -> Self:
+        """The box with its corner in names of the generated code: `tiles` are the numbers of the tiles around it."""
+        return replace(self, corner=tuple(simplify(substitute(first, tiles)) for first in self.corner))
+
+    def element(self, index: tuple[Expr, ...]) -> Load:
+        """The element of the box that stands for the element `index` of the whole array."""
+        return Load(self.name, tuple(_minus(i, first) for i, first in zip(index, self._first, strict=True)))
+
+
+def padded_rows(box: tuple[int, ...], padding: int) -> tuple[int, ...]:
+    """What is declared for a box: its rows are longer by `padding`."""
+    return (*box[:-1], box[-1] + padding)
+
+
+def corner_variables(array: str, corner: tuple[Expr, ...], word: str, taken: set[str]) -> tuple[str | None, ...]:
+    """Names for the variables of a box: `a_word0`, .. where its corner is no sum; they go to `taken`."""
+    return tuple(None if is_sum(first) else fresh_name(f"{array}_{word}{d}", taken) for d, first in enumerate(corner))
+
+
+def _minus(index: Expr, first: Expr) -> Expr:
+    """The difference; what data decide is left as it is, whatever its type."""
+    if is_plain(index):
+        return simplify(Binary("-", index, first))
+    return index if first == Int(0) else Binary("-", index, first)
