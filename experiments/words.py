@@ -111,7 +111,8 @@ def describe_kernel(kernel: KernelPlan) -> str:
         (UNROLL, kernel.unroll > 1, kernel.unroll), (POINTS, kernel.points_inside, ""),
         (X, bool(kernel.order), kernel.order[-1] if kernel.order else ""), (PADDING, bool(kernel.padding), kernel.padding),
         (REGISTERS, kernel.registers, ""), (COMBINE, kernel.combine != "atomic", kernel.combine),
-        (COLUMNS, kernel.columns, ""), (EXCHANGE, kernel.exchange, ""), (CACHE, kernel.cache != "none", kernel.cache))
+        (COLUMNS, kernel.columns, ""), (EXCHANGE, kernel.exchange, ""), (CACHE, kernel.cache != "none", kernel.cache),
+        ("tiles shared by", kernel.level != "block", f"a {kernel.level}"))
     parts += [f"{name} {value}".rstrip() for name, taken, value in named if taken]
     return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
 

@@ -225,6 +225,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
 def _loops_and_stores(plan: KernelPlan) -> Iterator[str]:
     order = "inside" if plan.points_inside else "around"
     yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
+    if plan.level != "block":
+        yield f"    each {plan.level} of a block has a tile of its own, with what is kept for it"
     if plan.columns:
         yield "    blocks that follow each other lie along y"
     if plan.exchange:

@@ -68,7 +68,9 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All threads of the block wait here; local memory is consistent afterwards."""
+    """All threads of the block or sub-group wait here for each other; what they have in shared memory is consistent afterwards."""
+
+    level: Level = "block"
 
 
 @dataclass(frozen=True, slots=True)

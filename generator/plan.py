@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from generator.errors import InputError
 from generator.json_text import parse_json
+from generator.nest import Level
 from generator.program import Where
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
@@ -140,6 +141,8 @@ class KernelPlan:
     `exchange` stores by atomic exchange. `cache` says what the memory that a multiprocessor shares between both is
     rather to be, shared memory or L1 cache (CUDA only). `columns`: blocks that follow each other, in the order in which
     devices begin them, lie along y instead of x (raster order), so that what all blocks of a column read stays in the caches.
+    `level` says who shares a tile, and what of arrays is kept for it: all threads of a block, or those of a sub-group (warp), or each
+    thread has one of its own; a block has several such tiles side by side then.
     """
 
     statements: tuple[str, ...]
@@ -156,6 +159,7 @@ class KernelPlan:
     exchange: bool = False
     cache: Cache = "none"
     columns: bool = False
+    level: Level = "block"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +196,9 @@ class Plan:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, as they are."""
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    """The fields of a dataclass by name, as they are; a level only where it is another than that of blocks."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__
+            if name != "level" or value.level != "block"}  # the digests of Plans are older than levels
 
 
 def plan_from_json(text: str) -> Plan:
@@ -286,6 +291,7 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
     _require(data, where, ("padding",), lambda value: value == 0 or _positive(value), "0 or a positive integer")
     _require(data, where, ("combine",), get_args(Combine).__contains__, f"one of {', '.join(get_args(Combine))}")
     _require(data, where, ("cache",), get_args(Cache).__contains__, f"one of {', '.join(get_args(Cache))}")
+    _require(data, where, ("level",), get_args(Level).__contains__, f"one of {', '.join(get_args(Level))}")
     if len(data["tile"]) != len(data["block"]):
         raise InputError(f"{where}: tile and block have different lengths")
     _require(data, where, ("order",), partial(_permutation, len(data["tile"])), "a permutation of the dimensions' numbers")

@@ -22,7 +22,8 @@ class Language:
     which a launch asks for (None: all of it is declared). `constant_arguments`: arrays in constant memory are arguments;
     otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that is the same in
     all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a multiprocessor divides
-    one memory between them.
+    one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y; otherwise only threads of one row are known
+    to form one.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Language:
     constant_arguments: bool
     uniform_branches: bool
     cache_preference: bool
+    rows_in_sub_groups: bool
 
     def dynamic_bytes(self, local_bytes: int) -> int:
         """How much of a block's `local_bytes` of shared memory a launch has to ask for: all of it or nothing."""
@@ -42,12 +44,12 @@ class Language:
 LANGUAGES: Mapping[Dialect, Language] = {
     # PoCL 3 miscompiles barriers under uniform conditions, too
     "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
-                       uniform_branches=False, cache_preference=False),
+                       uniform_branches=False, cache_preference=False, rows_in_sub_groups=False),
     "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
-                     uniform_branches=True, cache_preference=True),
+                     uniform_branches=True, cache_preference=True, rows_in_sub_groups=True),
     # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
-                    uniform_branches=True, cache_preference=False)}
+                    uniform_branches=True, cache_preference=False, rows_in_sub_groups=True)}
 
 
 @dataclass(frozen=True, slots=True)

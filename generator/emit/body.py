@@ -45,8 +45,8 @@ class BodyWriter:
                     text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
                     in_vectors = any_order and self.alone and self.words.any_order
                     yield from (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
-                case Barrier():
-                    yield pad + self.words.barrier
+                case Barrier(level):
+                    yield pad + (self.words.barrier if level == "block" else self.words.sub_group_barrier)
                 case Declare(name, kind, sizes):
                     yield f"{pad}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
                 case Atomic(target, operator, value, kind, shared):

@@ -27,7 +27,7 @@ CUDA = Words(
     global_memory="", restrict="__restrict__", shared_memory="__shared__",
     dynamic_memory="extern __shared__ __align__(16) unsigned char antune_shared[];",
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
-    barrier="__syncthreads();",
+    barrier="__syncthreads();", sub_group_barrier="__syncwarp();",
     group_index="blockIdx.{axis}", thread_index="threadIdx.{axis}", axes=("x", "y", "z"),
     types={}, double_preamble="", function=_function, device_function="static __device__ inline",
     shared_pointer="", block_pointer="",

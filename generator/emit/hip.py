@@ -10,5 +10,9 @@ from dataclasses import replace
 
 from generator.emit.cuda import CUDA
 
-HIP = replace(CUDA, dynamic_memory="", dynamic_array="", shuffle="__shfl_xor({value}, {lanes})",
+_WAIT = ('__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"); __builtin_amdgcn_wave_barrier(); '
+         '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");')
+"""A barrier of a wavefront, whose halves may be at different places: they take turns, and each is in step."""
+
+HIP = replace(CUDA, sub_group_barrier=_WAIT, dynamic_memory="", dynamic_array="", shuffle="__shfl_xor({value}, {lanes})",
               textures=dict.fromkeys((1, 2), "hipTextureObject_t"))

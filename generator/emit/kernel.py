@@ -69,7 +69,7 @@ def _names(kernel: LoweredKernel, arguments: Sequence[Array], found: Mentioned) 
 def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone: bool) -> Needs:
     functions = frozenset(words.function(name).name for name in found.functions) if words.inlined else frozenset()
     own = functions & OWN if alone else frozenset()
-    return Needs(frozenset(placements), found.atomics, functions - own, own, found.shuffles,
+    return Needs(frozenset(placements), found.atomics, functions - own, own, found.sub_groups,
                  found.any_order and alone, found.vectors and alone)
 
 
@@ -94,7 +94,7 @@ def _comment(kernel: LoweredKernel) -> str:
 def _attributes(kernel: LoweredKernel, found: Mentioned, words: Words) -> str:
     block = ", ".join(str(b) for b in (*kernel.block, 1, 1)[:3])
     attributes = words.kernel.format(block=block, threads=prod(kernel.block))
-    return f"{attributes} {words.sub_groups}" if words.sub_groups and found.shuffles else attributes
+    return f"{attributes} {words.sub_groups}" if words.sub_groups and found.sub_groups else attributes
 
 
 def _parameters(kernel: LoweredKernel, arguments: Sequence[Array], placements: Sequence[Placed], names: Mapping[str, str],

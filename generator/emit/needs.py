@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from generator.expr import Binary, Call, Expr, Fold, Load, Name, parts
-from generator.nest import Assign, Atomic, Declare, For, Node, Shuffle, apply, expressions, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Shuffle, apply, expressions, walk
 from generator.variant import Placed
 
 
@@ -22,14 +22,14 @@ class Needs:
     atomics: frozenset[tuple[str, str, bool]] = frozenset()
     functions: frozenset[str] = frozenset()
     own_functions: frozenset[str] = frozenset()
-    shuffles: bool = False
+    sub_groups: bool = False
     any_order: bool = False
     vectors: bool = False
 
     def with_those_of(self, other: Needs) -> Needs:
         """What both need."""
         return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
-                     self.own_functions | other.own_functions, self.shuffles or other.shuffles,
+                     self.own_functions | other.own_functions, self.sub_groups or other.sub_groups,
                      self.any_order or other.any_order, self.vectors or other.vectors)
 
 
@@ -41,7 +41,7 @@ class Mentioned:
     functions: frozenset[str]
     written: frozenset[str]
     atomics: frozenset[tuple[str, str, bool]]
-    shuffles: bool
+    sub_groups: bool
     any_order: bool
     vectors: bool
 
@@ -49,7 +49,7 @@ class Mentioned:
 def mentioned(body: tuple[Node, ...]) -> Mentioned:
     """What `body` mentions."""
     names, functions, written, atomics = set[str](), set[str](), set[str](), set[tuple[str, str, bool]]()
-    shuffles = any_order = vectors = False
+    sub_groups = any_order = vectors = False
     for node in walk(body):
         for expr in expressions(node):
             _read(expr, names, functions)
@@ -66,11 +66,13 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
             case Declare(name=name):
                 names.add(name)
             case Shuffle(variable, operator, kind, _):
-                shuffles = True
+                sub_groups = True
                 _read(apply(variable, operator, variable, kind).value, names, functions)
+            case Barrier(level="sub-group"):
+                sub_groups = True
             case _:
                 pass
-    return Mentioned(frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), shuffles, any_order, vectors)
+    return Mentioned(frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), sub_groups, any_order, vectors)
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

@@ -21,7 +21,7 @@ def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
     parts.append(placement_preamble(program, needs.placements, words))
     if any(ELEMENT_BYTES[kind] == 8 for _, kind, _ in needs.atomics):
         parts.append(words.swap_preamble)
-    if needs.shuffles:
+    if needs.sub_groups:
         parts.append(words.sub_group_preamble)
     parts += [text for needed, text in ((needs.any_order, words.any_order), (needs.vectors, words.vector)) if needed]
     if words.inlined:

@@ -57,6 +57,7 @@ class Words:
     dynamic_memory: str
     dynamic_array: str
     barrier: str
+    sub_group_barrier: str
     group_index: str
     thread_index: str
     axes: tuple[str, str, str]

@@ -14,7 +14,7 @@ from generator.lowering.host import host_of
 from generator.lowering.kernel import lower_kernel
 from generator.lowering.placement import placements
 from generator.lowering.time_tiles import time_kernel
-from generator.nest import Shuffle, walk
+from generator.nest import Barrier, Shuffle, walk
 from generator.plan import KernelPlan, Plan, TimeTiles
 from generator.polyhedral.sections import kernels_of
 from generator.program import Array, Program
@@ -52,6 +52,8 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
                           f"memory; {target.name} has {target.local_bytes}")
     if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
         raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
+    if target.sub_group < LANES and Barrier("sub-group") in walk(kernel.body):
+        raise IllegalPlan(f"sub-groups of {LANES} threads share the tiles of {called}; {target.name} has none")
     if plan.cache != "none" and not target.language.cache_preference:
         raise IllegalPlan(f"the cache configuration {plan.cache} of {', '.join(plan.statements)} is for CUDA devices; "
                           f"{target.name} has none")

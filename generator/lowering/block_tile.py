@@ -1,4 +1,4 @@
-"""The tile of a block in a kernel that runs several time steps: what part of each array it has in shared memory, and loops over that.
+"""The tile of a team in a kernel that runs several time steps: what it holds of each array, and loops over that.
 
     for (int i = max(-1, -8 * b0) + t0, last = min(8, 38 - 8 * b0); i <= last; i += 2)     the tile with 1 element on either side
       .. A_here[i + 1] ..                                                                  stands for A[8 * b0 + i]
@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
-from generator.expr import Binary, Expr, Int, Load, Name
+from generator.expr import Binary, Expr, Int, Name
 from generator.linear import simplify
+from generator.lowering.box import Filled, LocalBox, padded_rows
+from generator.lowering.cooperative import nested
 from generator.nest import For, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.mapping import block_names, thread_names
 from generator.polyhedral.time_steps import Margin
-from generator.program import ELEMENT_BYTES, Array
+from generator.program import Array
 
 Bounds = tuple[Expr, Expr]
 """The first and the last value of a loop."""
@@ -27,30 +28,9 @@ Limits = Sequence[tuple[int, int]]
 """The first and the last index of each dimension."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeBox:
-    """A tile of an array with `margin` around it, in shared memory."""
-
-    name: str
-    array: Array
-    sizes: tuple[int, ...]
-    margin: Margin
-
-    @property
-    def type(self) -> str:
-        """The element type."""
-        return self.array.type
-
-    @property
-    def bytes(self) -> int:
-        """Size in bytes."""
-        return ELEMENT_BYTES[self.type] * prod(self.sizes)
-
-
-def box_sizes(tile: Sequence[int], margin: Margin, padding: int) -> tuple[int, ...]:
-    """What is declared for a tile with `margin` around it, its rows longer by `padding`."""
-    *rows, row = (size + low + high for size, (low, high) in zip(tile, margin, strict=True))
-    return (*rows, row + padding)
+def grown_sizes(tile: Sequence[int], margin: Margin) -> tuple[int, ...]:
+    """The elements of a tile with `margin` around it."""
+    return tuple(size + low + high for size, (low, high) in zip(tile, margin, strict=True))
 
 
 def of_arrays(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
@@ -59,8 +39,21 @@ def of_arrays(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class BlockTile:
-    """The tile of a block, as a plan decides it; dimensions are those of the arrays. `index` are names for places."""
+class TimeBox(LocalBox):
+    """A tile with `margin` around it, of an array that has these `extents`."""
+
+    margin: Margin
+    extents: tuple[int, ...]
+
+    @property
+    def whole(self) -> Limits:
+        """All of the array."""
+        return tuple((0, extent - 1) for extent in self.extents)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamTile:
+    """The tile of a team, as its plan decides it; dimensions are those of the arrays. `index` are names for places."""
 
     plan: KernelPlan
     index: tuple[Name, ...]
@@ -98,21 +91,24 @@ class BlockTile:
         """The index of what is at `places`."""
         return tuple(simplify(Binary("+", self.corner(d), place)) for d, place in enumerate(places))
 
-    def element(self, box: TimeBox, places: Sequence[Expr]) -> Load:
-        """What a box holds at `places`."""
-        return Load(box.name, tuple(simplify(Binary("+", place, Int(low))) for place, (low, _) in zip(places, box.margin, strict=True)))
+    def box(self, array: Array, name: str, margin: Margin, filled: Filled) -> TimeBox:
+        """The tile of an array with `margin` around it, as the team holds it."""
+        corner = tuple(simplify(Binary("-", self.corner(d), Int(low))) for d, (low, _) in enumerate(margin))
+        box = grown_sizes(self.sizes, margin)
+        return TimeBox(name, array.name, array.type, corner, box, padded_rows(box, self.plan.padding), (None,) * len(box), filled, "block",
+                       margin, array.extents)
 
     def shared_out(self, bounds: Mapping[int, tuple[str, Bounds]], inside: Node, note: str, unroll: int = 1) -> Node:
-        """Loops over some dimensions (name, bounds) in which the threads of the block take turns."""
-        for dim in sorted(bounds, reverse=True):
+        """Loops over some dimensions (name, bounds) in which the threads of the team take turns."""
+        loops = []
+        for dim in sorted(bounds):
             name, (low, high) = bounds[dim]
             threads = self.plan.block[self.dims.index(dim)]
             begin = low if threads == 1 else self.thread(dim) if low == Int(0) else Binary("+", low, self.thread(dim))
-            inside = For(name, begin, Binary("<=", Name(name), high), threads,
-                         (inside,), note if dim == min(bounds) else "", unroll if dim == max(bounds) else 1, once=True)
-        return inside
+            loops.append(For(name, begin, Binary("<=", Name(name), high), threads, (), once=True))
+        return nested(loops, (inside,), note, unroll)
 
     def over(self, margin: Margin, limits: Limits, make: Callable[[tuple[Expr, ...]], Node], note: str) -> Node:
-        """What `make` says for all places of the tile with `margin` around it, within `limits`."""
+        """What `make` says for the indices of the tile with `margin` around it, within `limits`."""
         bounds = {d: (self.index[d].name, self.reach(margin, d, limits[d])) for d in range(len(self.sizes))}
-        return self.shared_out(bounds, make(self.index), note)
+        return self.shared_out(bounds, make(self.index_of(self.index)), note)

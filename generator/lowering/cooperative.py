@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from generator.expr import Binary, Expr, Int, Name
@@ -24,11 +26,17 @@ def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...],
 
     Compilers unroll loops that copy as they like: what is inside is one load and one store.
     """
-    index = box.index
-    for d in reversed(range(len(index))):
-        start, step = share(d, len(index), threads)
-        body = (For(index[d].name, start, Binary("<", index[d], Int(box.box[d])), step, body, "" if d else note,
-                    int(box.filled != "copy")),)
+    loops = []
+    for d, name in enumerate(box.index):
+        start, step = share(d, len(box.index), threads)
+        loops.append(For(name.name, start, Binary("<", name, Int(box.box[d])), step, ()))
+    return nested(loops, body, note, int(box.filled != "copy"))
+
+
+def nested(loops: Sequence[For], body: tuple[Node, ...], note: str, unroll: int = 1) -> Node:
+    """`body` in these loops, the outermost first: `note` stands at that one, the innermost is unrolled."""
+    for d in reversed(range(len(loops))):
+        body = (replace(loops[d], body=body, note="" if d else note, unroll=unroll if d == len(loops) - 1 else min(unroll, 1)),)
     return body[0]
 
 

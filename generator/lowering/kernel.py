@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
 from generator.expr import Binary, Int, Name, loads_of
-from generator.lowered_kernel import LoweredKernel, SharedArray
+from generator.lowered_kernel import LoweredKernel
 from generator.lowering.barriers import BarrierRefused, check_barriers
+from generator.lowering.box import LocalBox
 from generator.lowering.computed import ComputedBox, Computing, computed_boxes
 from generator.lowering.fill import Filler, Filling
 from generator.lowering.host import host_names
@@ -18,6 +19,7 @@ from generator.lowering.points import over_all_points
 from generator.lowering.private import combined, filled
 from generator.lowering.registers import closing, opening, scratch_for
 from generator.lowering.staging import CopiedBox, copied_boxes
+from generator.lowering.teams import Team, team_of
 from generator.lowering.vectors import is_vector
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan
@@ -79,19 +81,21 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
     """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
-    part = reordered(part, plan.order)
+    part, team = reordered(part, plan.order), team_of(plan, dialect)
+    within = team.plan(plan)
     # registers that the inner loops tell apart serve every step of the outer ones
-    mapped = map_kernel(part, plan, stage_points(program, part), summed(program, part) if plan.registers else ())
+    mapped = map_kernel(part, within, stage_points(program, part), summed(program, part) if plan.registers else ())
     check_threads(mapped.tree, part.dependences)
     check_kernel(mapped.tree, part.dependences)
     try:
-        return _generated(program, part, frame, plan, mapped, True, dialect)
+        made = _generated(program, part, frame, within, mapped, True)
     except MissingLoop:  # isl has put a condition where the loop over a thread's points was
-        return _generated(program, part, frame, plan, mapped, False, dialect)
+        made = _generated(program, part, frame, within, mapped, False)
+    return finished(program, plan, team, made, dialect)
 
 
 def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
-               registers: bool, dialect: Dialect) -> LoweredKernel:
+               registers: bool) -> TeamKernel:
     """The loops of a kernel that is known to be legal; results are kept in `registers` if the Plan wants that.
 
     Raises:
@@ -118,9 +122,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
             *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
             *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
             *combined(kept.private, plan.block))
-    check_barriers(body, thread_names(len(part.parallel)), LANGUAGES[dialect].uniform_branches)
-    shared: tuple[SharedArray, ...] = (*staged.arrays, *staged.computed, *scratch, *kept.private)
-    return finished(program, plan, tuple(reversed(mapped.blocks)) or (1,), frame.prefix, shared, body)
+    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), body)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -157,13 +159,25 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
     return _Staged(program, part, points, mapped, arrays, computed)
 
 
-def finished(program: Program, plan: KernelPlan, grid: tuple[int, ...], prefix: tuple[str, ...], shared: Sequence[SharedArray],
-             body: tuple[Node, ...]) -> LoweredKernel:
-    """The kernel with these loops; `prefix` are the host iterators that it is told."""
+@dataclass(frozen=True, slots=True)
+class TeamKernel:
+    """What a team does: the number of tiles in each dimension (outermost first), host iterators that it is told, boxes, loops."""
+
+    tiles: tuple[int, ...]
+    prefix: tuple[str, ...]
+    boxes: tuple[LocalBox, ...]
+    body: tuple[Node, ...]
+
+
+def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
+    """The kernel in blocks. Raises IllegalPlan if not all threads of a team reach its barriers."""
+    if team.level != "thread":
+        check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
+    body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value), tuple(a for a in used if a.by_value),
-                         prefix, tuple(reversed(plan.block)) or (1,), grid, body, tuple(shared), plan.columns)
+                         made.prefix, tuple(reversed(plan.block)) or (1,), team.grid(made.tiles), body, shared, plan.columns)
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:

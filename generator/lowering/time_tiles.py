@@ -22,11 +22,12 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
 from generator.linear import simplify, substitute
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.barriers import check_barriers
-from generator.lowering.block_tile import BlockTile, Bounds, Limits, TimeBox, box_sizes, of_arrays
-from generator.lowering.kernel import finished
+from generator.lowering.block_tile import Bounds, Limits, TeamTile, TimeBox, grown_sizes, of_arrays
+from generator.lowering.box import padded_rows
+from generator.lowering.kernel import TeamKernel, finished
 from generator.lowering.naming import fresh_name
 from generator.lowering.registers import exchanges
+from generator.lowering.teams import team_of
 from generator.nest import Assign, Atomic, Barrier, For, If, Node
 from generator.plan import KernelPlan, TimeTiles
 from generator.polyhedral.mapping import block_names, check_sizes, thread_names
@@ -66,7 +67,7 @@ class TimeBoxes:
         """What they take in shared memory; there are no inner tiles."""
         del inner_tile
         around = overlap(required_time_loop(self.program), self.steps)
-        return sum(ELEMENT_BYTES[self.program.array(name).type] * prod(box_sizes(of_arrays(tile, self.order), margin, padding))
+        return sum(ELEMENT_BYTES[self.program.array(name).type] * prod(padded_rows(grown_sizes(of_arrays(tile, self.order), margin), padding))
                    for name, margin in around.arrays)
 
 
@@ -78,21 +79,22 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     """
     loop = required_time_loop(program)
     _check_plan(plan, loop)
-    tile = of_arrays(plan.tile, plan.order)
-    check_overlap(program, schedule.steps, tile)
+    team = team_of(plan, dialect)
+    within = team.plan(plan)
+    sizes = of_arrays(within.tile, plan.order)
+    check_overlap(program, schedule.steps, sizes)
     around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
-    names = _Names.fresh(program, loop, len(tile))
-    boxes = {name: TimeBox(names.boxes[name], program.array(name), box_sizes(tile, margin, plan.padding), margin)
+    names = _Names.fresh(program, loop, len(sizes))
+    tile = TeamTile(within, names.index)
+    boxes = {name: tile.box(program.array(name), names.boxes[name], margin, "copy" if name in loop.carried else "compute")
              for name, margin in around.arrays}
     scratch = {name: replace(program.array(name), name=called, role="temp") for name, called in names.scratch.items()}
-    part = BlockTile(plan, names.index)
-    copies, steps = _Copies(part, boxes, scratch, names.chunk, tiling), _Steps(loop, around, tiling, part, boxes, names)
+    copies, steps = _Copies(tile, boxes, scratch, names.chunk, tiling), _Steps(loop, around, tiling, tile, boxes, names)
     body = (*copies.filled(loop), Barrier(), steps.loops(), *copies.stored(loop))
-    check_barriers(body, thread_names(len(tile)))
-    blocks = [-(-extent // size) for extent, size in zip(loop.extents, tile, strict=True)]
-    grid = tuple(blocks[d] for d in reversed(plan.order or range(len(tile))))
+    tiles = tuple(-(-loop.extents[d] // sizes[d]) for d in tile.dims)
     more = tuple(scratch.values())
-    lowered = finished(program.with_arrays(more), plan, grid, (names.chunk.name,), tuple(boxes.values()), body)
+    made = TeamKernel(tiles, (names.chunk.name,), tuple(boxes.values()), body)
+    lowered = finished(program.with_arrays(more), plan, team, made, dialect)
     launch = Launch(kernel_name(0), tuple(Int(n) for n in lowered.launched), (names.chunk,))
     host = HostLoop(names.chunk.name, Int(0), Binary("<", names.chunk, Int(tiling.chunks)), 1, (launch,))
     return TimeKernel(lowered, (host,), more)
@@ -136,7 +138,7 @@ class _Names:
 class _Copies:
     """Builds the loops that fill the boxes, and those that store what is in them; `scratch` are the copies of carried arrays."""
 
-    tile: BlockTile
+    tile: TeamTile
     boxes: Mapping[str, TimeBox]
     scratch: Mapping[str, Array]
     chunk: Name
@@ -146,41 +148,39 @@ class _Copies:
         """What is carried from the array that the chunk reads, of the rest what nobody writes."""
         carried = [box for name, box in self.boxes.items() if name in self.scratch]
         return [*self._in_turns([self._fill(box, box.array) for box in carried],
-                                [self._fill(box, self.scratch[box.array.name]) for box in carried]),
+                                [self._fill(box, self.scratch[box.array].name) for box in carried]),
                 *(strip for name, written in loop.written for strip in self._fill_rim(self.boxes[name], written))]
 
     def stored(self, loop: TimeLoop) -> list[Node]:
         """What is carried to the array that the next chunk reads, the rest by the last chunk."""
         carried = [box for name, box in self.boxes.items() if name in self.scratch]
         last = Binary("==", self.chunk, Int(self.tiling.chunks - 1))
-        others = tuple(self._store(self.boxes[name], self.boxes[name].array, written) for name, written in loop.written)
-        return [*self._in_turns([self._store(box, self.scratch[box.array.name], _whole(box.array)) for box in carried],
-                                [self._store(box, box.array, _whole(box.array)) for box in carried]),
+        others = tuple(self._store(self.boxes[name], name, written) for name, written in loop.written)
+        return [*self._in_turns([self._store(box, self.scratch[box.array].name, box.whole) for box in carried],
+                                [self._store(box, box.array, box.whole) for box in carried]),
                 *([If(last, others)] if others else [])]
 
     def _in_turns(self, even: list[Node], odd: list[Node]) -> list[Node]:
         """What even chunks do and what odd ones do."""
         return [If(Binary("==", Binary("%", self.chunk, Int(2)), Int(0)), tuple(even), tuple(odd))] if even else []
 
-    def _fill(self, box: TimeBox, source: Array) -> Node:
-        return self._filled(box, source, _whole(box.array), f"all threads fill {box.name}")
+    def _fill(self, box: TimeBox, source: str) -> Node:
+        return self._filled(box, source, box.whole, f"all threads fill {box.name}")
 
-    def _filled(self, box: TimeBox, source: Array, limits: Limits, note: str) -> Node:
-        return self.tile.over(box.margin, limits, lambda at: Assign(self.tile.element(box, at), "", Load(source.name, self.tile.index_of(at))),
-                              note)
+    def _filled(self, box: TimeBox, source: str, limits: Limits, note: str) -> Node:
+        return self.tile.over(box.margin, limits, lambda index: Assign(box.element(index), "", Load(source, index)), note)
 
     def _fill_rim(self, box: TimeBox, written: Limits) -> list[Node]:
         """Fill the part of a box that nobody writes; few blocks have one."""
-        return [self._filled(box, box.array, strip, f"all threads fill the rim of {box.name}") for strip in _around(written, box.array)]
+        return [self._filled(box, box.array, strip, f"all threads fill the rim of {box.name}") for strip in _around(written, box.whole)]
 
-    def _store(self, box: TimeBox, target: Array, limits: Limits) -> Node:
-        def store(at: tuple[Expr, ...]) -> Node:
-            there = Load(target.name, self.tile.index_of(at))
+    def _store(self, box: TimeBox, target: str, limits: Limits) -> Node:
+        def store(index: tuple[Expr, ...]) -> Node:
             if exchanges(self.tile.plan, box.type):
-                return Atomic(there, "=", self.tile.element(box, at), box.type)
-            return Assign(there, "", self.tile.element(box, at))
+                return Atomic(Load(target, index), "=", box.element(index), box.type)
+            return Assign(Load(target, index), "", box.element(index))
 
-        return self.tile.over(((0, 0),) * len(box.sizes), limits, store, f"all threads store their tile of {box.name}")
+        return self.tile.over(((0, 0),) * len(box.box), limits, store, f"all threads store their tile of {box.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class _Steps:
     loop: TimeLoop
     around: Overlap
     tiling: TimeTiling
-    tile: BlockTile
+    tile: TeamTile
     boxes: Mapping[str, TimeBox]
     names: _Names
 
@@ -250,17 +250,13 @@ class _Steps:
         """`expr` with the elements of held arrays where the block holds them."""
         expr = map_children(expr, self._placed)
         if isinstance(expr, Load) and expr.array in self.boxes:
-            return self.tile.element(self.boxes[expr.array], [self.tile.place(d, at) for d, at in enumerate(expr.index)])
+            return self.boxes[expr.array].element(expr.index)
         return expr
 
 
-def _whole(array: Array) -> Limits:
-    return tuple((0, extent - 1) for extent in array.extents)
-
-
-def _around(written: Limits, array: Array) -> list[Limits]:
+def _around(written: Limits, whole: Limits) -> list[Limits]:
     """What is left of an array without the box `written`: up to two boxes per dimension."""
-    whole, found = _whole(array), list[Limits]()
+    found = list[Limits]()
     for d, ((begin, end), (low, high)) in enumerate(zip(whole, written, strict=True)):
         found += [(*written[:d], strip, *whole[d + 1:]) for strip in ((begin, low - 1), (high + 1, end)) if strip[0] <= strip[1]]
     return found

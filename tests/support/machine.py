@@ -2,13 +2,13 @@
 
 Within one launch no element of global memory may be touched by two threads if one of them writes it, but for atomic
 updates by the same operator; the same holds for shared memory between two barriers. Every subscript must exist, all
-threads of a block must reach every barrier and shuffle, integers are never divided by 0, and registers and shared
-memory that nobody wrote yet hold garbage.
+threads of a block (of a sub-group, where these wait for themselves alone) must reach every barrier and shuffle, integers are
+never divided by 0, and registers and shared memory that nobody wrote yet hold garbage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.polyhedral.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
+from generator.target import LANES
 from tests.support.memory import Element, Memory
 from tests.support.values import Number, common, compiled, operate, wrap
 
@@ -52,7 +53,7 @@ class DeviceMemory(Memory):
     def __init__(self, program: Program, rng: np.random.Generator) -> None:
         super().__init__(program)
         self.rng, self.thread = rng, 0
-        self.everywhere, self.in_block = Uses(), Uses()
+        self.everywhere, self.in_block, self.in_team, self.team = Uses(), Uses(), Uses(), -1
         self.shared: dict[str, dict[Element, Number]] = {}
         self.registers: dict[str, dict[Element, Number]] = {}
         self.whole = dict(self.types), dict(self.extents)
@@ -74,8 +75,7 @@ class DeviceMemory(Memory):
         if held is None:
             self.everywhere.note((array, index), mode, self.thread)
             return super().load(array, index)
-        if array in self.shared:
-            self.in_block.note((array, index), mode, self.thread)
+        self._note(array, index, mode)
         found = held.get(self.check(array, index))
         return self.garbage(self.types[array]) if found is None else found
 
@@ -86,9 +86,15 @@ class DeviceMemory(Memory):
             self.everywhere.note((array, index), mode, self.thread)
             super().store(array, index, value)
             return
-        if array in self.shared:
-            self.in_block.note((array, index), mode, self.thread)
+        self._note(array, index, mode)
         held[self.check(array, index)] = wrap(self.types[array], value)
+
+    def _note(self, array: str, index: tuple[int, ...], mode: str) -> None:
+        """Sub-groups that wait for themselves alone never see each other's shared memory in order."""
+        if array in self.shared:
+            self.in_team.note((array, index), mode, self.thread)
+            if self.team >= 0:
+                self.in_block.note((array, index), mode, self.team)
 
     def garbage(self, kind: str) -> Number:
         """Any value."""
@@ -120,18 +126,29 @@ class Machine:
             self.block(names | at, memory, int(number))
 
     def block(self, names: Names, memory: DeviceMemory, number: int) -> None:
-        """The threads of a block, in a new random order whenever all have met."""
+        """The threads of a block, or of each of its sub-groups if only these wait for each other, in a random order."""
         threads = list(product(*(range(n) for n in self.sizes)))
+        nodes = list(walk(self.lowered.body))
+        apart = Barrier() not in nodes and any(isinstance(node, Shuffle) or node == Barrier("sub-group") for node in nodes)
+        size = LANES if apart else len(threads)
+        assert len(threads) % size == 0, "a sub-group with threads that do not exist"
+        memory.shared = {name: {} for name in memory.shared}
+        memory.in_block = Uses()
+        for team in memory.rng.permutation(len(threads) // size):
+            memory.team = int(team) if size < len(threads) else -1
+            self._together(names, memory, threads[team * size:(team + 1) * size], number * len(threads) + int(team) * size)
+
+    def _together(self, names: Names, memory: DeviceMemory, threads: Sequence[tuple[int, ...]], first: int) -> None:
+        """Threads that wait for each other, numbered from `first` on, in a new random order whenever all have met."""
         indices = thread_names(len(self.sizes))
         running = [self.body(names | dict(zip(indices, t, strict=True)), memory) for t in threads]
         registers: list[dict[str, dict[Element, Number]]] = [{} for _ in threads]
         answers: list[Any] = [None] * len(threads)
-        memory.shared = {name: {} for name in memory.shared}
         while True:
-            memory.in_block = Uses()
+            memory.in_team = Uses()
             reached: list[Event] = [None] * len(threads)
             for k in memory.rng.permutation(len(threads)):
-                memory.thread, memory.registers = number * len(threads) + int(k), registers[k]
+                memory.thread, memory.registers = first + int(k), registers[k]
                 reached[k] = _advance(running[k], answers[k])
             places = {id(event[0]) if event else None for event in reached}
             assert len(places) == 1, "some threads wait where others never come"
