@@ -34,7 +34,11 @@ def _row(name: str, ms: float | None, summary: Summary) -> Cells:
 
 def openmp_words(threads: int) -> str:
     """`your OpenMP, 2 threads`."""
-    return f"your OpenMP, {threads} thread{'s' * (threads != 1)}"
+    return f"your OpenMP, {_threads(threads)}"
+
+
+def _threads(count: int | None) -> str:
+    return f"{count} thread{'s' * (count != 1)}"
 
 
 def result_notes(summary: Summary) -> Iterator[str]:
@@ -45,4 +49,4 @@ def result_notes(summary: Summary) -> Iterator[str]:
     if summary.sequential_ms is not None:
         yield f"Sequential C: {C_TIME}, 1 thread, {summary.compiler}."
     if summary.openmp_ms is not None:
-        yield f"Your OpenMP: {C_TIME}, {summary.openmp_threads} threads, {summary.openmp_compiler}."
+        yield f"Your OpenMP: {C_TIME}, {_threads(summary.openmp_threads)}, {summary.openmp_compiler}."

@@ -263,7 +263,7 @@ def _settings(job: _Job, directory: Path, recipe: _Recipe) -> str:
 
 def _c_half(job: _Job, file: Path, build: Build, directory: Path) -> Path:
     """A C file of the capture itself, which runs on any machine that this compiler makes code for."""
-    return runtime_object(job.compiler, file, [flag for flag in build.flags if "openmp" in flag], directory, job.limit_s)
+    return runtime_object(job.compiler, file, [flag for flag in (*build.flags, *job.source.compilation.cflags) if "openmp" in flag], directory, job.limit_s)
 
 
 def _quoted_includes(source: ScopSource) -> tuple[str, ...]:

@@ -46,6 +46,20 @@ def element_type(words: list[str], typedefs: Mapping[str, Any]) -> ElementType |
     return cast("ElementType | None", _WORDS.get(tuple(sorted(plain, key=lambda w: w != "unsigned"))))
 
 
+def pointer_advice(node: Any) -> str:
+    """What to do about a declaration that is refused because it is a pointer; "" for others.
+
+    `double **a`: rows somewhere in memory. `double *data` as a member: it may point elsewhere in every structure.
+    """
+    if not isinstance(node.type, c_ast.PtrDecl):
+        return ""
+    name = node.name
+    if isinstance(node.type.type, c_ast.PtrDecl):
+        return (f"; allocate its rows as one block (`double (*{name})[m] = malloc(n * sizeof *{name});`), or as one array that is "
+                f"subscripted `{name}[i * m + j]`")
+    return f"; copy the pointer, and sizes beside it, into variables before the loops (`{to_c(node)} = s.{name};`) and use these"
+
+
 def is_truth(node: Any, typedefs: Mapping[str, Any]) -> bool:
     """Whether a declared type is `_Bool`, to which numbers are converted in another way."""
     if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):

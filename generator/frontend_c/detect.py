@@ -171,10 +171,12 @@ class _Search:
             self.block(block)
 
     def leave_out(self, node: Any, reason: str) -> None:
-        """Keep why a loop is not taken; reasons that name no line get the loop's."""
+        """Keep why a loop is not taken, once for all loops of a function; reasons that name no line get the loop's."""
         place = where(node)
         named = str(self.file) in reason or place is None
-        self.left_out.append(LeftOut(self.function, reason if named else f"{place}: {reason}"))
+        left = LeftOut(self.function, reason if named else f"{place}: {reason}")
+        if left not in self.left_out:
+            self.left_out.append(left)
 
     def attempt(self, first: Any, last: Any) -> tuple[ScopSource, tuple[Statement, ...]] | InputError:
         """What the front end makes of the loops from `first` to `last`, or why it refuses them."""

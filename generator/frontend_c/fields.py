@@ -19,7 +19,7 @@ from typing import Any
 from pycparser import c_ast
 
 from generator.errors import InputError
-from generator.frontend_c.ctypes import element_type, to_c
+from generator.frontend_c.ctypes import element_type, pointer_advice, to_c
 from generator.frontend_c.elements import put_child
 from generator.frontend_c.layouts import Layouts, constant_size, innermost
 from generator.frontend_c.places import where
@@ -227,7 +227,7 @@ class _Apart:
         plain = isinstance(inner, c_ast.TypeDecl) and isinstance(inner.type, c_ast.IdentifierType) and member.bitsize is None
         if not plain or element_type(inner.type.names, self.layouts.typedefs) is None:
             raise InputError(f"`{to_c(member)}`: a SCoP can use members of structures that are numbers, arrays of numbers, and structures "
-                             "of these", where(node))
+                             f"of these{pointer_advice(member)}", where(node))
         return tuple(extents)
 
     def rewritten(self, node: Any) -> Any:

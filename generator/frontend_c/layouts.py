@@ -14,7 +14,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.expr import evaluate
-from generator.frontend_c.ctypes import element_type, is_truth, to_c
+from generator.frontend_c.ctypes import element_type, is_truth, pointer_advice, to_c
 from generator.frontend_c.expressions import Names, read_expression, without_casts
 from generator.frontend_c.places import where
 from generator.program import ElementType
@@ -113,7 +113,7 @@ class Layouts:
             if layout is not None:
                 return layout.element, Member(offset, tuple(extents), layout)
         raise InputError(f"`{to_c(node)}` in `{owner}`: the members of a structure in a SCoP are numbers, arrays of them "
-                         "and such structures", where(node))
+                         f"and such structures{pointer_advice(node)}", where(node))
 
 
 def innermost(node: Any) -> Any:

@@ -11,7 +11,7 @@ from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
 from generator.frontend_c.complex_numbers import without_complex
-from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, resolve_casts, to_c
+from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, pointer_advice, resolve_casts, to_c
 from generator.frontend_c.elements import nodes, write_subscripts
 from generator.frontend_c.fields import members_apart
 from generator.frontend_c.indices import write_indices
@@ -313,7 +313,7 @@ def _variable(name: str, node: Any, typedefs: dict[str, Any], names: _Names, arg
     kind: Declared | None = declared(node.type, typedefs)
     if kind is None:
         raise InputError(f"`{to_c(node)}` is not supported in a SCoP: use scalars and arrays of integers, float or "
-                         "double (arrays as a[N][M], pointers to such arrays, or one-dimensional pointers)",
+                         "double (arrays as a[N][M], pointers to such arrays, or one-dimensional pointers)" + pointer_advice(node),
                          where(node))
     indirect = kind.pointer_to_array and name in names.dereferenced
     extents = kind.extents[1:] if indirect else kind.extents

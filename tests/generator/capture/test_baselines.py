@@ -87,6 +87,12 @@ def test_the_users_options_decide(tmp_path: Path) -> None:
     assert (o3.compiler, o3.samples_ms) == (found.compiler, found.sequential_ms)
 
 
+def test_threads_are_counted_where_the_user_names_openmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    o3, openmp = reference(tmp_path, program(ABOVE), "-fopenmp").baselines
+    assert (o3.threads, openmp.threads) == (1, 2)
+
+
 def test_sequential_builds_have_one_thread_whatever_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     text = program(PLAIN, "omp_get_max_threads()").replace("#define", "#include <omp.h>\n#define")

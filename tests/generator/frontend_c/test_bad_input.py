@@ -68,6 +68,7 @@ REFUSED = {
     "address": ("s = &s == 0;", 5, "`&s` cannot stand in a SCoP's expression"),
     "pointer into array": ("double *q = x; q = x + 1; q[0] = 0;", 5, "`q` is assigned to in the SCoP, so the pointer may point elsewhere later"),
     "dangling pointer": ("double *q; q[0] = 0;", 4, "the size `?` of `q`, which is declared inside the SCoP"),
+    "rows somewhere": ("pp[0][0] = 0;", 1, "; allocate its rows as one block (`double (*pp)[m] = malloc(n * sizeof *pp);`)"),
     "pointer to pointer": ("pp[0][0] = 0;", 1, "`double **pp` is not supported in a SCoP: use scalars and arrays"),
     "array of pointers": ("ap[0][0] = 0;", 1, "is not supported in a SCoP: use scalars and arrays"),
     "member": (LOOP + "p.c = i;", 6, "`p.c`: there is no member of that name"),

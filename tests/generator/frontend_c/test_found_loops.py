@@ -190,3 +190,11 @@ def test_a_run_without_pragmas_is_a_run_like_any(tmp_path: Path, monkeypatch: py
     assert run("resume", tmp_path / "run", "--evaluations", 2) == 0
     assert run("export", tmp_path / "run", "--to", "opencl", "--out", tmp_path / "export") == 0
     assert "b[i][j] += a[i][k] * a[k][j]" in "".join(f.read_text() for f in (tmp_path / "export").glob("*.[ch]"))
+
+
+def test_a_reason_is_given_once(tmp_path: Path) -> None:
+    text = ("struct matrix { int n; double *data; };\nvoid f(struct matrix *m) {\n  for (int i = 0; i < 9; i++)\n"
+            "    for (int j = 0; j < 9; j++)\n      m->data[9 * i + j] = 0;\n}\n")
+    found = find_nests(write_c(text, tmp_path), Compilation())
+    assert found.nests == ()
+    assert len(found.left_out) == 1 and "(`double *data = s.data;`)" in found.left_out[0].reason

@@ -96,7 +96,7 @@ ACCEPTED: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     "condition": (EACH + "if (q[i].pos.y > 0) { q[i].pos.y = -q[i].pos.y; q[i].v[0] = 1; }", {"q": (24, 7)}),
 }
 REFUSED = {
-    "a pointer as a member": ("\n" + EACH + "rich[i].link = 0;", 8, "numbers, arrays of numbers, and structures of these"),
+    "a pointer as a member": ("\n" + EACH + "rich[i].link = 0;", 8, "= s.link;`) and use these"),
     "bits": (EACH + "rich[i].bits = 0;", 8, "numbers, arrays of numbers, and structures of these"),
     "no such member of different types": ("\n" + EACH + "mixed[i].w = 1;", 22, "`mixed[i].w`: there is no member of that name"),
     "the whole as a value": ("\n" + EACH + "acc[i][0].x = square(rich[i].in);", 22, "is no number"),
