@@ -18,7 +18,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        new.write_bytes(data)
+        new.unlink(missing_ok=True)  # a link of that name in somebody else's directory would lead out of it
+        with new.open("xb") as file:
+            file.write(data)
         new.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None

@@ -13,7 +13,7 @@ from typing import NoReturn, assert_never, get_args
 
 from generator.arithmetic import FUNCTIONS
 from generator.errors import InputError
-from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, loads_of
 from generator.plain_text import one_line
 from generator.program import AccessKind, Array, ElementType, Program, Role, Statement
 
@@ -43,6 +43,9 @@ def check_words(program: Program) -> None:
     arrays = {array.name for array in program.arrays}
     for statement in program.statements:
         _check_statement(statement, arrays)
+    written = {statement.body.target.array for statement in program.statements}
+    if wrong := [array for array in program.arrays if array.role == "in" and array.name in written]:
+        _refuse("a role", (wrong[0].name, wrong[0].role))
     for box in program.poison:
         if box.array not in arrays:
             _refuse("an array", box.array)
@@ -53,7 +56,7 @@ def _check_array(array: Array) -> None:
     if array.type not in get_args(ElementType) or array.role not in get_args(Role):
         _refuse("a type or role", (array.type, array.role))
     _integers((*array.extents, *array.declared))
-    if min((1, *array.extents, *array.declared)) < 1 or len(array.extents) > _MOST_DIMENSIONS:
+    if min((1, *array.extents, *array.declared)) < 1 or len(array.extents) > _MOST_DIMENSIONS or array.own_elements > array.elements:
         _refuse("extents", array.extents)
     _names(array.expanded)
 
@@ -74,6 +77,26 @@ def _check_statement(statement: Statement, arrays: set[str]) -> None:
             _check_part(part, variables, arrays)
             if isinstance(part, Fold):
                 _check_fold(part, seen)
+    _check_kinds(statement)
+
+
+def _check_kinds(statement: Statement) -> None:
+    """The target is written, and everything else read: else data would change that the proof takes for constant."""
+    body = statement.body
+    read = [load for expr in (*body.target.index, body.value, *(() if body.guard is None else (body.guard,))) for load in loads_of(expr)]
+    for load in read:
+        _check_kind(statement, load.access, load.array, ("read",))
+    _check_kind(statement, body.target.access, body.target.array, ("write", "may_write"))
+    if body.op:
+        _check_kind(statement, body.target.access - 1, body.target.array, ("read",))
+
+
+def _check_kind(statement: Statement, number: int, array: str, kinds: tuple[AccessKind, ...]) -> None:
+    if not 0 <= number < len(statement.accesses):
+        _refuse("an access", number)
+    access = statement.accesses[number]
+    if access.array != array or access.kind not in kinds:
+        _refuse("an access", access)
 
 
 def _parts(expr: Expr, variables: frozenset[str], depth: int = 0) -> Iterator[tuple[Expr, frozenset[str]]]:

@@ -21,6 +21,7 @@ from experiments.store.finals_table import FinalsTable
 from experiments.store.profiles_table import ProfilesTable
 from experiments.store.reused_table import ReusedTable
 from generator.errors import InputError
+from generator.plain_text import one_line
 from generator.plan import plan_from_json
 from generator.problem import Reference, load_reference, take_baselines
 from generator.program import Program
@@ -211,6 +212,8 @@ class Store:
         if version not in READABLE:
             raise InputError(f"{self._path} was made by another version of antune (store version {version}, this one "
                              f"reads {SCHEMA_VERSION}); use that version or start a new run")
+        if foreign := self._rows("SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"):
+            raise damaged(self._path, f"it has a view or trigger {one_line(str(foreign[0][0]))!r}, which would run what it says")
 
     def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
         with database_errors(self._path):

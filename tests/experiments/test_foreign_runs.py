@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import pytest
 from experiments.exports.kinds import Kind
 from experiments.exports.signature import FOREIGN
 from experiments.exports.write import export
+from experiments.files import write_atomically
 from experiments.options import Budget, RunOptions, Timing
 from experiments.program_json import _decode, from_json, to_json
 from experiments.run import More, resume, tune
@@ -112,6 +114,10 @@ HOSTILE: dict[str, tuple[Callable[[Program], Program], str]] = {
     "function": (reworded('{"is":"Int","value":2}', '{"arguments":[],"function":"printf","is":"Call"}'), "a function"),
     "cast": (reworded('{"is":"Int","value":2}', '{"is":"Cast","operand":{"is":"Int","value":2},"type":"int *"}'), "a type"),
     "variable": (reworded('{"is":"Int","value":2}', '{"is":"Name","name":"b0","type":"int"}'), "a variable"),
+    "written without saying so": (reworded('"kind":"write"', '"kind":"read"'), "an access"),
+    "a result that is only read": (lambda program: replace(program, arrays=tuple(replace(array, role="in") for array in program.arrays)), "a role"),
+    "data larger than their array": (lambda program: replace(program, arrays=tuple(replace(array, declared=(9,)) for array in program.arrays)),
+                                     "extents"),
     "name of the program": (lambda program: replace(program, name="../../x"), "the name"),
     "huge number": (reworded('"value":2}', f'"value":{10**19 * 5}}}'), "a number"),
     "subscript": (reworded('"index":[{"is":"Name","name":"i"', '"index":[{"is":"Int","value":8},{"is":"Name","name":"i"'), "none of those"),
@@ -213,6 +219,19 @@ def test_a_foreign_run_is_exported_without_its_text(histogram: Path, cache: Path
     assert mark.exists()  # so the flags were real
 
 
+@pytest.mark.parametrize("made", [
+    "ALTER TABLE outcome RENAME TO old; CREATE VIEW outcome AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT * FROM n, old",
+    "CREATE TRIGGER t AFTER INSERT ON evaluation BEGIN UPDATE run SET seed = 5; END",
+    "CREATE VIRTUAL TABLE v USING fts4(x)",
+])
+def test_a_store_that_computes_is_refused(made: str, run: Path) -> None:
+    with closing(sqlite3.connect(run / "run.sqlite")) as db:
+        db.executescript(made)
+    for opened in (read_store, open_store):
+        with pytest.raises(InputError, match="is damaged: it has a view or trigger"):
+            opened(run)
+
+
 def test_links_are_not_written_through(run: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.write_text("precious\n")
@@ -221,6 +240,15 @@ def test_links_are_not_written_through(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a link"):
         open_store(run)
     assert mine.read_text() == "precious\n"
+
+
+def test_reports_are_not_written_through_links(tmp_path: Path) -> None:
+    mine, report = tmp_path / "mine", tmp_path / "report.html"
+    mine.write_text("precious\n")
+    for link in (report, tmp_path / f".report.html.{os.getpid()}"):
+        link.symlink_to(mine)
+    write_atomically(report, "<p>")
+    assert mine.read_text() == "precious\n" and report.read_text() == "<p>" and not report.is_symlink()
 
 
 def test_a_moved_run_stays_ones_own(run: Path, tmp_path: Path) -> None:
