@@ -8,6 +8,7 @@ from experiments.graph_collapse import Box, Panel, Row
 from experiments.graph_history import Explored
 from experiments.records import Result, RunInfo, best_of
 from experiments.words import describe_ms, describe_percent
+from generator.decisions.deciding import title_of
 from graph.knowledge import Statistics
 from graph.space import Option
 from metrics.outcome import cost_ms
@@ -38,7 +39,8 @@ def note_lines(info: RunInfo, results: Sequence[Result], found: Explored) -> Seq
 
 def box_title(box: Box, panel: Panel) -> str:
     """`memory placement of A`; where the panel names the subject, only what is decided."""
-    return box.name if box.subject == panel.subject else f"{box.name} of {' '.join(box.subject)}"
+    title = title_of(box.name)
+    return title if box.subject == panel.subject else f"{title} of {' '.join(box.subject)}"
 
 
 def option_words(option: Option) -> str:

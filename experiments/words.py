@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import assert_never
 
+from generator.decisions.deciding import kernel_words
 from generator.plan import (
     Group,
     Hyperplanes,
@@ -17,21 +18,6 @@ from generator.plan import (
     ScheduleChoice,
     Stages,
     TimeTiles,
-)
-from graph.kernels import (
-    BLOCK,
-    CACHE,
-    COLUMNS,
-    COMBINE,
-    EXCHANGE,
-    INNER,
-    PADDING,
-    POINTS,
-    REGISTERS,
-    SHARED,
-    TILE,
-    UNROLL,
-    X,
 )
 from graph.o1 import ALGORITHM, COINCIDENCE, DEPTH, SERIALIZE
 from graph.placement import PLACEMENT
@@ -101,31 +87,14 @@ def _describe_choice(choice: ScheduleChoice) -> str:
 
 
 def describe_kernel(kernel: KernelPlan) -> str:
-    """`kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), shared memory, unroll factor 4`.
+    """`kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), unroll factor 4, shared memory`.
 
-    The words are those of the decisions in the optimization graph.
+    The words are those of the decisions (`generator.decisions`).
     """
-    parts = [_mapping(kernel)]
-    named: tuple[tuple[str, bool, object], ...] = (
-        (SHARED, kernel.shared, ""), (INNER, kernel.inner_tile > 1, kernel.inner_tile),
-        (UNROLL, kernel.unroll > 1, kernel.unroll), (POINTS, kernel.points_inside, ""),
-        (X, bool(kernel.order), kernel.order[-1] if kernel.order else ""), (PADDING, bool(kernel.padding), kernel.padding),
-        (REGISTERS, kernel.registers, ""), (COMBINE, kernel.combine != "atomic", kernel.combine),
-        (COLUMNS, kernel.columns, ""), (EXCHANGE, kernel.exchange, ""), (CACHE, kernel.cache != "none", kernel.cache),
-        ("tiles shared by", kernel.level != "block", f"a {kernel.level}"))
-    parts += [f"{name} {value}".rstrip() for name, taken, value in named if taken]
-    return f"kernel {' '.join(kernel.statements)}: " + ", ".join(parts)
+    return f"kernel {' '.join(kernel.statements)}: {', '.join(kernel_words(kernel))}"
 
 
-def _mapping(kernel: KernelPlan) -> str:
-    if not kernel.tile:
-        return "a single thread"
-    points = [tile // block for tile, block in zip(kernel.tile, kernel.block, strict=True)]
-    each = "" if all(n == 1 for n in points) else f" ({_by(points)} points each)"
-    return f"{TILE} {_by(kernel.tile)}, {BLOCK} {_by(kernel.block)}{each}"
-
-
-def _by(numbers: list[int] | tuple[int, ...]) -> str:
+def _by(numbers: tuple[int, ...]) -> str:
     return "x".join(str(number) for number in numbers)
 
 

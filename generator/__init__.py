@@ -1,6 +1,7 @@
 """From a program to code: the polyhedral model, the Plan, and what they determine: kernels and host program.
 
-Read in this order: `program.py` (what is optimized), `plan.py` (every decision, as a value), `variant.py` (what
+Read in this order: `program.py` (what is optimized), `plan.py` (every decision, as a value) with
+`decisions/` (a file per decision about a kernel), `variant.py` (what
 comes out), then the rooms: `frontend_c/` (C to Program), `capture/` (real inputs and reference), `frontend_py/` (image
 pipelines to Program), `polyhedral/` (the only room that knows isl), `lowering/` (Program + Plan to Variant), `emit/`
 (text). `expr.py`, `linear.py`, `nest.py` and `lowered_kernel.py` are the expressions, loops and kernels that pass between them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from generator.decisions.deciding import kernel_words
 from generator.emit.cstyle import Printer
 from generator.errors import IllegalPlan
 from generator.expr import Expr, Name
@@ -219,20 +220,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         arrays = ", ".join(program.statement(name).body.target.array for name in shape.updates.reductions)
         kept = "kept in shared memory" if plan.combine == "private" else "not kept"
         yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
-    yield from _loops_and_stores(plan)
-
-
-def _loops_and_stores(plan: KernelPlan) -> Iterator[str]:
-    order = "inside" if plan.points_inside else "around"
-    yield f"    inner tile {plan.inner_tile}, unroll {plan.unroll}, a thread's points {order} its sequential loops"
-    if plan.level != "block":
-        yield f"    each {plan.level} of a block has a tile of its own, with what is kept for it"
-    if plan.columns:
-        yield "    blocks that follow each other lie along y"
-    if plan.exchange:
-        yield "    stores by atomic exchange"
-    if plan.cache != "none":
-        yield f"    prefers {'shared memory' if plan.cache == 'shared' else 'L1 cache'} where a device can divide its memory"
+    yield f"    decided: {', '.join(kernel_words(plan))}"
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:

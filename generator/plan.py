@@ -14,22 +14,33 @@ from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
+from generator.decisions.base import KernelDecision
+from generator.decisions.cache import CACHE, Cache
+from generator.decisions.columns import COLUMNS
+from generator.decisions.combine import COMBINE, Combine
+from generator.decisions.exchange import EXCHANGE
+from generator.decisions.inner_tile import INNER_TILE
+from generator.decisions.level import LEVEL
+from generator.decisions.padding import PADDING
+from generator.decisions.points_inside import POINTS_INSIDE
+from generator.decisions.registers import REGISTERS
+from generator.decisions.shared import SHARED
+from generator.decisions.sizes import SIZES
+from generator.decisions.unroll import UNROLL
+from generator.decisions.x_dimension import X_DIMENSION
 from generator.errors import InputError
+from generator.forms import FLAG, NAMES, POSITIVE, Form, one_of, sizes
 from generator.json_text import parse_json
 from generator.nest import Level
 from generator.program import Where
 
 Algorithm: TypeAlias = Literal["pluto", "feautrier"]
-Combine: TypeAlias = Literal["atomic", "shared", "shuffle", "private"]
 Placement: TypeAlias = Literal["texture", "constant"]
-Cache: TypeAlias = Literal["none", "shared", "l1"]
 Value: TypeAlias = str | int | float | bool
 Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 
 MOST = 1_000_000
 """The largest number in a schedule matrix."""
-MOST_SIZE = 2**31 - 1
-"""The largest size or factor: what an `int` of device code holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,36 +141,31 @@ class KernelPlan:
     `tile[d]` and `block[d]` belong to the parallel dimension d, outermost first (the last one is the device's
     x); each thread computes `tile / block` points per dimension, cyclically, so that neighbours stay coalesced.
     `order` permutes the parallel dimensions of the schedule before that (empty: as they are).
-    `inner_tile` is the tile size of the sequential members of the kernel's band (1: untiled).
-    `shared` copies arrays with reuse to shared (local) memory; `padding` makes the rows of the copies longer by so many
-    elements, against bank conflicts. `registers` keeps the elements that a thread updates in registers until its end.
-    `unroll` is the factor of the innermost loops. `points_inside` runs the loops over a thread's points inside its
-    sequential loops instead of around them: what a sequential step loads then serves all points.
-    `combine` says how the threads of a block add up what they reduce together: each on its own by atomic updates,
-    through shared memory, or by shuffles within a sub-group (warp). `private` is as `shared`, and what no thread can keep
-    in registers (a histogram) a block updates in a copy of its own, which is in shared memory, too.
-    `exchange` stores by atomic exchange. `cache` says what the memory that a multiprocessor shares between both is
-    rather to be, shared memory or L1 cache (CUDA only). `columns`: blocks that follow each other, in the order in which
-    devices begin them, lie along y instead of x (raster order), so that what all blocks of a column read stays in the caches.
-    `level` says who shares a tile, and what of arrays is kept for it: all threads of a block, or those of a sub-group (warp), or each
-    thread has one of its own; a block has several such tiles side by side then.
+
+    Each of the other fields is a decision with a file of its own in `generator.decisions`.
     """
 
     statements: tuple[str, ...]
     tile: tuple[int, ...]
     block: tuple[int, ...]
-    shared: bool = False
-    inner_tile: int = 1
-    unroll: int = 1
-    points_inside: bool = False
-    order: tuple[int, ...] = ()
-    padding: int = 0
-    registers: bool = False
-    combine: Combine = "atomic"
-    exchange: bool = False
-    cache: Cache = "none"
-    columns: bool = False
-    level: Level = "block"
+    shared: bool = SHARED.default
+    inner_tile: int = INNER_TILE.default
+    unroll: int = UNROLL.default
+    points_inside: bool = POINTS_INSIDE.default
+    order: tuple[int, ...] = X_DIMENSION.default
+    padding: int = PADDING.default
+    registers: bool = REGISTERS.default
+    combine: Combine = COMBINE.default
+    exchange: bool = EXCHANGE.default
+    cache: Cache = CACHE.default
+    columns: bool = COLUMNS.default
+    level: Level = LEVEL.default
+
+
+KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
+    X_DIMENSION, SIZES, UNROLL, POINTS_INSIDE, REGISTERS, SHARED, INNER_TILE, PADDING, CACHE, COMBINE, EXCHANGE, COLUMNS,
+    LEVEL)
+"""The table of the decisions about a kernel, in the order in which they are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +202,12 @@ class Plan:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, as they are; a level only where it is another than that of blocks."""
-    return {name: getattr(value, name) for name in value.__dataclass_fields__
-            if name != "level" or value.level != "block"}  # the digests of Plans are older than levels
+    """The fields of a dataclass by name, as they are; of decisions that digests are older than only what is not the default."""
+    members = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    for decision in KERNEL_DECISIONS if isinstance(value, KernelPlan) else ():
+        if decision.younger and members[decision.key] == decision.default:
+            del members[decision.key]
+    return members
 
 
 def plan_from_json(text: str) -> Plan:
@@ -212,11 +221,10 @@ def plan_from_json(text: str) -> Plan:
     except ValueError as error:
         raise InputError(f"the plan is not JSON: {error}") from None
     _check_fields(data, Plan, "plan")
-    _require(data, "plan", ("kernels",), lambda value: isinstance(value, list), "a list of kernels")
-    _require(data, "plan", ("placement",), partial(_pairs, get_args(Placement)),
-             f"a list of [array, memory], each array once, memory one of {', '.join(get_args(Placement))}")
-    _require(data, "plan", ("parameters",), _parameters,
-             "a list of [name, value], each name once, each value text, true, false or a finite number")
+    _list_of("kernels").require(data, "plan", "kernels")
+    _pairs("memory", get_args(Placement)).require(data, "plan", "placement")
+    Form(partial(_are_pairs, _is_value), "a list of [name, value], each name once, each value text, true, false or a finite number").require(
+        data, "plan", "parameters")
     kernels = []
     for number, kernel in enumerate(data["kernels"]):
         _check_fields(kernel, KernelPlan, f"plan.kernels[{number}]")
@@ -229,53 +237,51 @@ def plan_from_json(text: str) -> Plan:
 def _schedule(data: Any, where: str) -> Schedule:
     if isinstance(data, dict) and "groups" in data:
         _check_fields(data, Partition, where)
-        _require(data, where, ("reductions",), _names, "a list of statement names")
+        NAMES.require(data, where, "reductions")
         return Partition(_groups(data, "groups", where), tuple(sorted(data.get("reductions", ()))))
     if isinstance(data, dict) and "nests" in data:
         _check_fields(data, Hyperplanes, where)
-        _require(data, where, ("reductions",), _names, "a list of statement names")
+        NAMES.require(data, where, "reductions")
         return Hyperplanes(_nests(data, "nests", where), tuple(sorted(data.get("reductions", ()))))
     if isinstance(data, dict) and "computed" in data:
         _check_fields(data, Stages, where)
-        _require(data, where, ("reductions",), _names, "a list of statement names")
-        _require(data, where, ("computed",), partial(_pairs, get_args(Where)),
-                 f"a list of [array, where], each array once, where one of {', '.join(get_args(Where))}")
+        NAMES.require(data, where, "reductions")
+        _pairs("where", get_args(Where)).require(data, where, "computed")
         return Stages(tuple(sorted((array, how) for array, how in data["computed"])), tuple(sorted(data.get("reductions", ()))))
     if isinstance(data, dict) and "steps" in data:
         _check_fields(data, TimeTiles, where)
-        _require(data, where, ("steps",), _positive, "a positive integer")
-        _require(data, where, ("reductions",), [].__eq__, "an empty list")
+        POSITIVE.require(data, where, "steps")
+        Form([].__eq__, "an empty list").require(data, where, "reductions")
         return TimeTiles(data["steps"])
     _check_fields(data, ScheduleChoice, where, "; other kinds of schedules have groups, nests, computed or steps")
-    _require(data, where, ("algorithm",), get_args(Algorithm).__contains__, f"one of {', '.join(get_args(Algorithm))}")
-    _require(data, where, ("serialize_sccs", "maximize_band_depth", "outer_coincidence"), _flag, "true or false")
-    _require(data, where, ("reductions",), _names, "a list of statement names")
+    one_of(get_args(Algorithm)).require(data, where, "algorithm")
+    FLAG.require(data, where, "serialize_sccs", "maximize_band_depth", "outer_coincidence")
+    NAMES.require(data, where, "reductions")
     return ScheduleChoice(**(data | {"reductions": tuple(sorted(data.get("reductions", ())))}))
 
 
 def _groups(data: dict[str, Any], name: str, where: str) -> tuple[Group, ...]:
-    _require(data, where, (name,), lambda value: isinstance(value, list), "a list of groups of statements")
+    _list_of("groups of statements").require(data, where, name)
     groups = []
     for number, group in enumerate(data.get(name, ())):
         place = f"{where}.{name}[{number}]"
         _check_fields(group, Group, place)
-        _require(group, place, ("statements",), _names, "a list of statement names")
+        NAMES.require(group, place, "statements")
         groups.append(Group(tuple(sorted(group["statements"])), _groups(group, "parts", place)))
     return tuple(groups)
 
 
 def _nests(data: dict[str, Any], name: str, where: str) -> tuple[LoopNest, ...]:
-    _require(data, where, (name,), lambda value: isinstance(value, list), "a list of loop nests")
+    _list_of("loop nests").require(data, where, name)
     nests = []
     for number, nest in enumerate(data.get(name, ())):
         place = f"{where}.{name}[{number}]"
         _check_fields(nest, LoopNest, place)
-        _require(nest, place, ("statements",), _names, "a list of statement names")
-        _require(nest, place, ("wavefront",), _sizes, "a list of positive integers, one per tiled row")
+        NAMES.require(nest, place, "statements")
+        sizes("tiled row").require(nest, place, "wavefront")
         statements = nest["statements"]
-        _require(nest, place, ("rows",), partial(_matrix, len(statements)),
-                 "a list of rows; a row is a list with one list of integers per statement: the coefficients of its "
-                 "iterators, then a constant")
+        Form(partial(_is_matrix, len(statements)), "a list of rows; a row is a list with one list of integers per statement: the "
+             "coefficients of its iterators, then a constant").require(nest, place, "rows")
         order = sorted(range(len(statements)), key=statements.__getitem__)
         rows = tuple(tuple(tuple(row[k]) for k in order) for row in nest.get("rows", ()))
         nests.append(LoopNest(tuple(statements[k] for k in order), rows, _nests(nest, "parts", place),
@@ -284,82 +290,47 @@ def _nests(data: dict[str, Any], name: str, where: str) -> tuple[LoopNest, ...]:
 
 
 def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
-    _require(data, where, ("statements",), _names, "a list of statement names")
-    _require(data, where, ("tile", "block"), _sizes, "a list of positive integers, one per parallel dimension")
-    _require(data, where, ("inner_tile", "unroll"), _positive, "a positive integer")
-    _require(data, where, ("shared", "points_inside", "registers", "exchange", "columns"), _flag, "true or false")
-    _require(data, where, ("padding",), lambda value: value == 0 or _positive(value), "0 or a positive integer")
-    _require(data, where, ("combine",), get_args(Combine).__contains__, f"one of {', '.join(get_args(Combine))}")
-    _require(data, where, ("cache",), get_args(Cache).__contains__, f"one of {', '.join(get_args(Cache))}")
-    _require(data, where, ("level",), get_args(Level).__contains__, f"one of {', '.join(get_args(Level))}")
-    if len(data["tile"]) != len(data["block"]):
-        raise InputError(f"{where}: tile and block have different lengths")
-    _require(data, where, ("order",), partial(_permutation, len(data["tile"])), "a permutation of the dimensions' numbers")
-    sequences: dict[str, Any] = {name: tuple(data[name]) for name in ("statements", "tile", "block", "order")
-                                 if name in data}
-    return KernelPlan(**(data | sequences))
+    NAMES.require(data, where, "statements")
+    for decision in KERNEL_DECISIONS:
+        decision.check(data, where)
+    members: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return KernelPlan(**members)
 
 
-def _require(data: dict[str, Any], where: str, names: tuple[str, ...], holds: Callable[[Any], bool],
-             wanted: str) -> None:
-    """Raise InputError unless every present field of `names` holds."""
-    for name in names:
-        if name in data and not holds(data[name]):
-            raise InputError(f"{where}.{name} is {json.dumps(data[name])}; use {wanted}")
+def _list_of(what: str) -> Form:
+    return Form(lambda value: isinstance(value, list), f"a list of {what}")
 
 
-def _positive(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_SIZE
+def _pairs(what: str, options: tuple[str, ...]) -> Form:
+    """Pairs of an array and one of `options`, called `what`."""
+    return Form(partial(_are_pairs, options.__contains__), f"a list of [array, {what}], each array once, {what} one of {', '.join(options)}")
 
 
-def _permutation(count: int, value: object) -> bool:
-    return value == [] or (isinstance(value, list) and all(type(v) is int for v in value) and sorted(value) == list(range(count)))
-
-
-def _flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _sizes(value: object) -> bool:
-    return isinstance(value, list) and all(_positive(v) for v in value)
-
-
-def _matrix(statements: int, value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(row, list) and len(row) == statements and all(_vector(v) for v in row) for row in value)
-
-
-def _vector(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(
-        isinstance(v, int) and not isinstance(v, bool) and abs(v) <= MOST for v in value)
-
-
-def _names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(v, str) for v in value)
-
-
-def _pairs(options: tuple[str, ...], value: object) -> bool:
-    """Whether `value` is a list of [name, one of `options`], each name once."""
-    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-        return False
-    arrays = [array for array, _ in value]
-    return _names(arrays) and len(set(arrays)) == len(arrays) and all(option in options for _, option in value)
-
-
-def _parameters(value: object) -> bool:
+def _are_pairs(fits: Callable[[object], bool], value: object) -> bool:
+    """Whether `value` is a list of [name, something that `fits`], each name once."""
     if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         return False
     names = [name for name, _ in value]
-    return _names(names) and len(set(names)) == len(names) and all(_is_value(v) for _, v in value)
+    return NAMES.holds(names) and len(set(names)) == len(names) and all(fits(other) for _, other in value)
 
 
 def _is_value(value: object) -> bool:
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
+def _is_matrix(statements: int, value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and len(row) == statements and all(_is_vector(v) for v in row) for row in value)
+
+
+def _is_vector(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(v, int) and not isinstance(v, bool) and abs(v) <= MOST for v in value)
+
+
 def _check_fields(data: object, kind: type, where: str, hint: str = "") -> None:
-    names = {field.name for field in fields(kind)}
-    optional = {field.name for field in fields(kind) if field.default is not MISSING}
+    names = {one.name for one in fields(kind)}
+    optional = {one.name for one in fields(kind) if one.default is not MISSING}
     if not isinstance(data, dict):
         raise InputError(f"{where} must be an object with {', '.join(sorted(names))}")
     if unknown := set(data) - names:

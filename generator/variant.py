@@ -9,8 +9,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from generator.decisions.cache import Cache
 from generator.expr import Expr
-from generator.plan import Cache, Plan
+from generator.plan import Plan
 from generator.program import Array, ElementType
 from generator.target import LANGUAGES, Dialect, Language
 

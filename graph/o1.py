@@ -9,23 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias
 
+from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
-from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice, TimeTiles
+from generator.plan import KERNEL_DECISIONS, Algorithm, Plan, Schedule, ScheduleChoice, TimeTiles
 from generator.target import Target
-from graph.kernels import KernelSpace, Shape, preferences_of_kernel, switch
-from graph.ladders import HOST, PAPER, WIDE, Geometry, Ladders, Sizes, geometry
+from graph.kernels import KernelSpace, switch
 from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
 from graph.policies import Preferences
-from graph.space import Chooser, DeadEnd, Decision, Option, Space
+from graph.space import Chooser, DeadEnd, Decision, Option, PageRow, Space
 
 ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
 ALGORITHM, SERIALIZE, DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
 COINCIDENCE = "outer coincidence"
 REDUCTION = "parallel reduction"
 TIME_TILES, TIME_STEPS = "several time steps per launch", "time steps per launch"
+
+ROWS = (
+    PageRow("parallel reduction", "a statement that updates elements by `+`, `-`, `*`, min or max",
+        "no, yes",
+        "its updates may then run in any order, so its loops become parallel, and threads that are alone in "
+        "their block (CPUs) add in vectors ([below](#sums-in-vectors)); `--strict-float` never does that to "
+        "floating-point numbers"),
+    PageRow("algorithm, serialize SCCs, maximize band depth, outer coincidence", "the program, `--level o1`",
+        "pluto or feautrier; no, yes",
+        "options of isl's scheduler"),
+)
+"""Of docs/decisions.md."""
 
 Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
 
@@ -38,17 +49,7 @@ def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions:
     in parallel, `arrays` those arrays that need not lie in global memory. `shapes` is called once per walk and should
     remember its answers. Where it raises IllegalPlan (the scheduler gave up) the walk has a dead end.
     """
-    return _O1Space(shapes, kernel_space(target, wide), tuple(sorted(reductions)), tuple(arrays))
-
-
-def kernel_space(target: Target, wide: bool) -> KernelSpace:
-    """The decisions of kernels on `target`."""
-    @lru_cache(maxsize=256)
-    def sizes(largest: Sizes, ladders: Ladders) -> Geometry:
-        return geometry(largest, target, ladders)
-
-    ours = HOST if target.shares_host_cores else WIDE
-    return KernelSpace(target, ours if wide else PAPER, sizes, wide)
+    return _O1Space(shapes, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 def preferences_of(plan: Plan) -> Preferences:
@@ -62,7 +63,8 @@ def preferences_of(plan: Plan) -> Preferences:
         wanted |= {(ALGORITHM, ()): schedule.algorithm, (SERIALIZE, ()): schedule.serialize_sccs,
                    (DEPTH, ()): schedule.maximize_band_depth, (COINCIDENCE, ()): schedule.outer_coincidence}
     for kernel in plan.kernels:
-        wanted |= preferences_of_kernel(kernel)
+        answers = [pair for decision in KERNEL_DECISIONS for pair in decision.answers(kernel).items()]
+        wanted |= {(name, kernel.statements): option for name, option in answers}
         wanted |= {(REDUCTION, (name,)): name in schedule.reductions for name in kernel.statements}
     return wanted
 

@@ -20,14 +20,25 @@ from generator.errors import IllegalPlan
 from generator.plan import Group, Partition, Plan
 from generator.target import Target
 from graph.kernels import KernelSpace, number
-from graph.o1 import Shapes, choose_reductions, kernel_space, with_kernels
+from graph.o1 import Shapes, choose_reductions, with_kernels
 from graph.optimization_graph import Node
 from graph.placement import Placeable
-from graph.space import Chooser, DeadEnd, Decision, Option, Space
+from graph.space import Chooser, DeadEnd, Decision, Option, PageRow, Space
 
 _NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
 LEFT_OPEN = 0
 """A number of partitions that is never on offer: whoever prefers it prefers none, not that of the whole program either."""
+
+ROWS = (
+    PageRow("component 1, 2, ...", "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
+        "components that may come next",
+        "any topological order of the strongly connected components"),
+    PageRow("number of partitions, size of partition 1, 2, ...", "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
+        "all cuts of that order into groups that can share a loop (a parallel one, if their components have "
+        "some)",
+        "statements of a group share their parallel loops; groups become kernels, or loop nests inside a kernel"),
+)
+"""Of docs/decisions.md."""
 
 Path: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -63,7 +74,7 @@ Levels: TypeAlias = Callable[[tuple[str, ...], Path], Level]
 def make_o2_space(shapes: Shapes, levels: Levels, target: Target, wide: bool = True,
                   reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Space:
     """The O2 space of a program; `shapes` and the rest as for `make_o1_space`, `levels` should remember its answers."""
-    return _O2Space(shapes, levels, kernel_space(target, wide), tuple(sorted(reductions)), tuple(arrays))
+    return _O2Space(shapes, levels, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from generator.errors import IllegalPlan
 from generator.plan import Hyperplanes, LoopNest, Plan, Row
 from generator.target import Target
 from graph.kernels import KernelSpace, number, switch
-from graph.o1 import Shapes, choose_reductions, kernel_space, with_kernels
+from graph.o1 import Shapes, choose_reductions, with_kernels
 from graph.o2 import choose_order, choose_sizes
 from graph.placement import Placeable
 from graph.policies import Preferences
-from graph.space import Chooser, DeadEnd, Decision, Option, Space
+from graph.space import Chooser, DeadEnd, Decision, Option, PageRow, Space
 
 Step: TypeAlias = tuple[tuple[str, ...], Row]
 Place: TypeAlias = tuple[Step, ...]
@@ -39,6 +39,31 @@ PARALLEL_LOOPS = 2
 MOST_REMEMBERED = 8192
 _KIND, _ROW, _DIAGONALS = "schedule kind", "hyperplane", "sweeps along diagonals"
 _WAVEFRONT, _TILE = "tile wavefront", "wavefront tile size"
+
+ROWS = (
+    PageRow("schedule kind 1, 2, ...", "a strongly connected component, in its outermost loop, the next one, ..., `--level o3`",
+        "permute, skew",
+        "whether the loop follows one iterator or mixes several; there are many more skews, so that they would "
+        "drown the others"),
+    PageRow("hyperplane 1, 2, ...", "the same",
+        "rows with coefficients in [-2, 2] that break no dependence, the simplest of them "
+        "([below](#which-rows-are-on-offer))",
+        "`2 1 0 0` runs iteration (t, i, j) at 2t + i; the last number of a statement is a constant. The outer "
+        "two loops are parallel where such rows exist; where none exists, host loops are on offer, and parallel"
+        " ones are looked for one loop further in"),
+    PageRow("sweeps along diagonals 2, 3, ...", "what is inside a loop of the host, `--level o3`",
+        "no, yes",
+        "asked where components have a single parallel loop: yes makes it skewed rows of the host instead, with"
+        " a parallel loop inside ([below](#which-rows-are-on-offer))"),
+    PageRow("tile wavefront 1, 2, ...", "a component without a parallel loop there, `--level o3`",
+        "no, yes",
+        "yes: as many rows as may be tiled together; tiles with the same sum of numbers run in parallel, one "
+        "sum after the other, launched by the host"),
+    PageRow("wavefront tile size 1, 2, ...", "the same",
+        "powers of two up to 256",
+        "per row; inside a tile, its points run in order, in one thread"),
+)
+"""Of docs/decisions.md."""
 
 
 class Part(Protocol):
@@ -115,7 +140,7 @@ class Rows(Protocol):
 def make_o3_space(shapes: Shapes, rows: Rows, target: Target, wide: bool = True, reductions: Sequence[str] = (),
                   arrays: Sequence[Placeable] = ()) -> Space:
     """The O3 space of a program; `shapes` and the rest as for `make_o1_space`, `rows` should remember its answers."""
-    return _O3Space(shapes, rows, kernel_space(target, wide), tuple(sorted(reductions)), tuple(arrays))
+    return _O3Space(shapes, rows, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from generator.plan import Plan, Stages
 from generator.program import Where
 from generator.target import Target
 from graph.kernels import KernelSpace
-from graph.o1 import Shapes, choose_reductions, kernel_space, with_kernels
+from graph.o1 import Shapes, choose_reductions, with_kernels
 from graph.placement import Placeable
-from graph.space import Chooser, Decision, Option, Space
+from graph.space import Chooser, Decision, Option, PageRow, Space
 
 MAX_COPIES = 64
 """Expressions of an inlined stage in a kernel's text: more take long to compile."""
@@ -27,6 +27,16 @@ MAX_WORK = 4096
 SIDE = 4
 """A block computes stages only if there is room for what a tile of this many points in each dimension needs."""
 _STAGE = "stage"
+
+ROWS = (
+    PageRow("stage", "an intermediate array, from the outputs to the inputs, `--space pipeline`",
+        "root, inline, block",
+        "computed by kernels of its own; by each thread that reads it, in registers; or by the blocks that read"
+        " it, in shared memory, where tiles overlap. Inline only where it stands at most 64 times in a kernel's"
+        " text, block only where a small tile fits; tiles then have room for what they compute besides "
+        "([pipelines.md](pipelines.md))"),
+)
+"""Of docs/decisions.md."""
 
 Place: TypeAlias = Where | Literal["root"]
 _PLACES: tuple[Place, ...] = ("root", "inline", "block")
@@ -88,7 +98,7 @@ class StageFacts(Protocol):
 def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Target, wide: bool = True,
                         reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Space:
     """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`."""
-    return _PipelineSpace(shapes, tuple(stages), kernel_space(target, wide), tuple(sorted(reductions)), tuple(arrays))
+    return _PipelineSpace(shapes, tuple(stages), KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
 
 @dataclass(frozen=True, slots=True)

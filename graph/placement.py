@@ -14,10 +14,17 @@ from typing import Protocol
 
 from generator.plan import Placement
 from generator.target import MAX_CONSTANT_ARRAYS, Target
-from graph.space import Chooser, Decision, Option
+from graph.space import Chooser, Decision, Option, PageRow
 
 PLACEMENT = "memory placement"
 GLOBAL = "global"
+
+ROWS = (
+    PageRow("memory placement", "an array that is only read",
+        "global, texture, constant",
+        "textures only where the device has them; on CPUs only in the paper's space"),
+)
+"""Of docs/decisions.md."""
 
 
 class Placeable(Protocol):

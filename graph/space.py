@@ -34,6 +34,16 @@ class Chooser(Protocol):
         """One of `options` (never empty). A forced decision (one option) makes no node."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """A row of docs/decisions.md: a decision of a space, what it is about, its options and what they mean."""
+
+    title: str
+    about: str
+    options: str
+    meaning: str
+
+
 class DeadEnd(Exception):
     """Raised by a space when the choices so far lead nowhere; the walk backs up and the edge is pruned."""
 

@@ -13,13 +13,23 @@ from generator.errors import IllegalPlan
 from generator.plan import Plan, TimeTiles
 from generator.target import Target
 from graph.kernels import KernelSpace, number, switch
-from graph.o1 import TIME_STEPS, TIME_TILES, Shapes, kernel_space, with_kernels
+from graph.o1 import TIME_STEPS, TIME_TILES, Shapes, with_kernels
 from graph.placement import Placeable
-from graph.space import Chooser, Decision, Space
+from graph.space import Chooser, Decision, PageRow, Space
 
 STEPS = (1, 2, 4, 8, 16)
 SIDE = 8
 """Steps are offered only if there is room for what a tile of this many points in each dimension needs."""
+
+ROWS = (
+    PageRow("several time steps per launch (wide)", "a program that is a loop over time around sweeps",
+        "no, yes",
+        "no: as decided below; yes: one kernel runs the program ([below](#several-time-steps-per-launch))"),
+    PageRow("time steps per launch", "the same",
+        "1, 2, 4, 8, 16",
+        "offered where a small tile with its surroundings fits shared memory"),
+)
+"""Of docs/decisions.md."""
 
 
 def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]:
@@ -41,7 +51,7 @@ def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]
 def with_time_steps(space: Space, steps: Sequence[int], shapes: Shapes, target: Target, wide: bool = True,
                     arrays: Sequence[Placeable] = ()) -> Space:
     """`space`, or one of these numbers of `steps` per launch; the rest as for `make_o1_space`."""
-    return _TimeSpace(space, tuple(steps), shapes, kernel_space(target, wide), tuple(arrays)) if steps else space
+    return _TimeSpace(space, tuple(steps), shapes, KernelSpace(target, wide), tuple(arrays)) if steps else space
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from explorer.registry import EXPLORERS, make_explorer
+from generator.decisions.shape import Shape
 from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.target import Target
-from graph.kernels import Shape
 from graph.o1 import make_o1_space
 from graph.space import Chooser, Decision, Space
 from metrics.outcome import Durations, KernelTime, Outcome, Timed
@@ -58,7 +58,7 @@ def many_options(chooser: Chooser) -> Plan:
     size = chooser.choose(Decision("size"), range(10_000))
     shared = chooser.choose(Decision("shared"), (False, True))
     assert isinstance(size, int)
-    return Plan(ScheduleChoice(), (KernelPlan(("S0",), (size + 1,), (1,), bool(shared)),))
+    return Plan(ScheduleChoice(), (KernelPlan(("S0",), (size + 1,), (1,), shared=bool(shared)),))
 
 
 def outcome(plan: Plan) -> Outcome:

@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.records import Result
 from explorer.attributes import Array, Attributes
+from generator.decisions.deciding import title_of as kernel_title
 from graph.walk import Choice, Walk
 from metrics.outcome import cost_ms
 
@@ -39,4 +40,5 @@ def timed_walks(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) ->
 def title_of(key: tuple[str, tuple[str, ...]]) -> str:
     """`outer tile size x of S0 S1`: a decision with its subject."""
     name, subject = key
-    return f"{name} of {' '.join(subject)}" if subject else name
+    title = kernel_title(name)
+    return f"{title} of {' '.join(subject)}" if subject else title

@@ -42,7 +42,7 @@ def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:
     shared = bool(shape.shareable) and shape.shared_bytes(tile, size) <= target.local_bytes
     blocks = _BLOCKS if target.shares_host_cores else _GPU_BLOCKS
     block = _fit(tuple(min(t, threads) for t, threads in zip(tile, blocks[len(tile)], strict=True)), target)
-    return KernelPlan(shape.statements, tile, block, shared, size if shared and shape.sequential else 1)
+    return KernelPlan(shape.statements, tile, block, shared=shared, inner_tile=size if shared and shape.sequential else 1)
 
 
 def fitting(shape: KernelShape, tile: tuple[int, ...], target: Target) -> tuple[int, ...]:

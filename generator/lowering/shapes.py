@@ -170,7 +170,7 @@ def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect
     if runs_on_a_box(part):
         return True
     count = len(part.parallel)
-    plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, True, TYPICAL_TILE)
+    plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, shared=True, inner_tile=TYPICAL_TILE)
 
     def refusal() -> str:
         try:

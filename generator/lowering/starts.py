@@ -168,8 +168,8 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
     inside = style.inside and shape.sequential and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     unroll = style.unroll if shape.sequential or tile != block else 1
-    return KernelPlan(shape.statements, tile, block, shared, INNER_TILE if shared and shape.sequential else 1, unroll, inside, order,
-                      registers=registers, columns=style.columns and count > 1)
+    return KernelPlan(shape.statements, tile, block, order=order, unroll=unroll, points_inside=inside, registers=registers, shared=shared,
+                      inner_tile=INNER_TILE if shared and shape.sequential else 1, columns=style.columns and count > 1)
 
 
 def _cover(extent: int) -> int:

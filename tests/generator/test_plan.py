@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generator.decisions.cache import Cache
 from generator.errors import InputError
-from generator.plan import Cache, Hyperplanes, KernelPlan, Placement, Plan, ScheduleChoice, TimeTiles, plan_from_json
+from generator.plan import Hyperplanes, KernelPlan, Placement, Plan, ScheduleChoice, TimeTiles, plan_from_json
 from tests.support.paths import DOCS
 
 SIZES = st.lists(st.sampled_from([1, 2, 8, 32]), max_size=3)
 KERNELS = st.builds(
-    lambda name, sizes, shared, unroll, cache: KernelPlan((name,), tuple(sizes), tuple(sizes), shared,
-                                                          32 if shared else 1, unroll, cache=cache),
+    lambda name, sizes, shared, unroll, cache: KernelPlan((name,), tuple(sizes), tuple(sizes), shared=shared,
+                                                          inner_tile=32 if shared else 1, unroll=unroll, cache=cache),
     st.sampled_from(["S0", "S1", "S2"]), SIZES, st.booleans(), st.sampled_from([1, 2, 4, 8]),
     st.sampled_from(get_args(Cache)))
 PLACEMENTS = st.dictionaries(st.sampled_from(["A", "B", "x"]), st.sampled_from(get_args(Placement)))

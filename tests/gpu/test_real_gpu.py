@@ -13,9 +13,10 @@ from typing import get_args
 
 import pytest
 
+from generator.decisions.cache import Cache
 from generator.errors import AntuneError
 from generator.lowering.default import default_plan
-from generator.plan import Cache, Plan
+from generator.plan import Plan
 from metrics.outcome import CompileFailed, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
 from metrics.resources import parse_ptxas
 from runners.base import DeviceInfo, Job, Limits

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generator.decisions.candidate_sizes import HOST, PAPER, WIDE, CandidateSizes, caps, geometry
+from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.target import Target
-from graph.kernels import Shape
-from graph.ladders import HOST, PAPER, WIDE, Ladders, caps, geometry
 from graph.o1 import make_o1_space, preferences_of
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
@@ -59,13 +59,13 @@ def random_walks(space: Space, count: int) -> list[Walk]:
     return [walk for walk in walks if walk is not None]
 
 
-def largest_block(extents: tuple[int, ...], ladders: Ladders, target: Target) -> int:
+def largest_block(extents: tuple[int, ...], candidates: CandidateSizes, target: Target) -> int:
     """By trying everything: the most threads that a block of the space's sizes can have."""
     states = [(1, 1)]
-    for cap, sizes, limit in zip(caps(extents[::-1], ladders), ladders.sizes, target.max_block, strict=False):
+    for cap, sizes, limit in zip(caps(extents[::-1], candidates), candidates.sizes, target.max_block, strict=False):
         tiles = [size for size in sizes if size <= cap] or [cap]
         states = [(p * t, b * c) for p, b in states for t in tiles for c in tiles if c <= min(t, limit)]
-    return max((b for p, b in states if p <= ladders.max_points and b <= target.max_threads), default=0)
+    return max((b for p, b in states if p <= candidates.max_points and b <= target.max_threads), default=0)
 
 
 powers = st.integers(0, 12).map(lambda n: 1 << n)
@@ -82,7 +82,7 @@ def test_every_plan_keeps_all_limits(
     extents: tuple[int, ...], target: Target, wide: bool, sequential: bool, seed: int
 ) -> None:
     ours = HOST if target.shares_host_cores else WIDE
-    ladders = ours if wide else PAPER
+    candidates = ours if wide else PAPER
     shape = FakeShape(("S",), extents, sequential=sequential)
     space, graph = make_o1_space(lambda choice: (shape,), target, wide), OptimizationGraph()
     for k in range(5):
@@ -90,9 +90,9 @@ def test_every_plan_keeps_all_limits(
         assert walk is not None
         [kernel] = walk.plan.kernels
         turned = shape.ordered(kernel.order)
-        check_sizes(kernel, turned, target, ladders)
+        check_sizes(kernel, turned, target, candidates)
         threads = math.prod(kernel.block)
-        most = largest_block(turned.extents, ladders, target)
+        most = largest_block(turned.extents, candidates, target)
         assert threads >= (1 if wide and target.shares_host_cores else min(32, most))
         assert wide or not kernel.points_inside
         assert not kernel.points_inside or (sequential and kernel.tile != kernel.block)
@@ -104,9 +104,9 @@ def test_every_plan_keeps_all_limits(
     assert not any(node.pruned.any() for node in graph.nodes.values())
 
 
-def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, ladders: Ladders) -> None:
+def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, candidates: CandidateSizes) -> None:
     assert len(kernel.tile) == len(kernel.block) == len(shape.extents)
-    assert math.prod(kernel.tile) <= ladders.max_points
+    assert math.prod(kernel.tile) <= candidates.max_points
     assert math.prod(kernel.block) <= target.max_threads
     for tile, block, extent in zip(kernel.tile, kernel.block, shape.extents, strict=True):
         assert tile % block == 0
@@ -227,7 +227,7 @@ def test_a_plan_leads_back_to_its_walk() -> None:
 
 
 def test_the_default_sizes_are_in_the_wide_space() -> None:
-    kernels = (KernelPlan(("S",), (32, 32), (16, 32), False, 1, 1), KernelPlan(("T",), (32,), (32,), False, 1, 1))
+    kernels = (KernelPlan(("S",), (32, 32), (16, 32)), KernelPlan(("T",), (32,), (32,)))
     plan = Plan(ScheduleChoice(), kernels)
     space = same_for_all(FakeShape(("S",), (500, 500)), FakeShape(("T",), (500,)))
     walk = OptimizationGraph().walk(space, prefer(preferences_of(plan), first))

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from experiments.options import LevelName
+from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.default import default_plan
-from generator.plan import Combine, Partition, Plan
+from generator.plan import Partition, Plan
 from generator.problem import Problem
 from generator.program import Program
 from metrics.outcome import CompileFailed, Illegal, LaunchFailed, TimedOut, WrongResult

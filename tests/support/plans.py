@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.assemble import lower, lowered_program
 from generator.lowering.box import LocalBox
 from generator.lowering.staging import CopiedBox
 from generator.nest import Atomic, Declare, If, Shuffle, walk
-from generator.plan import Combine, Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.partition import Path, level
 from generator.polyhedral.reductions import reducible
@@ -101,9 +102,9 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
     order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
     combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(long, 3))]
     flags = [bool(rng.integers(2)) for _ in range(2)]
-    return KernelPlan(statements, tile, tuple(block), flags[0], int(rng.integers(1, 5)), int(rng.integers(1, 4)),
-                      flags[1], order, int(rng.integers(3)), bool(rng.integers(4)), combine, bool(rng.integers(6) == 0),
-                      columns=sum(block) % 2 == 1)
+    return KernelPlan(statements, tile, tuple(block), shared=flags[0], inner_tile=int(rng.integers(1, 5)), unroll=int(rng.integers(1, 4)),
+                      points_inside=flags[1], order=order, padding=int(rng.integers(3)), registers=bool(rng.integers(4)),
+                      combine=combine, exchange=bool(rng.integers(6) == 0), columns=sum(block) % 2 == 1)
 
 
 def random_plan(program: Program, rng: np.random.Generator) -> Plan:

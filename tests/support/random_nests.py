@@ -27,8 +27,8 @@ def random_choice(rng: np.random.Generator) -> ScheduleChoice:
 def random_kernel(shape: KernelShape, rng: np.random.Generator) -> KernelPlan:
     block = tuple(int(rng.integers(1, 4)) for _ in shape.extents)
     tile = tuple(b * int(rng.integers(1, 4)) for b in block)
-    return KernelPlan(shape.statements, tile, block, bool(rng.integers(2)), int(rng.integers(1, 4)), 1,
-                      bool(rng.integers(2)))
+    return KernelPlan(shape.statements, tile, block, shared=bool(rng.integers(2)), inner_tile=int(rng.integers(1, 4)),
+                      points_inside=bool(rng.integers(2)))
 
 
 def lowered_plan(program: Program, choice: ScheduleChoice, rng: np.random.Generator) -> tuple[Plan, Variant]:

@@ -133,7 +133,7 @@ class Kernels:
             block.append(chosen(chooser, Decision(f"block {dim}", statements, (("tile", t),)), smaller))
         unroll = chosen(chooser, Decision("unroll", statements), UNROLLS)
         shared = chooser.choose(Decision("shared", statements), (False, True))
-        return KernelPlan(statements, tuple(tile), tuple(block), bool(shared), 1, unroll)
+        return KernelPlan(statements, tuple(tile), tuple(block), shared=bool(shared), unroll=unroll)
 
     def outcome(self, plan: Plan) -> Timed:
         """What a Plan of this space costs."""

@@ -16,6 +16,7 @@ import pytest
 
 from antune import halide as hl
 from explorer.registry import make_explorer
+from generator.decisions.combine import Combine
 from generator.emit.kernel import printed
 from generator.expr import Binary, Expr, Int, Load, Name, Select, children, evaluate
 from generator.facts import Access, Operations
@@ -28,7 +29,7 @@ from generator.lowering.sampling import samples
 from generator.lowering.shapes import kernel_shapes
 from generator.lowering.staging import CopiedBox
 from generator.nest import Assign, Atomic, For, If, Node
-from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice, Stages
+from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages
 from generator.polyhedral.footprint import StagedArray
 from generator.polyhedral.sections import kernels_of
 from generator.program import Program

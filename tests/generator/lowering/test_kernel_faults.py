@@ -9,9 +9,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.lowering.assemble import lower
-from generator.plan import Combine, KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.polyhedral.kernels import dimension, schedule_kernels
 from generator.polyhedral.legality import check_kernel, check_threads
 from generator.polyhedral.mapping import map_kernel
@@ -43,8 +44,8 @@ def plan_of(name: str, tile: tuple[int, ...], block: tuple[int, ...], combine: C
     kernels = []
     for part in schedule_kernels(program(name), schedule).kernels:
         count = len(part.parallel)
-        kernels.append(KernelPlan(part.statements, tile[len(tile) - count:], block[len(tile) - count:], shared,
-                                  3 if shared else 1, registers=True, combine=combine))
+        kernels.append(KernelPlan(part.statements, tile[len(tile) - count:], block[len(tile) - count:], shared=shared,
+                                  inner_tile=3 if shared else 1, registers=True, combine=combine))
     return Plan(schedule, tuple(sorted(kernels, key=lambda k: k.statements)))
 
 

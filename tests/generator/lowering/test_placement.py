@@ -16,13 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.words import describe_plan
+from generator.decisions.cache import Cache
 from generator.errors import IllegalPlan
 from generator.explain import explain
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.placement import Placeable, placeable
 from generator.lowering.shapes import kernel_shapes
-from generator.plan import Cache, KernelPlan, Placement, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Placement, Plan, ScheduleChoice
 from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target

@@ -32,7 +32,6 @@ from generator.reading import read_problem
 from generator.target import Target
 from generator.variant import Variant
 from graph.kernels import KernelSpace
-from graph.o1 import kernel_space
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.space import Chooser
@@ -189,9 +188,9 @@ def test_a_copy_that_does_not_fit_is_refused_and_not_offered() -> None:
     with pytest.raises(IllegalPlan, match="need 16384 bytes of local memory; test has 16383"):
         lower(program, plan, small)
     shape, = kernel_shapes(program, plan.schedule)
-    assert "private" in ways(shape, kernel_space(TARGET, True))
-    assert "private" not in ways(shape, kernel_space(small, True))
-    assert "private" not in ways(shape, kernel_space(TARGET, False))
+    assert "private" in ways(shape, KernelSpace(TARGET, True))
+    assert "private" not in ways(shape, KernelSpace(small, True))
+    assert "private" not in ways(shape, KernelSpace(TARGET, False))
 
 
 def test_copies_are_offered_only_where_there_can_be_some() -> None:
@@ -199,7 +198,7 @@ def test_copies_are_offered_only_where_there_can_be_some() -> None:
                               "double x[64], A[64][64];"))
     shape, = kernel_shapes(program, ScheduleChoice(reductions=("S0",)))
     assert shape.reduces and not shape.privatizes
-    assert "private" not in ways(shape, kernel_space(TARGET, True))
+    assert "private" not in ways(shape, KernelSpace(TARGET, True))
 
 
 def ways(shape: KernelShape, space: KernelSpace) -> set[str]:
@@ -218,7 +217,7 @@ def test_tiles_are_large_where_a_copy_is_filled_and_combined_once() -> None:
     """A loop over a long row of bytes: a copy of 256 bins must serve more than a few hundred points."""
     program = program_of(scop("for (i = 0; i < 100000; i++) h[b[i]] += 1;", "int h[256]; unsigned char b[100000];"))
     shape, = kernel_shapes(program, ScheduleChoice(reductions=("S0",)))
-    space, sizes = kernel_space(TARGET, True), set()
+    space, sizes = KernelSpace(TARGET, True), set()
     graph = OptimizationGraph()
     for seed in range(60):
         walk = graph.walk(lambda chooser: Plan(ScheduleChoice(), (space.plan(chooser, shape),)),

@@ -77,7 +77,7 @@ def test_opencl_has_no_barriers_under_conditions() -> None:
     program = problem("syrk", ODD_SIZES["syrk"]).program
     (opencl,), (cuda,) = kernel_shapes(program, CHOICE), kernel_shapes(program, CHOICE, "cuda")
     assert opencl.shareable == () and cuda.shareable == ("A",) and len(cuda.staged) == 2
-    plan = Plan(CHOICE, (KernelPlan(cuda.statements, (4, 4), (4, 4), True, 4),))
+    plan = Plan(CHOICE, (KernelPlan(cuda.statements, (4, 4), (4, 4), shared=True, inner_tile=4),))
     assert cuda.shared_bytes((4, 4), 4) == 2 * 4 * 4 * 8
     assert lower(program, plan, HOPPER).kernels[0].local_bytes == 2 * 4 * 4 * 8
     without = replace(plan, kernels=(replace(plan.kernels[0], shared=False),))

@@ -129,7 +129,7 @@ def test_the_text_says_it() -> None:
     assert "__syncwarp()" in cuda
     assert " barrier(" not in opencl and "__syncthreads" not in cuda
     text = explain(chain(), chain_plan("sub-group"), replace(TARGET, sub_group=32))
-    assert "each sub-group of a block has a tile of its own" in text
+    assert "tiles shared by a sub-group" in text
 
 
 def test_every_thread_of_a_block_is_one_of_a_team() -> None:

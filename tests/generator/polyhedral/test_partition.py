@@ -14,10 +14,11 @@ import pytest
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS
 from explorer.registry import make_explorer
+from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.assemble import lower
-from generator.plan import Combine, Group, KernelPlan, Partition, Plan
+from generator.plan import Group, KernelPlan, Partition, Plan
 from generator.polyhedral.kernels import schedule_kernels
 from generator.polyhedral.partition import Component, level
 from generator.polyhedral.reductions import reducible

@@ -20,10 +20,10 @@ import pytest
 from experiments.options import Budget, RunOptions, Timing
 from experiments.parts import PARTS
 from experiments.run import tune
+from generator.decisions.cache import Cache
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.default import default_plan
-from generator.plan import Cache
 from generator.problem import Problem
 from metrics.outcome import CompileFailed, LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo, Limits

@@ -8,6 +8,7 @@ the dimensions to come can complete it within them, so no choice of sizes leads 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from generator.target import Target
@@ -15,11 +16,14 @@ from generator.target import Target
 MIN_THREADS = 32
 """Threads per block, where the kernel has that many: fewer leave lanes of every GPU idle."""
 
+INNER_TILES = (1, 4, 8, 16, 32, 64)
+"""Sizes of the tiles of sequential loops (1: untiled)."""
+
 Sizes: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ladders:
+class CandidateSizes:
     """Tile (and block) sizes on offer in x, y and z, and the most points in a tile.
 
     `small_blocks`: on a device without lanes (a CPU) any power of two may be a block size, even 1.
@@ -30,19 +34,19 @@ class Ladders:
     small_blocks: bool = False
 
 
-PAPER = Ladders(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
+PAPER = CandidateSizes(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
 """The sizes of Coding Ants (section 5.1). Its limit of 1024 is one on threads, applied to tiles."""
 
-WIDE = Ladders(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
+WIDE = CandidateSizes(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
 """Also small tiles, and tiles of which each thread computes many points."""
 
-HOST = Ladders(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
+HOST = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
 """For CPUs, whose threads may run whole rows of a large array: few large blocks cost less to hand out."""
 
-LONG = Ladders(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
+LONG = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
 """For kernels whose blocks update copies of their own: a copy costs as much for a small tile as for a large one."""
 
-TILES = Ladders(((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), (1, 2, 4)), 256, True)
+TILES = CandidateSizes(((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), (1, 2, 4)), 256, True)
 """For kernels whose points are whole tiles of a wavefront, one per thread: few, and much work each."""
 
 
@@ -83,16 +87,17 @@ class Geometry:
         )
 
 
-def caps(extents: Sizes, ladders: Ladders) -> Sizes:
-    """The largest useful tile size per dimension: the power of two that covers the extent, or the ladder's end.
+def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:
+    """The largest useful tile size per dimension: the power of two that covers the extent, or the largest candidate.
 
     >>> caps((1000, 5), WIDE)
     (512, 8)
     """
-    return tuple(min(_cover(extent), sizes[-1]) for extent, sizes in zip(extents, ladders.sizes, strict=False))
+    return tuple(min(_cover(extent), sizes[-1]) for extent, sizes in zip(extents, candidates.sizes, strict=False))
 
 
-def geometry(largest: Sizes, target: Target, ladders: Ladders) -> Geometry:
+@lru_cache(maxsize=256)
+def geometry(largest: Sizes, target: Target, candidates: CandidateSizes) -> Geometry:
     """The sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
 
     Where the device allows none of the blocks, all powers of two become block sizes; where the kernel has not
@@ -101,21 +106,21 @@ def geometry(largest: Sizes, target: Target, ladders: Ladders) -> Geometry:
     """
     tiles = tuple(
         tuple(size for size in sizes if size <= cap) or (cap,)
-        for cap, sizes in zip(largest, ladders.sizes, strict=False)
+        for cap, sizes in zip(largest, candidates.sizes, strict=False)
     )
     blocks = tuple(
         tuple(size for size in sizes if size <= limit) for sizes, limit in zip(tiles, target.max_block, strict=False)
     )
-    without_lanes = ladders.small_blocks and target.shares_host_cores
+    without_lanes = candidates.small_blocks and target.shares_host_cores
     rest = _rest(tiles, blocks)
-    if without_lanes or not _thread_counts(rest[0], target, ladders):
+    if without_lanes or not _thread_counts(rest[0], target, candidates):
         blocks = tuple(
             tuple(1 << n for n in range(min(sizes[-1], limit).bit_length()))
             for sizes, limit in zip(tiles, target.max_block, strict=False)
         )
         rest = _rest(tiles, blocks)
-    least = 1 if without_lanes else min(MIN_THREADS, max(_thread_counts(rest[0], target, ladders)))
-    return Geometry(tiles, blocks, rest, ladders.max_points, least, target.max_threads)
+    least = 1 if without_lanes else min(MIN_THREADS, max(_thread_counts(rest[0], target, candidates)))
+    return Geometry(tiles, blocks, rest, candidates.max_points, least, target.max_threads)
 
 
 def _cover(extent: int) -> int:
@@ -131,10 +136,10 @@ def _rest(tiles: tuple[Sizes, ...], blocks: tuple[Sizes, ...]) -> tuple[frozense
     return tuple(reversed(rest))
 
 
-def _thread_counts(products: frozenset[tuple[int, int]], target: Target, ladders: Ladders) -> set[int]:
+def _thread_counts(products: frozenset[tuple[int, int]], target: Target, candidates: CandidateSizes) -> set[int]:
     """Threads per block within all upper limits."""
     return {
         threads
         for points, threads in products
-        if points <= ladders.max_points and threads <= target.max_threads
+        if points <= candidates.max_points and threads <= target.max_threads
     }

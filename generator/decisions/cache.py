@@ -1,0 +1,23 @@
+"""Cache configuration: what a kernel prefers where a multiprocessor divides one memory between shared memory and L1 cache."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.shared import SHARED
+from generator.forms import one_of
+
+Cache: TypeAlias = Literal["none", "shared", "l1"]
+_DEFAULT: Cache = "none"
+
+
+def _offer(known: Known) -> Offer[Cache]:
+    if not known.target.language.cache_preference:
+        return Offer((_DEFAULT,))
+    offered: tuple[Cache, ...] = ("shared", "none", "l1") if known[SHARED] else ("none", "l1")
+    return Offer(offered, ((SHARED.name, known[SHARED]),))
+
+
+CACHE = KernelDecision("cache", "cache configuration", _DEFAULT, one_of(get_args(Cache)), _offer,
+                       Row("none, shared, l1", "what the on-chip memory is used for", "CUDA"))

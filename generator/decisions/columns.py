@@ -1,0 +1,20 @@
+"""Block rasterization order: which blocks follow each other, in the order in which devices begin them (ours)."""
+
+from __future__ import annotations
+
+from generator.decisions.base import Known, Offer, Row, flag, switch
+from generator.decisions.sizes import SIZES
+
+
+def _offer(known: Known) -> Offer[bool]:
+    """Where there is a single row or column of blocks it makes no difference."""
+    tile = known[SIZES].tile
+    several = all(extent > size for extent, size in zip(known.shape.extents[-2:], tile[-2:], strict=True))
+    return switch(known.wide and len(tile) > 1 and several)
+
+
+COLUMNS = flag(
+    "columns", "blocks along columns", _offer,
+    Row("no, yes", "blocks that follow each other lie along y (yes) instead of x: what all blocks of a column read (in a matrix "
+        "multiplication some columns of the second matrix) then stays in the caches", "wide"),
+    title="block rasterization order by columns")

@@ -1,0 +1,43 @@
+"""Combining threads: how the threads of a block add up what they reduce together (ours)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Literal, TypeAlias, get_args
+
+from generator.decisions.base import Depends, KernelDecision, Known, Offer, Row
+from generator.decisions.inner_tile import INNER_TILE
+from generator.decisions.padding import PADDING
+from generator.decisions.shared import SHARED, fits
+from generator.decisions.sizes import SIZES
+from generator.forms import one_of
+from generator.target import LANES
+
+Combine: TypeAlias = Literal["atomic", "shared", "shuffle", "private"]
+_DEFAULT: Combine = "atomic"
+
+
+def _offer(known: Known) -> Offer[Combine]:
+    """Alone in its block a thread updates atomically, or in a private copy where there is room for one."""
+    private = known.wide and known.shape.privatizes and fits(known, known[INNER_TILE], known[PADDING], known[SHARED], True)
+    block = known[SIZES].block
+    alone = prod(block) == 1
+    if not known.shape.reduces or (alone and not private):
+        return Offer((_DEFAULT,))
+    shuffles = known.target.sub_group >= LANES and block[-1] % LANES == 0
+    offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
+    if alone:
+        offered = (_DEFAULT,)
+    if not known.wide:
+        return Offer(offered[-1:])
+    depends: Depends = (("shuffles", shuffles),)
+    if private:
+        offered, depends = (*offered, "private"), (*depends, ("private", True), ("alone", alone))
+    return Offer(offered, depends)
+
+
+COMBINE = KernelDecision(
+    "combine", "combining threads", _DEFAULT, one_of(get_args(Combine)), _offer,
+    Row("atomic, shared, shuffle, private", "how the threads of a block add up what they reduce together: each by an atomic update; "
+        "in shared memory; or by shuffles within a warp, then one atomic update per block or warp. private is as shared, and what "
+        "no thread can keep in registers (a histogram) is updated in a copy per block", "wide"))

@@ -1,0 +1,59 @@
+"""Going through all decisions of a kernel in order: its plan from answers, the nearest plan on offer, its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from generator.decisions.base import KernelDecision, Known, Option, Question
+from generator.plan import KERNEL_DECISIONS, KernelPlan
+
+Answer: TypeAlias = Callable[[Question], Option]
+"""One of the options of a question."""
+
+
+def decide(known: Known, answer: Answer) -> KernelPlan:
+    """The plan of the kernel `known.shape`; every question is answered, also where a single option leaves no choice."""
+    members: dict[str, Any] = {"statements": known.shape.statements}
+    for decision in KERNEL_DECISIONS:
+        value = _asked(decision, known, answer)
+        members |= decision.members(value)
+        known = known.after(decision, value)
+    return KernelPlan(**members)
+
+
+def _asked(decision: KernelDecision[Any], known: Known, answer: Answer) -> Any:
+    """What `decision` comes to."""
+    asking = decision.ask(known)
+    try:
+        question = next(asking)
+        while True:
+            question = asking.send(answer(question))
+    except StopIteration as done:
+        return done.value
+
+
+def nearest(wanted: KernelPlan, known: Known) -> KernelPlan:
+    """The plan on offer that is closest to `wanted`, decision by decision: `wanted` itself where that is on offer.
+
+    A number that is not on offer gives way to the next smaller one that is, anything else to the first option.
+    """
+    answers = {name: option for decision in KERNEL_DECISIONS for name, option in decision.answers(wanted).items()}
+    return decide(known, lambda question: _closest(answers.get(question.name), question.options))
+
+
+def _closest(wanted: Option | None, options: tuple[Option, ...]) -> Option:
+    if wanted is not None and wanted in options:
+        return wanted
+    smaller = [option for option in options if isinstance(option, int) and isinstance(wanted, int) and option <= wanted]
+    return max(smaller, default=options[0])
+
+
+def kernel_words(kernel: KernelPlan) -> tuple[str, ...]:
+    """What was decided, in words: its sizes, and all that is not the default."""
+    return tuple(words for decision in KERNEL_DECISIONS if (words := decision.words(kernel)))
+
+
+def title_of(name: str) -> str:
+    """What people read instead of the name of a question."""
+    return next((decision.shown for decision in KERNEL_DECISIONS if decision.name == name), name)

@@ -1,0 +1,19 @@
+"""The inner tile size: that of the sequential members of a kernel's band (1: untiled)."""
+
+from __future__ import annotations
+
+from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.shared import SHARED, fits, inner_tiles
+from generator.forms import POSITIVE
+
+
+def _offer(known: Known) -> Offer[int]:
+    """Those with which copies fit, if there are copies, and what a block computes."""
+    inner = inner_tiles(known)
+    options = tuple(t for t in inner if fits(known, t, 0, known[SHARED])) or inner[:1]
+    return Offer(options, (("offered", options),))
+
+
+INNER_TILE = KernelDecision(
+    "inner_tile", "inner tile size", 1, POSITIVE, _offer,
+    Row("1, 4, 8, 16, 32, 64 above the unroll factor", "of the sequential loops; how much is copied to shared memory at a time"))

@@ -1,0 +1,15 @@
+"""Points inside: whether a thread's loops over its points run inside its sequential loops instead of around them (ours)."""
+
+from __future__ import annotations
+
+from generator.decisions.base import Known, Offer, Row, flag, switch
+from generator.decisions.sizes import SIZES
+
+
+def _offer(known: Known) -> Offer[bool]:
+    return switch(known.wide and known.shape.sequential and known[SIZES].several_points)
+
+
+POINTS_INSIDE = flag(
+    "points_inside", "points inside sequential loops", _offer,
+    Row("no, yes", "what a step of a sequential loop loads then serves all points of the thread", "wide"))

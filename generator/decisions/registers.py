@@ -1,0 +1,26 @@
+"""Registers: whether a thread keeps the elements that it updates in registers until its end (ours)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from generator.decisions.base import Known, Offer, Row, flag, switch
+from generator.decisions.sizes import SIZES
+
+MAX_REGISTERS = 64
+
+
+def _offer(known: Known) -> Offer[bool]:
+    """Where an element is updated again and again, and the elements of a thread are not too many."""
+    shape, found = known.shape, known[SIZES]
+    updated = [owned for owned in shape.kept if shape.sequential or 0 < len(owned) < len(shape.extents)]
+    worth = any(prod(found.tile[d] // found.block[d] for d in owned) <= MAX_REGISTERS for owned in updated)
+    return switch(known.wide and worth)
+
+
+REGISTERS = flag(
+    "registers", "registers", _offer,
+    Row("no, yes", "a thread keeps the elements that it updates in registers until its end; partial tiles, also those along the "
+        "edge of a triangle, are filled up with work whose results are dropped, so that loops over points unroll completely; what "
+        "is summed up (a parallel reduction) stays a loop outside of these. With points inside, the inner loop is an outer product "
+        "as in a hand-written matrix multiplication", "wide"))

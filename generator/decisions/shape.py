@@ -1,0 +1,59 @@
+"""What the decisions about a kernel need to know of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Shape(Protocol):
+    """A kernel before its decisions (generator.lowering.shapes.KernelShape)."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Sorted names: the kernel's identity."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the parallel dimensions, outermost first, at most three."""
+
+    @property
+    def shareable(self) -> tuple[str, ...]:
+        """Arrays that may be put in shared memory."""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether a loop runs inside each thread."""
+
+    @property
+    def kept(self) -> tuple[tuple[int, ...], ...]:
+        """The parallel dimensions that matter to each array that a thread can keep in registers."""
+
+    @property
+    def coarse(self) -> bool:
+        """Whether a point of the parallel dimensions is a whole tile of the program's iterations."""
+
+    @property
+    def skewed(self) -> bool:
+        """Whether its loops have bounds that depend on each other: tiles inside would take long to generate."""
+
+    @property
+    def computes(self) -> bool:
+        """Whether its blocks compute other stages in shared memory."""
+
+    @property
+    def privatizes(self) -> bool:
+        """Whether its blocks can update an array in a copy of their own."""
+
+    @property
+    def reduces(self) -> bool:
+        """Whether several threads may update the same element."""
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
+                     copies: bool = True, private: bool = False) -> int:
+        """Bytes of shared memory that a block needs, with `copies` and `private` updates or without.
+
+        More for whole tiles, as `registers` have them.
+        """
+
+    def ordered(self, order: tuple[int, ...]) -> Shape:
+        """The same kernel with its parallel dimensions in another order (empty: as they are)."""

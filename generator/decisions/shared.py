@@ -1,0 +1,32 @@
+"""Shared memory: whether a block copies the arrays with reuse to shared (local) memory."""
+
+from __future__ import annotations
+
+from generator.decisions.base import Known, Offer, Row, flag, switch
+from generator.decisions.candidate_sizes import INNER_TILES, Sizes
+from generator.decisions.registers import REGISTERS
+from generator.decisions.sizes import SIZES
+from generator.decisions.unroll import UNROLL
+
+
+def inner_tiles(known: Known) -> Sizes:
+    """The tile sizes of sequential loops that are worth a try."""
+    tilable = known.shape.sequential and not known.shape.skewed
+    return tuple(t for t in INNER_TILES if t == 1 or t > known[UNROLL]) if tilable else (1,)
+
+
+def fits(known: Known, inner_tile: int, padding: int, copies: bool, private: bool = False) -> bool:
+    """Whether a block has room for what it keeps in shared memory then."""
+    size = known.shape.shared_bytes(known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies, private)
+    return size <= known.target.local_bytes
+
+
+def _offer(known: Known) -> Offer[bool]:
+    """Where the copies fit with some inner tile."""
+    return switch(bool(known.shape.shareable) and any(fits(known, t, 0, True) for t in inner_tiles(known)))
+
+
+SHARED = flag(
+    "shared", "shared memory", _offer,
+    Row("no, yes", "copies of the boxes that a block touches, filled together by all threads; left out where not all threads "
+        "would reach the barriers of the copies"))

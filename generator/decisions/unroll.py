@@ -1,0 +1,17 @@
+"""The unroll factor of the innermost loops."""
+
+from __future__ import annotations
+
+from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.sizes import SIZES
+from generator.forms import POSITIVE
+
+FACTORS = (1, 2, 4, 8)
+
+
+def _offer(known: Known) -> Offer[int]:
+    """Where a thread has a loop; the points of one thread are a loop, too."""
+    return Offer(FACTORS if known.shape.sequential or known[SIZES].several_points else (1,))
+
+
+UNROLL = KernelDecision("unroll", "unroll factor", 1, POSITIVE, _offer, Row("1, 2, 4, 8", "of the innermost loops"))
