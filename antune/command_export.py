@@ -23,7 +23,8 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, t
     """Write the best plan of a run as code of its own, or the run's results for other programs.
 
     \b
-    opencl, cuda   a directory: kernels, the original function around them, and a self-check for `make check`
+    opencl, cuda, hip
+                   a directory: kernels, the original function around them, and a self-check for `make check`
     c-header       one C header with all of that (OpenCL), to be included
     python         a module with the function on numpy arrays (pyopencl); `python -m MODULE` checks it
     json           the plan, with what is known of program, device and times
@@ -47,7 +48,7 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, t
 
 def _next(kind: Kind, out: Path, files: tuple[Path, ...]) -> str:
     match kind:
-        case Kind.opencl | Kind.cuda:
+        case Kind.opencl | Kind.cuda | Kind.hip:
             return f"Next: {shlex.join(['make', '-C', str(out), 'check'])}"
         case Kind.python:
             return f"Next: cd {shlex.quote(str(out))} && python -m {files[0].stem}"

@@ -54,6 +54,17 @@ def test_docstrings(path: Path) -> None:
         assert ast.get_docstring(node), f"{node.name} has no docstring"
 
 
+NAMED = re.compile(r"""(==|!=|\bin|\bcase)\s*\(?["'](cuda|opencl|hip)["']""")
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if not p.is_relative_to(ROOT / "tests")],
+                         ids=lambda path: str(path.relative_to(ROOT)))
+def test_nobody_asks_which_dialect_it_is(path: Path) -> None:
+    """What a dialect can do is a field of `generator.target.Language`, what a driver can do one of `runners.backend.Backend`."""
+    found = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if NAMED.search(line)]
+    assert not found
+
+
 def test_every_room_has_a_sign() -> None:
     for room in ROOMS:
         assert len((ROOT / room / "__init__.py").read_text(encoding="utf-8")) > 200, room

@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from generator.emit.dialects import WORDS
+from generator.emit.words import Words
 from generator.expr import Int, Load, Name
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.problem import Problem, Reference
@@ -28,7 +30,7 @@ from generator.program import (
     Program,
     Statement,
 )
-from generator.target import Dialect, Target
+from generator.target import Target
 from generator.variant import Kernel, KernelText, Launch, Variant
 
 ProbeName: TypeAlias = Literal["sum", "triad", "fma"]
@@ -110,11 +112,6 @@ class Shape:
         return max(1, self.covered(probe) * probe.arrays * ELEMENT_BYTES[probe.type])
 
 
-_OPENCL = {"KERNEL": "__kernel void", "GLOBAL ": "__global ", "BLOCK": "(int)get_group_id(0)", "LANE": "(int)get_local_id(0)"}
-_CUDA = {"KERNEL": 'extern "C" __global__ void', "GLOBAL ": "", "BLOCK": "(int)blockIdx.x", "LANE": "(int)threadIdx.x"}
-_WORDS: dict[Dialect, dict[str, str]] = {"opencl": _OPENCL, "cuda": _CUDA}
-_DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-
 _HEAD = """(GLOBAL TYPE *A, GLOBAL TYPE *B, GLOBAL TYPE *C)
 {
   const int block = BLOCK, lane = LANE, first = block * THREADS * STEPS * CHAINS + lane;
@@ -148,6 +145,11 @@ _BODIES: dict[ProbeName, str] = {
     #pragma unroll
     for (int c = 0; c < CHAINS; c++) x[c] = x[c] * (TYPE)0.5 + (TYPE)1;""" + _RESULT,
 }
+
+
+def _words(words: Words) -> dict[str, str]:
+    block, lane = (f"(int){index.format(axis=words.axes[0])}" for index in (words.group_index, words.thread_index))
+    return {"KERNEL": f"{words.entry} void", "GLOBAL ": words.global_memory, "BLOCK": block, "LANE": lane}
 
 
 def probe_problem(probe: Probe) -> Problem:
@@ -187,12 +189,12 @@ def lower_probe(program: Program, plan: Plan, target: Target) -> Variant:
     shape = Shape(kernel.block[0], kernel.tile[0], kernel.unroll, int(parameters["lanes"]))
     text = _HEAD + _BODIES[name]
     divisor = shape.chains * (shape.rounds(probe) * shape.steps(probe) if name == "sum" else 1)
-    words = {**_WORDS[target.dialect], "TYPE": f"{probe.type}{shape.lanes if shape.lanes > 1 else ''}", "CHAINS": shape.chains, "STEPS": shape.steps(probe),
+    words = {**_words(WORDS[target.dialect]), "TYPE": f"{probe.type}{shape.lanes if shape.lanes > 1 else ''}", "CHAINS": shape.chains, "STEPS": shape.steps(probe),
              "THREADS": shape.threads, "BLOCKS": shape.blocks, "ROUNDS": shape.rounds(probe), "LINKS": shape.links,
              "RESULTS": RESULTS // shape.lanes, "DIVISOR": divisor, "COVERED": shape.covered(probe) // shape.lanes,
              "ELEMENTS": probe.elements // shape.lanes}
     text = re.sub("|".join(rf"\b{word}" + ("" if word.endswith(" ") else r"\b") for word in words),
                   lambda match: str(words[match.group()]), text)
-    header = _DOUBLE if probe.type == "double" and target.dialect == "opencl" else ""
-    made = Kernel("probe", ("S0",), ("A", "B", "C"), (), (), kernel.block, 0, KernelText(f"{_WORDS[target.dialect]['KERNEL']} ", text))
+    header = WORDS[target.dialect].double_preamble if probe.type == "double" else ""
+    made = Kernel("probe", ("S0",), ("A", "B", "C"), (), (), kernel.block, 0, KernelText(f"{WORDS[target.dialect].entry} void ", text))
     return Variant(plan, target.dialect, header, (made,), (Launch("probe", (Int(shape.blocks),), ()),))

@@ -9,6 +9,7 @@ class Kind(StrEnum):
     """What a run can be exported to."""
 
     cuda = "cuda"
+    hip = "hip"
     opencl = "opencl"
     c_header = "c-header"
     python = "python"
@@ -20,5 +21,5 @@ class Kind(StrEnum):
 
 WHOLE_RUN = (Kind.t4, Kind.csv, Kind.kernel_tuner)
 """Kinds that hold all evaluations; the others hold one plan."""
-CODE = (Kind.cuda, Kind.opencl, Kind.c_header, Kind.python)
+CODE = (Kind.cuda, Kind.hip, Kind.opencl, Kind.c_header, Kind.python)
 """Kinds that are code."""

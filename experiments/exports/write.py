@@ -40,6 +40,8 @@ def _files(kind: Kind) -> Callable[[Chosen], Files]:
             from experiments.exports.c_header import header_files as files
         case Kind.cuda:
             from experiments.exports.cuda import cuda_files as files
+        case Kind.hip:
+            from experiments.exports.hip import hip_files as files
         case Kind.python:
             from experiments.exports.python import python_files as files
         case Kind.json:

@@ -23,7 +23,7 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
 
 
 CUDA = Words(
-    kernel='extern "C" __global__ __launch_bounds__({threads})',
+    entry='extern "C" __global__', block_size="__launch_bounds__({threads})",
     global_memory="", restrict="__restrict__", shared_memory="__shared__",
     dynamic_memory="extern __shared__ __align__(16) unsigned char antune_shared[];",
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",

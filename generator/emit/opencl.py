@@ -48,7 +48,7 @@ _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 """
 
 OPENCL = Words(
-    kernel="__kernel __attribute__((reqd_work_group_size({block})))",
+    entry="__kernel", block_size="__attribute__((reqd_work_group_size({block})))",
     global_memory="__global ", restrict="restrict", shared_memory="__local", dynamic_memory="", dynamic_array="",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);", sub_group_barrier="sub_group_barrier(CLK_LOCAL_MEM_FENCE);",
     group_index="get_group_id({axis})", thread_index="get_local_id({axis})", axes=("0", "1", "2"),

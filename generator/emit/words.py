@@ -27,7 +27,8 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One dialect. `{block}` in `kernel` is the block (x, y, z), `{threads}` its product; `{axis}` a dimension.
+    """One dialect. `entry` marks a kernel. `{block}` in `block_size`, an attribute of kernels, is the block (x, y, z),
+    `{threads}` its product; `{axis}` a dimension.
 
     `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}`
     and `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
@@ -50,7 +51,8 @@ class Words:
     arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them.
     """
 
-    kernel: str
+    entry: str
+    block_size: str
     global_memory: str
     restrict: str
     shared_memory: str
@@ -86,6 +88,11 @@ class Words:
     sampler: str
     constant_memory: str
     constant_symbol: str
+
+    @property
+    def kernel(self) -> str:
+        """What stands before `void` and the name of a kernel."""
+        return f"{self.entry} {self.block_size}"
 
     def type(self, element: str) -> str:
         """The dialect's name of an element type."""

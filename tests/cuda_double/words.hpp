@@ -18,7 +18,7 @@ template <class T> T max(T a, T b) { return a < b ? b : a; }
 struct Index { int x, y, z; };
 struct int2 { int x, y; };
 struct Texels { const char *start; size_t pitch; };
-typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaTextureObject_t, hipTextureObject_t;
 static Index blockIdx, threadIdx;
 alignas(16) static unsigned char antune_shared[256 << 10];
 
@@ -112,7 +112,7 @@ struct Reader { // parameters lie one after the other, each aligned to its size
 #define __syncthreads() host::pause()
 #define __trap() (double_fail(719), (void)0)
 
-template <class T> T __shfl_xor_sync(unsigned, T value, int lanes)
+template <class T> T __shfl_xor(T value, int lanes)
 {
   const size_t lane = host::current;
   memcpy(&host::exchanged[lane], &value, sizeof value);
@@ -122,3 +122,4 @@ template <class T> T __shfl_xor_sync(unsigned, T value, int lanes)
   host::pause();
   return other;
 }
+template <class T> T __shfl_xor_sync(unsigned, T value, int lanes) { return __shfl_xor(value, lanes); }

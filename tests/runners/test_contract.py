@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 from metrics.outcome import Timed, cost_ms
 from runners.base import Job, Runner
 from runners.deterministic import DeterministicRunner
+from runners.devices import find_device
 from runners.pool_runner import DeviceRunner
+from tests.support.cuda_double import UNUSABLE, hostile_for_host, pretended
 from tests.support.runners import (
     ALSO_GOOD,
     GOOD,
@@ -31,7 +34,9 @@ from tests.support.runners import (
 
 KINDS = (GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, WRONG, LOOP)
 OVERLAPPING = "PoCL as a discrete device"  # compiles while it times
-RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL", pytest.param("CUDA", marks=pytest.mark.gpu))
+DOUBLES = {"a double of CUDA": ("cuda", "libcuda.so.1"), "a double of HIP": ("hip", "libamdhip64.so")}
+RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL", pytest.param("CUDA", marks=pytest.mark.gpu),
+           *(pytest.param(name, marks=pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))) for name in DOUBLES))
 
 
 def make_runner(name: str, workdir: Path) -> Runner:
@@ -43,11 +48,21 @@ def make_runner(name: str, workdir: Path) -> Runner:
     return DeviceRunner(scale_problem(), device, QUICK, workdir, lower=lower_by_hand)
 
 
+@contextmanager
+def opened_runner(name: str, workdir: Path, drivers: Path) -> Iterator[Runner]:
+    """The runner called `name`; doubles of drivers are made in `drivers`."""
+    dialect, library = DOUBLES.get(name, ("", ""))
+    with pretended(drivers, library) if dialect else nullcontext():
+        made = (DeviceRunner(scale_problem(), find_device(dialect), QUICK, workdir, 1, hostile_for_host) if dialect
+                else make_runner(name, workdir))
+        yield made
+        made.close()
+
+
 @pytest.fixture(params=RUNNERS, scope="module")
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    made = make_runner(request.param, tmp_path_factory.mktemp("runner"))
-    yield made
-    made.close()
+    with opened_runner(request.param, tmp_path_factory.mktemp("runner"), tmp_path_factory.mktemp("driver")) as made:
+        yield made
 
 
 def test_every_job_gets_exactly_one_outcome(runner: Runner) -> None:
@@ -91,11 +106,10 @@ def test_the_device_is_described(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("name", RUNNERS)
-def test_close_leaves_nothing(name: str, tmp_path: Path) -> None:
+def test_close_leaves_nothing(name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     before = worker_pids(os.getpid())
-    made = make_runner(name, tmp_path)
-    assert list(made.evaluate([Job(0, plan(GOOD))]))
-    made.close()
-    made.close()
+    with opened_runner(name, tmp_path / "work", tmp_path_factory.mktemp("driver")) as made:
+        assert list(made.evaluate([Job(0, plan(GOOD))]))
+        made.close()
     assert worker_pids(os.getpid()) == before
-    assert list(tmp_path.iterdir()) == []
+    assert list((tmp_path / "work").glob("*")) == []

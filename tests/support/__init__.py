@@ -4,12 +4,12 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 `targets`. Then by what is tested:
 
 - random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`, `teams` (with plans)
-- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`
+- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`, `shuffles`
 - what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
   `oracles`, `pipelines`, `camera`; `printed` (what C programs print)
 - what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants
 - runners: `devices`, `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
-- CUDA without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
+- CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - what users see: `cli`, `pages`, `browser`, `exports`
 - `slow`: which cases of a test run by default

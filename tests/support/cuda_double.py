@@ -1,8 +1,8 @@
-"""The CUDA runner without a GPU: a double of libcuda.so.1, and kernels compiled for the host.
+"""The runners of CUDA and HIP without a GPU: doubles of their drivers, and kernels compiled for the host.
 
-Real are the runner, its worker processes, the binding of CUDA's driver API with every argument that it passes, and the
-generated text. Pretended are the driver (tests/cuda_double/libcuda.c says what it checks) and NVIDIA's compiler: the
-text is compiled by the host's C++ compiler with tests/cuda_double/words.hpp before it.
+Real are the runner, its worker processes, the binding of the driver API with every argument that it passes, and the
+generated text. Pretended are the driver (tests/cuda_double/libcuda.c says what it checks; libamdhip64.c gives it HIP's
+names) and the compiler: the text is compiled by the host's C++ compiler with tests/cuda_double/words.hpp before it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from generator.plan import Plan
 from generator.problem import Problem
@@ -40,15 +43,26 @@ UNUSABLE = ("cuda-bindings is not installed" if find_spec("cuda") is None else
 LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_repeats=3, time_s=0.5)
 
 
-def build_driver(folder: Path) -> Path:
+def build_driver(folder: Path, library: str = "libcuda.so.1") -> Path:
     """Make the double below `folder`; the answer is what LD_LIBRARY_PATH must be."""
-    library = folder / "libcuda.so.1"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wl,-soname,libcuda.so.1", "-o", str(library),
-                    str(FOLDER / "libcuda.c"), "-ldl"], check=True)
+    source = FOLDER / f"{library.partition('.')[0]}.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{library}", "-o", str(folder / library), str(source),
+                    "-ldl"], check=True)
     return folder
 
 
-def translate_for_host(self: object, text: str, capability: tuple[int, int]) -> tuple[bytes, str]:
+@contextmanager
+def pretended(folder: Path, library: str = "libcuda.so.1") -> Iterator[Path]:
+    """Processes that start now find the double of `library`; it is made below `folder`."""
+    build_driver(folder, library)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_LIBRARY_PATH", str(folder))
+        for variable, value in probing_for_host(folder / "hooks").items():
+            patch.setenv(variable, value)
+        yield folder
+
+
+def translate_for_host(self: object, text: str, capability: object) -> tuple[bytes, str]:
     """In place of NVRTC's: an image that the double loads, and a log like that of `ptxas -v`. Raises BuildError."""
     del self, capability
     folder = Path(tempfile.mkdtemp(prefix="host-kernels-"))
@@ -64,6 +78,11 @@ def translate_for_host(self: object, text: str, capability: tuple[int, int]) -> 
                   f"    0 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads\n"
                   f"ptxas info    : Used 255 registers\n" for name in names)
     return f"HOST:{library}\0".encode(), log
+
+
+def hip_for_host(self: object, text: str, architecture: str) -> bytes:
+    """In place of hiprtc's. Raises BuildError."""
+    return translate_for_host(self, text, architecture)[0]
 
 
 def wrappers(text: str) -> list[str]:
@@ -91,14 +110,22 @@ def change(module):
         from tests.support.cuda_double import translate_for_host
         return translate_for_host(self, text, capability)
     module.Nvrtc.translate = translate
+def change_hip(module):
+    def translate(self, text, architecture):
+        from tests.support.cuda_double import translate_for_host
+        return translate_for_host(self, text, architecture)[0]
+    module.Hiprtc.translate = translate
 after_import("runners.cuda.compiler", change)
+after_import("runners.hip.compiler", change_hip)
 """)
 
 
 def pretend() -> None:
     """From now on this process compiles for the host. (NVRTC itself crashes when it meets the double.)"""
     from runners.cuda.compiler import Nvrtc
+    from runners.hip.compiler import Hiprtc
 
+    Hiprtc.translate = hip_for_host  # type: ignore[method-assign]  # the double has no other way in
     Nvrtc.translate = translate_for_host  # type: ignore[method-assign]
 
 

@@ -1,4 +1,4 @@
-"""CUDA's runtime library on the host, as far as exports call it: memory is the host's, threads run one after the other.
+"""The runtime library of CUDA, or HIP, on the host, as far as exports call it: memory is the host's, threads run one after the other.
 
 Only for kernels without barriers. It shows that an export copies, binds and launches what it should; a GPU is stricter.
 """
@@ -98,15 +98,20 @@ template <class F> void launched(dim3 grid, dim3 block, F run) {
 _LAUNCH = re.compile(r"(\w+)<<<(dim3\([^)]*\)), (dim3\([^)]*\)), 0>>>\((.*)\);")
 
 
-def build_on_host(folder: Path) -> None:
-    """Build the self-check of a CUDA export with the host's compilers."""
-    (source,) = [path for path in folder.glob("*.cu") if path.name != "kernels.cu"]
-    kernels = (folder / "kernels.cu").read_text()
+def build_on_host(folder: Path, suffix: str = "cu") -> None:
+    """Build the self-check of a CUDA export with the host's compilers, or of one to HIP, which has the suffix `hip`."""
+    (source,) = [path for path in folder.glob(f"*.{suffix}") if path.stem != "kernels"]
+    kernels = (folder / f"kernels.{suffix}").read_text()
     assert "__syncthreads" not in kernels or set(re.findall(r"__launch_bounds__\((\d+)\)", kernels)) == {"1"}
     text = _LAUNCH.sub(r"launched(\2, \3, [&] { \1(\4); });", source.read_text())
     assert "<<<" not in text
     (folder / "host.cpp").write_text(text)
-    (folder / "cuda_runtime.h").write_text(RUNTIME)
+    include, runtime = folder / "cuda_runtime.h", RUNTIME
+    if suffix == "hip":
+        include = folder / "hip" / "hip_runtime.h"
+        runtime = re.sub(r"\bcuda(?=[A-Z])", "hip", RUNTIME.replace("cudaDevAttr", "cudaDeviceAttribute").replace("cudaDeviceProp ", "cudaDeviceProp_t "))
+    include.parent.mkdir(exist_ok=True)
+    include.write_text(runtime)
     for command in ("c++ -std=c++17 -w -I. -c host.cpp", "cc -std=c99 -c selfcheck.c sequential.c",
                     "c++ -o selfcheck host.o selfcheck.o sequential.o -lm"):
         subprocess.run(command.split(), cwd=folder, check=True)

@@ -92,7 +92,7 @@ def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
     size = program.array("A").extents[0]
     source = ("__kernel void k(__global float *A, __global float *B, __global int *H, float a, int n)\n"
               f"{{ int i = get_global_id(0); {BODIES[kind]} }}")
-    if target.dialect == "cuda":
+    if target.language.cplusplus:
         source = in_cuda(source, size)
     kernel = Kernel("k", ("S0",), ("A", "B", "H"), ("a",), ("n",), (64,), 4 << 22 if kind == LOCAL else 0, in_parts(source))
     launch = Launch("k", (Int(size // 64),), (Name("t"),))

@@ -143,7 +143,7 @@ def test_the_command(run: Path, tmp_path: Path) -> None:
     assert {"kernels.cl", "kernel_gemm.c", "kernel_gemm.h", "Makefile", "CMakeLists.txt", "selfcheck.c", "sequential.c",
             "data.bin"} <= {path.name for path in (tmp_path / "out").iterdir()}
     refused = CliRunner().invoke(app, ["export", str(run), "--to", "fortran", "--out", str(tmp_path)])
-    assert refused.exit_code == 2 and "'cuda', 'opencl', 'c-header', 'python', 'json', 't4'" in refused.output
+    assert refused.exit_code == 2 and "'cuda', 'hip', 'opencl', 'c-header', 'python', 'json', 't4'" in refused.output
 
 
 def test_lost_inputs_are_an_error_for_code_only(tmp_path: Path) -> None:

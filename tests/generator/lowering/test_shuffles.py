@@ -9,8 +9,7 @@ import pytest
 
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.shapes import kernel_shapes
-from generator.plan import Group, KernelPlan, Partition, Plan, ScheduleChoice
+from generator.plan import Group, Partition, Plan, ScheduleChoice
 from generator.polyhedral.reductions import reducible
 from generator.problem import Problem
 from generator.reading import read_problem
@@ -18,6 +17,7 @@ from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner
 from tests.support.devices import has_intel
+from tests.support.shuffles import by_shuffles
 from tests.support.suite import ODD_SIZES, problem
 
 LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
@@ -25,15 +25,6 @@ UPDATES = {"sum": "r[i] += A[i][j];", "difference": "r[i] -= A[i][j];", "product
            "minimum": "r[i] = r[i] < A[i][j] ? r[i] : A[i][j];", "maximum": "r[i] = A[i][j] < r[i] ? r[i] : A[i][j];"}
 
 pytestmark = pytest.mark.skipif(not has_intel(), reason="needs shuffles: the extra `intel` is not installed")
-
-
-def by_shuffles(found: Problem, schedule: ScheduleChoice | Partition) -> Plan:
-    """Blocks of 2 x 64 threads (or 64) for every kernel; those of x combine by shuffles."""
-    plans = []
-    for shape in kernel_shapes(found.program, schedule):
-        count = len(shape.extents)
-        plans.append(KernelPlan(shape.statements, (4, 4, 128)[3 - count:], (1, 2, 64)[3 - count:], combine="shuffle"))
-    return Plan(schedule, tuple(plans))
 
 
 def evaluated(found: Problem, plan: Plan, folder: Path) -> str:

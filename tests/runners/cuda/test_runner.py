@@ -34,11 +34,10 @@ from tests.support import runners as support
 from tests.support.cuda_double import (
     LIMITS,
     UNUSABLE,
-    build_driver,
     hostile_for_host,
     lower_for_host,
     measured,
-    probing_for_host,
+    pretended,
 )
 from tests.support.mixed import mixed
 from tests.support.paths import ROOT, SUITES
@@ -51,11 +50,7 @@ pytestmark = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Processes that start from now on find the double."""
-    folder = build_driver(tmp_path_factory.mktemp("driver"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LD_LIBRARY_PATH", str(folder))
-        for variable, value in probing_for_host(folder / "hooks").items():
-            patch.setenv(variable, value)
+    with pretended(tmp_path_factory.mktemp("driver")) as folder:
         yield folder
 
 

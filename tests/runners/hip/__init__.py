@@ -1,0 +1,1 @@
+"""HIP's compiler and its driver over a double."""
