@@ -1,4 +1,6 @@
-"""The rules of barriers, enforced on the final loops of a kernel.
+"""Where barriers stand, and the rules for them, enforced on the final loops of a kernel.
+
+Threads wait before they use what others wrote to a box, and before they overwrite what others may still read.
 
 All threads of a block must reach a barrier together. So every loop around it must have the same bounds in all threads.
 In OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in CUDA in one that all threads take.
@@ -6,13 +8,40 @@ In OpenCL it may stand in no branch (PoCL 3 miscompiles even a uniform one), in 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from generator.errors import IllegalPlan
 from generator.expr import Expr, loads_of, names_of
-from generator.nest import Barrier, For, If, Node, walk
+from generator.nest import Assign, Atomic, Barrier, For, If, Node, expressions, walk
 
 
 class BarrierRefused(IllegalPlan):
     """A barrier that not all threads of a block would reach, or not equally often."""
+
+
+def in_turn(parts: Iterable[tuple[Node, ...]], boxes: Collection[str]) -> list[Node]:
+    """All nodes, with a barrier between parts of which one writes a box that the other one uses."""
+    nodes, written, read = list[Node](), set[str](), set[str]()
+    for part in parts:
+        writes, reads = _written(part) & set(boxes), _read(part) & set(boxes)
+        if written & (reads | writes) or read & writes:
+            nodes.append(Barrier())
+            written, read = set(), set()
+        nodes += part
+        written, read = written | writes, read | reads
+    return nodes
+
+
+def _written(nodes: tuple[Node, ...]) -> set[str]:
+    return {node.target.array for node in walk(nodes) if isinstance(node, Assign | Atomic)}
+
+
+def _read(nodes: tuple[Node, ...]) -> set[str]:
+    found: set[str] = set()
+    for node in walk(nodes):
+        parts = (*node.target.index, node.value) if isinstance(node, Assign) and not node.op else expressions(node)
+        found |= {load.array for part in parts for load in loads_of(part)}
+    return found
 
 
 def check_barriers(nodes: tuple[Node, ...], threads: tuple[str, ...], branches: bool = False) -> None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.linear import plain_form, simplify, substitute
+from generator.lowering.barriers import in_turn
 from generator.lowering.box import LocalBox, corner_variables, padded_rows
 from generator.lowering.cooperative import all_fill
 from generator.lowering.naming import fresh_name
@@ -81,28 +82,9 @@ class Computing:
 
     def enter(self, at: Entered, filled: bool) -> list[Node]:
         """What fills the boxes of a stage point, up to the barrier; `filled`: copies before it await one, too."""
-        nodes: list[Node] = []
-        waiting: set[str] = set()
-        for local in (a for a in self.arrays if a.stage == at.number):
-            stage = self.stages[local.array]
-            if waiting & self._reads(stage):
-                nodes.append(Barrier())
-                waiting.clear()
-            here = local.at(at.tiles)
-            nodes += [*here.declared, self._fill(here, stage, at)]
-            waiting.add(local.array)
-        return [*nodes, Barrier()] if waiting or filled else nodes
-
-    def _reads(self, stage: Stage) -> set[str]:
-        """The arrays that computing a stage reads, those of stages in registers included."""
-        read: set[str] = set()
-        waiting = [stage]
-        while waiting:
-            one = waiting.pop()
-            new = {access.array for step in one.steps for access in step.statement.accesses} - read - {one.array}
-            read |= new
-            waiting += [self.stages[a] for a in new if a in self.stages and self.stages[a].where == "inline"]
-        return read
+        here = [box.at(at.tiles) for box in self.arrays if box.stage == at.number]
+        nodes = in_turn([(*box.declared, self._fill(box, self.stages[box.array], at)) for box in here], [box.name for box in here])
+        return [*nodes, Barrier()] if here or filled else nodes
 
     def _fill(self, local: ComputedBox, stage: Stage, at: Entered) -> Node:
         """The loops in which the threads of the block share out a box."""

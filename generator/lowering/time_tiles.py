@@ -22,21 +22,22 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
 from generator.linear import simplify, substitute
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.block_tile import Bounds, Limits, TeamTile, TimeBox, grown_sizes, of_arrays
+from generator.lowering.barriers import in_turn
 from generator.lowering.box import padded_rows
 from generator.lowering.kernel import TeamKernel, finished
 from generator.lowering.naming import fresh_name
 from generator.lowering.registers import exchanges
+from generator.lowering.team_tile import Bounds, Limits, TeamTile, TimeBox, grown_sizes, of_arrays
 from generator.lowering.teams import team_of
 from generator.nest import Assign, Atomic, Barrier, For, If, Node
 from generator.plan import KernelPlan, TimeTiles
 from generator.polyhedral.mapping import block_names, check_sizes, thread_names
+from generator.polyhedral.time_relations import check_time_tiles
 from generator.polyhedral.time_steps import (
     Overlap,
     Sweep,
     TimeLoop,
     TimeTiling,
-    check_overlap,
     overlap,
     required_time_loop,
     time_tiling,
@@ -82,7 +83,7 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     team = team_of(plan, dialect)
     within = team.plan(plan)
     sizes = of_arrays(within.tile, plan.order)
-    check_overlap(program, schedule.steps, sizes)
+    check_time_tiles(program, schedule.steps, sizes)
     around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
     names = _Names.fresh(program, loop, len(sizes))
     tile = TeamTile(within, names.index)
@@ -90,7 +91,8 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
              for name, margin in around.arrays}
     scratch = {name: replace(program.array(name), name=called, role="temp") for name, called in names.scratch.items()}
     copies, steps = _Copies(tile, boxes, scratch, names.chunk, tiling), _Steps(loop, around, tiling, tile, boxes, names)
-    body = (*copies.filled(loop), Barrier(), steps.loops(), *copies.stored(loop))
+    computed = in_turn([tuple(copies.filled(loop)), (steps.loops(),)], [box.name for box in boxes.values()])
+    body = (*computed, *copies.stored(loop))  # every step ends with a barrier
     tiles = tuple(-(-loop.extents[d] // sizes[d]) for d in tile.dims)
     more = tuple(scratch.values())
     made = TeamKernel(tiles, (names.chunk.name,), tuple(boxes.values()), body)
@@ -200,8 +202,8 @@ class _Steps:
         before_last: Expr = Int(least - 1)
         if shorter < self.tiling.chunks:
             before_last = Select(Binary("<", self.names.chunk, Int(shorter)), before_last, Int(least))
-        sweeps = [node for number in range(len(self.loop.sweeps)) for node in (self._sweep(number), Barrier())]
-        return For(left.name, before_last, Binary(">=", left, Int(0)), -1, tuple(sweeps), "how many time steps of this chunk are to come")
+        sweeps = in_turn([(self._sweep(number),) for number in range(len(self.loop.sweeps))], [box.name for box in self.boxes.values()])
+        return For(left.name, before_last, Binary(">=", left, Int(0)), -1, (*sweeps, Barrier()), "how many time steps of this chunk are to come")
 
     def _time(self) -> Expr:
         """The time step: as many before the first one of the next chunk as are left, and one more."""

@@ -7,7 +7,8 @@ places, and what then still has an order), `limited.py` (calls that may not end)
 (schedule trees as values), `partition.py` (groups of statements that share loops), `cones.py`, `candidates.py`,
 `hyperplanes.py` and `explicit.py` (rows of a schedule matrix), `kernels.py` (where kernels start), `stages.py`
 (arrays that can be computed where they are read; `untimely.py`: what reads them under a condition), `sections.py`
-(programs scheduled stage by stage), `time_steps.py` (loops over time, and what a tile needs to run several steps),
+(programs scheduled stage by stage), `time_steps.py` (loops over time, and what a tile needs to run several steps;
+`time_relations.py`: as relations), `overlap.py` (the exact check of tiles that compute what others do, too),
 `footprint.py` (arrays worth a shared copy), `tile_boxes.py`, `private.py` (what
 a block may update in a copy of its own) and `boxes.py` (what a block computes of a stage; `rough_boxes.py`: quickly),
 `stage_facts.py` (stages as a search sees them), `thread_values.py` (arrays that are variables of a thread), `accumulate.py`, `placement.py` and `padding.py` (elements that a

@@ -15,6 +15,7 @@ import islpy as isl
 from generator.polyhedral.footprint import StagePoint, stage_points
 from generator.polyhedral.kernels import Dimension, KernelPart
 from generator.polyhedral.mapping import block_names, tile_member
+from generator.polyhedral.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.parsed import map_of
 from generator.polyhedral.stages import reached, reads_by_element
 from generator.polyhedral.tile_boxes import TileBox, tile_box
@@ -40,7 +41,10 @@ def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
     if inner_tile > 1:
         loops += [(name, d, inner_tile) for name, d in zip(tile_names(point), point.tiled, strict=True)]
     finder = _Finder(program, point, _Tiles(tuple(loops)))
-    return tuple(finder.box(stage) for stage in program.stages if stage.array in point.computed)
+    boxes = tuple(finder.box(stage) for stage in program.stages if stage.array in point.computed)
+    if boxes:
+        finder.check()
+    return boxes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +77,27 @@ class _Finder:
     def box(self, stage: Stage) -> TileBox:
         """The box of a stage of the kind `block`, checked."""
         return self._shape(stage)[0]
+
+    def check(self) -> None:
+        """The exact check of the tiles with their boxes: stages are run for all elements of theirs, or where a thread reads them."""
+        stages = [stage for stage in self.program.stages if stage.array in self._reached]
+        held = {stage.array: self._shape(stage)[1] for stage in stages if stage.where == "block"}
+        readers, written, read = list(self.point.statements), isl.UnionMap("{ }"), isl.UnionMap("{ }")
+        runs = self.numbers
+        for stage in stages:
+            elements = isl.UnionMap.from_map(held[stage.array] if stage.array in held else self.read(stage.array))
+            for step in stage.steps:
+                writes = next(a for a in step.statement.accesses if a.kind == "write")
+                writers = isl.UnionMap.from_map(map_of(writes.relation))
+                written, runs = written.union(writers), runs.union(elements.apply_range(writers.reverse()))
+                readers.append(step.statement.name)
+        for access in (a for name in readers for a in self.program.statement(name).accesses if a.kind == "read"):
+            if access.array in self._reached:
+                read = read.union(isl.UnionMap.from_map(map_of(access.relation)))
+        holds = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, held.values()))
+        anything = isl.UnionMap.from_domain_and_range(self.numbers.domain(), written.domain())  # nothing of stages is there before a launch
+        tiles = OverlappedTiles(runs, self.numbers, anything, holds)
+        check_overlap(tiles, self.point.domain, read.apply_range(written.reverse()), read.intersect_range(holds.range().universe()))
 
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""

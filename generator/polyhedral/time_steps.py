@@ -6,7 +6,7 @@
 
 A block that has the surroundings of its tile can run `steps` time steps without seeing what other blocks do: the later the step,
 the less of the surroundings it computes (overlapped tiling; Krishnamoorthy et al., "Effective automatic parallelization of
-stencil computations", PLDI 2007). Neighbours compute the surroundings twice. What a block computes is checked exactly.
+stencil computations", PLDI 2007). Neighbours compute the surroundings twice. `time_relations.py` says what follows for instances, and has it checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from generator.expr import Expr, Int
 from generator.polyhedral.flow import value_flow
 from generator.polyhedral.members import coordinate, value_range
 from generator.polyhedral.model import model
-from generator.polyhedral.remembered import remembered
 from generator.polyhedral.stages import iterator_and_constant
 from generator.polyhedral.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.tree import Sequence as SequenceTree
@@ -276,87 +275,3 @@ def _wider(one: Margin, other: Margin) -> Margin:
 def grown(margin: Margin, slope: Margin, times: int) -> Margin:
     """`margin` plus so many times `slope`."""
     return tuple((a + times * c, b + times * d) for (a, b), (c, d) in zip(margin, slope, strict=True))
-
-
-@remembered(maxsize=256)
-def check_overlap(program: Program, steps: int, tile: tuple[int, ...]) -> None:
-    """Raise IllegalPlan unless every block has what it computes with: the exact check of a time tile.
-
-    `tile` belongs to the dimensions of the arrays. What a block computes in a chunk of steps may only need values from before the chunk
-    or values that it computes itself; it touches no element outside of what it holds; and it computes all that its tile is to be
-    after the chunk.
-    """
-    loop = required_time_loop(program)
-    blocks = _Blocks(loop, overlap(loop, steps), time_tiling(loop, steps), tile)
-    computed = isl.UnionMap("{ }")
-    chunk = isl.UnionMap("{ }")
-    for number, sweep in enumerate(loop.sweeps):
-        computed = computed.union(blocks.computed(number))
-        chunk = chunk.union(blocks.in_chunk(sweep, ""))
-        if not blocks.in_chunk(sweep, blocks.own(sweep)).is_subset(blocks.computed(number)):
-            raise IllegalPlan(f"a block would not compute all of its tile in {sweep.statement.name}")
-    needed = computed.apply_range(model(program).flow.reverse()).intersect(chunk)
-    if not needed.is_subset(computed):
-        raise IllegalPlan("a block would need what it does not compute")
-    held = blocks.held()
-    for sweep in loop.sweeps:
-        for access in sweep.statement.accesses:
-            touched = computed.apply_range(isl.UnionMap(access.relation))
-            if access.array in loop.arrays and not touched.is_subset(held):
-                raise IllegalPlan(f"a block would leave what it holds of {access.array}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """Relations between a chunk with a block, `[c, b0, ..]`, and instances or elements, as isl UnionMaps."""
-
-    loop: TimeLoop
-    overlap: Overlap
-    tiling: TimeTiling
-    tile: tuple[int, ...]
-
-    def computed(self, number: int) -> Any:
-        """What blocks compute in sweep `number`."""
-        sweep = self.loop.sweeps[number]
-        return self.in_chunk(sweep, self._around(sweep, self.overlap.sweeps[number], "(last - v0)"))
-
-    def own(self, sweep: Sweep) -> str:
-        """The condition that an element is in the block's tile."""
-        return self._around(sweep, ((0, 0),) * len(self.tile), "0")
-
-    def _around(self, sweep: Sweep, margin: Margin, left: str) -> str:
-        parts = []
-        for d, ((low, high), (by_low, by_high)) in enumerate(zip(margin, self.overlap.slope, strict=True)):
-            position, constant = sweep.dims[d]
-            element = str(constant) if position is None else f"v{position} + {constant}"
-            parts.append(f"{self.tile[d]} b{d} - {low} - {by_low} * {left} <= {element} <= "
-                         f"{self.tile[d]} b{d} + {self.tile[d] - 1 + high} + {by_high} * {left}")
-        return " and ".join(parts)
-
-    def in_chunk(self, sweep: Sweep, condition: str) -> Any:
-        """Instances of a sweep in the steps of a chunk, under a condition; `last` is its last step, `v0`, .. are the iterators."""
-        names = ", ".join(f"v{k}" for k in range(len(sweep.statement.iterators)))
-        least, shorter, first = self.tiling.least, self.tiling.shorter, self.loop.first
-        steps = (f"((c < {shorter} and begin = {first} + {least} c and last = begin + {least - 1}) or "
-                 f"(c >= {shorter} and begin = {first - shorter} + {least + 1} c and last = begin + {least}))")
-        where = " and ".join(part for part in (steps, "begin <= v0 <= last", condition) if part)
-        text = (f"{{ [{', '.join(['c', *self._names()])}] -> {sweep.statement.name}[{names}] : "
-                f"{self._grid()} and exists begin, last : {where} }}")
-        return isl.UnionMap(text).intersect_range(isl.UnionSet(sweep.statement.domain))
-
-    def held(self) -> Any:
-        """The elements of arrays that blocks hold."""
-        parts = []
-        for name, margin in self.overlap.arrays:
-            index = [f"e{d}" for d in range(len(self.tile))]
-            inside = " and ".join(f"{t} b{d} - {low} <= e{d} <= {t} b{d} + {t - 1 + high}"
-                                  for d, (t, (low, high)) in enumerate(zip(self.tile, margin, strict=True)))
-            parts.append(f"[{', '.join(['c', *self._names()])}] -> {name}[{', '.join(index)}] : {inside}")
-        return isl.UnionMap("{ " + "; ".join(parts) + " }")
-
-    def _names(self) -> list[str]:
-        return [f"b{d}" for d in range(len(self.tile))]
-
-    def _grid(self) -> str:
-        counts = [-(-extent // size) for extent, size in zip(self.loop.extents, self.tile, strict=True)]
-        return " and ".join([f"0 <= c < {self.tiling.chunks}", *(f"0 <= b{d} < {n}" for d, n in enumerate(counts))])

@@ -23,8 +23,9 @@ from generator.lowering.facts import kernel_facts
 from generator.lowering.shapes import kernel_shapes
 from generator.pipeline_graph import pipeline_graph
 from generator.plan import KernelPlan, Plan, TimeTiles, plan_from_json
-from generator.polyhedral import time_steps
-from generator.polyhedral.time_steps import Overlap, TimeLoop, check_overlap, overlap, time_loop, time_tiling
+from generator.polyhedral import time_relations, time_steps
+from generator.polyhedral.time_relations import check_time_tiles
+from generator.polyhedral.time_steps import Overlap, TimeLoop, overlap, time_loop, time_tiling
 from generator.program import Program
 from graph.o1 import preferences_of
 from graph.optimization_graph import OptimizationGraph
@@ -137,9 +138,9 @@ def test_iterators_may_be_called_what_the_check_and_the_kernel_call_theirs(time:
     loop = time_loop(program)
     assert loop is not None
     for worse in smaller(overlap(loop, 3), loop):
-        monkeypatch.setattr(time_steps, "overlap", lambda *_, worse=worse: worse)
+        monkeypatch.setattr(time_relations, "overlap", lambda *_, worse=worse: worse)
         with pytest.raises(IllegalPlan, match="a block would"):
-            check_overlap.__wrapped__(program, 3, (4,))  # type: ignore[attr-defined]  # past its memory
+            check_time_tiles.__wrapped__(program, 3, (4,))  # type: ignore[attr-defined]  # past its memory
 
 
 @pytest.mark.parametrize("kind", ["unsigned char", "short", "int", "double"])
@@ -159,12 +160,12 @@ def test_smaller_surroundings_are_refused(name: str, monkeypatch: pytest.MonkeyP
     loop = time_loop(program)
     assert loop is not None
     right, tile = overlap(loop, 2), (2, 3, 4)[:len(loop.extents)]
-    check_overlap(program, 2, tile)
+    check_time_tiles(program, 2, tile)
     tried = 0
     for worse in smaller(right, loop):
-        monkeypatch.setattr(time_steps, "overlap", lambda *_, worse=worse: worse)
+        monkeypatch.setattr(time_relations, "overlap", lambda *_, worse=worse: worse)
         with pytest.raises(IllegalPlan, match="a block would"):
-            check_overlap.__wrapped__(program, 2, tile)  # type: ignore[attr-defined]  # past its memory
+            check_time_tiles.__wrapped__(program, 2, tile)  # type: ignore[attr-defined]  # past its memory
         tried += 1
     assert tried >= 4 * len(loop.extents)
 
