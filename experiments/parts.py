@@ -21,8 +21,9 @@ from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target
-from graph.policies import Preferences
+from graph.reaching import Reachable
 from graph.space import Space
+from graph.walk import Walk
 from runners.base import DeviceInfo, Limits, Runner
 from runners.cluster.local import local_workers
 from runners.many import ALL, HERE, Place, asks_for_all, model_key
@@ -46,8 +47,8 @@ class Parts:
     check_explorer: Callable[[str], None]
     check_place: Callable[[Place], None]
     make_space: Callable[[Program, Target, RunOptions], Space]
-    make_explorer: Callable[[str, Space, int, Sequence[Preferences]], Explorer]
-    starts: Callable[[Program, Target, RunOptions], Sequence[Preferences]]
+    make_explorer: Callable[[str, Space, int, Sequence[Walk]], Explorer]
+    starts: Callable[[Program, Target, RunOptions], Sequence[Walk]]
     default_plan: Callable[[Program, Target, RunOptions], Plan]
     gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
     inlined_plan: Callable[[Program, Target], Plan | None]
@@ -68,6 +69,13 @@ def _check_explorer(name: str) -> None:
 
 
 def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
+    if options.space == "tiles":
+        return _make_tiles_space(program, target, options)
+    return make_reachable_space(program, target, options)
+
+
+def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
+    """Any space but `tiles`: one that knows the way to its plans."""
     from generator.lowering.placement import placeable
     from generator.lowering.shapes import kernel_shapes
     from generator.polyhedral.hyperplanes import O3
@@ -80,8 +88,6 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     from graph.pipeline import make_pipeline_space
     from graph.time_steps import with_time_steps
 
-    if options.space == "tiles":
-        return _make_tiles_space(program, target, options)
     shapes = partial(kernel_shapes, program, dialect=target.dialect)
     reductions = parallel_reductions(program, options.strict_float)
     wide, arrays = options.space != "paper", placeable(program, target)
@@ -117,18 +123,20 @@ def _make_tiles_space(program: Program, target: Target, options: RunOptions) -> 
     return make_tiles_space(partial(default_plan, program, target, choice=usual_schedule(Path(options.file))))
 
 
-def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Preferences]) -> Explorer:
+def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -> Explorer:
     from explorer.registry import make_explorer
 
     return make_explorer(name, space, seed, starts)
 
 
-def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Preferences]:
-    """The choices that lead to the plans worth measuring first."""
+def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
+    """The walks to the plans worth measuring first."""
+    if options.space == "tiles":
+        return ()
     from experiments.starts import starts
 
     steps = _time_steps(program, target) if options.space == "wide" else ()
-    return starts(program, target, options, _make_space(program, target, options), steps)
+    return starts(program, target, options, make_reachable_space(program, target, options), steps)
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:

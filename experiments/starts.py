@@ -1,20 +1,26 @@
-"""The choices that lead to the plans worth measuring first.
+"""The walks to the plans worth measuring first.
 
 The sizes in a plan are those of kernels, and which kernels there are follows from the schedule. So a walk takes an opening (a
-schedule worth a try) to its end first, and `generator.lowering.starts` makes plans for the kernels that it meets.
+schedule worth a try) to its end first, and `generator.lowering.starts` makes plans for the kernels that it meets. What these ask
+for and the space has not is replaced by the nearest that it has (`generator.decisions.deciding`); then a walk reaches each plan
+exactly.
 
 `parts` imports this module late: it needs isl.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
 from experiments.options import RunOptions
+from generator.decisions.base import Known
+from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
+from generator.lowering.shapes import kernel_shapes
 from generator.lowering.starts import default_partition, row_sums, start_plans, sum_plan, time_plan
 from generator.plan import Plan, Schedule, ScheduleChoice
 from generator.polyhedral.hyperplanes import O3
@@ -23,83 +29,110 @@ from generator.polyhedral.reductions import parallel_reductions
 from generator.polyhedral.stage_facts import stage_facts
 from generator.program import Program
 from generator.target import Target
-from graph.o1 import preferences_of, preferences_of_reductions
+from graph.o1 import preferences_of_reductions
 from graph.o2 import apart, preferences_of_partition
 from graph.o3 import openings as o3_openings
 from graph.optimization_graph import OptimizationGraph
 from graph.pipeline import openings as stage_openings
-from graph.pipeline import preferences_of_stages
-from graph.policies import Preferences, prefer, preferences
-from graph.space import Space
+from graph.policies import Preferences, prefer
+from graph.reaching import Reachable, walk_to
 from graph.walk import Walk
 
 FEW = 2
 """Plans for a schedule that is not the first one to try: with statements apart, more of them may keep results in registers."""
-TRIES = 3
 
 
-def starts(program: Program, target: Target, options: RunOptions, space: Space, steps: Sequence[int]) -> Sequence[Preferences]:
-    """Preferences that lead through `space` to the first plans of a search, most promising first.
+def starts(program: Program, target: Target, options: RunOptions, space: Reachable, steps: Sequence[int]) -> Sequence[Walk]:
+    """The walks through `space` to the first plans of a search, most promising first.
 
     `steps`: how many time steps a launch may run.
+
+    Raises:
+        NotOnOffer: a start is not in the space, a fault of antune's.
     """
-    if options.space == "tiles":
-        return ()
-    if options.space == "pipeline":
-        return _of_stages(program, target)
-    times = [preferences_of(time_plan(program, target, number)) for number in steps[1::2]]
-    in_rows = row_sums(program, parallel_reductions(program, options.strict_float)) if target.shares_host_cores else ()
-    if options.level == "o1":
-        sums = [preferences_of(sum_plan(program, target, ScheduleChoice(reductions=in_rows)))] if in_rows else []
-        return [*(preferences_of(plan) for plan in start_plans(program, target)), *sums, *times]
-    whole = preferences_of_partition(default_partition(program), partial(level, program))
-    openings: list[Preferences] = [whole, {}] if options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(program))]
-    first, *others = _of_schedules(program, target, space, openings)
-    return [*first, *_of_sums(program, target, space, in_rows), *times, *(plan for plans in others for plan in plans)]
+    made = _Starts(program, target, options, space, steps)
+    plans = (made.on_offer(plan) for plan in made.plans())
+    return [walk_to(space, plan) for plan in dict.fromkeys(plans)]
 
 
-def _of_schedules(program: Program, target: Target, space: Space, openings: Sequence[Preferences]) -> list[list[Preferences]]:
-    """For every schedule that an opening leads to the choices that lead to its plans."""
-    found: dict[Schedule, list[Preferences]] = {}
-    for opening in openings:
-        walk = _settled(space, opening)
-        if walk is not None and walk.plan.schedule not in found:
-            taken, plans = preferences(walk.choices), start_plans(program, target, walk.plan.schedule)
-            found[walk.plan.schedule] = [{**taken, **preferences_of(plan)} for plan in (_few(plans) if found else plans)]
-    return list(found.values()) or [[]]
+@dataclass(frozen=True, slots=True)
+class _Starts:
+    """What a search starts from; the fields are as for `starts`."""
 
+    program: Program
+    target: Target
+    options: RunOptions
+    space: Reachable
+    steps: Sequence[int]
 
-def _of_sums(program: Program, target: Target, space: Space, reductions: Sequence[str]) -> list[Preferences]:
-    """The choices that lead to a plan that sums up rows, statements apart."""
-    walk = _settled(space, preferences_of_reductions(reductions)) if reductions else None
-    return [{**preferences(walk.choices), **preferences_of(sum_plan(program, target, walk.plan.schedule))}] if walk else []
+    def on_offer(self, plan: Plan) -> Plan:
+        """The plan of the space that is closest to `plan`, with the same schedule."""
+        wide = self.options.space != "paper"
+        shapes = kernel_shapes(self.program, plan.schedule, self.target.dialect)
+        return replace(plan, kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes))
+
+    def plans(self) -> Iterator[Plan]:
+        """The plans, most promising first."""
+        if self.options.space == "pipeline":
+            yield from self._of_stages()
+        elif self.options.level == "o1":
+            yield from start_plans(self.program, self.target)
+            if in_rows := self._in_rows():
+                yield sum_plan(self.program, self.target, ScheduleChoice(reductions=in_rows))
+            yield from self._times()
+        else:
+            first, *others = self._of_schedules() or [()]
+            yield from first
+            yield from self._of_sums()
+            yield from self._times()
+            for plans in others:
+                yield from plans
+
+    def _in_rows(self) -> tuple[str, ...]:
+        """The reductions that sum up rows, where devices gain by that."""
+        reductions = parallel_reductions(self.program, self.options.strict_float)
+        return row_sums(self.program, reductions) if self.target.shares_host_cores else ()
+
+    def _times(self) -> Iterator[Plan]:
+        """Several time steps per launch."""
+        return (time_plan(self.program, self.target, number) for number in self.steps[1::2])
+
+    def _openings(self) -> Sequence[Preferences]:
+        """Schedules worth a try."""
+        whole = preferences_of_partition(default_partition(self.program), partial(level, self.program))
+        return [whole, {}] if self.options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(self.program))]
+
+    def _of_schedules(self) -> list[Sequence[Plan]]:
+        """For every schedule that an opening leads to its plans."""
+        found: dict[Schedule, Sequence[Plan]] = {}
+        for opening in self._openings():
+            schedule = self._schedule(opening)
+            if schedule is not None and schedule not in found:
+                plans = start_plans(self.program, self.target, schedule)
+                found[schedule] = _few(plans) if found else plans
+        return list(found.values())
+
+    def _of_sums(self) -> Iterator[Plan]:
+        """A plan that sums up rows, statements apart."""
+        in_rows = self._in_rows()
+        schedule = self._schedule(preferences_of_reductions(in_rows)) if in_rows else None
+        if schedule is not None:
+            yield sum_plan(self.program, self.target, schedule)
+
+    def _schedule(self, opening: Preferences) -> Schedule | None:
+        """The schedule at the end of a walk that begins with `opening`."""
+        walk = OptimizationGraph().walk(self.space, prefer(opening, apart))
+        return None if walk is None else walk.plan.schedule
+
+    def _of_stages(self) -> Iterator[Plan]:
+        """Every way to place the stages in the first style of kernels, then in the others."""
+        found = []
+        for schedule in dict.fromkeys(stage_openings(stage_facts(self.program), self.target)):
+            with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
+                found.append(start_plans(self.program, self.target, schedule))
+        return (plan for style in zip_longest(*found) for plan in style if plan is not None)
 
 
 def _few(plans: Sequence[Plan]) -> Sequence[Plan]:
     """Those that use registers, then the others."""
     return sorted(plans, key=lambda plan: not any(kernel.registers for kernel in plan.kernels))[:FEW]
-
-
-def _settled(space: Space, opening: Preferences) -> Walk | None:
-    """A walk that begins with `opening` and whose choices lead to its schedule again.
-
-    Not all do: a group that stays whole is asked once more how to divide it, and preferences hold one answer for both.
-    """
-    walk = OptimizationGraph().walk(space, prefer(opening, apart))
-    for _ in range(TRIES):
-        again = None if walk is None else OptimizationGraph().walk(space, prefer(preferences(walk.choices), apart))
-        if walk is None or again is None or again.plan.schedule == walk.plan.schedule:
-            return again
-        walk = again
-    return None
-
-
-def _of_stages(program: Program, target: Target) -> Sequence[Preferences]:
-    """Every way to place the stages in the first style of kernels, then in the others."""
-    facts = stage_facts(program)
-    found = []
-    for schedule in dict.fromkeys(stage_openings(facts, target)):
-        with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
-            found.append([{**preferences_of(plan), **preferences_of_stages(facts, schedule)}
-                          for plan in start_plans(program, target, schedule)])
-    return [plan for style in zip_longest(*found) for plan in style if plan is not None]

@@ -40,7 +40,7 @@ from explorer.tree_filter import FilterTree, SplitFilter
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
 from graph.optimization_graph import Node, OptimizationGraph, Policy
-from graph.policies import Preferences, prefer, preferences, uniform
+from graph.policies import prefer, preferences, uniform
 from graph.prefixes import Path
 from graph.space import Space
 from graph.walk import Walk
@@ -61,7 +61,7 @@ LEAST_MS = 1e-6
 MOST_MISSES = 100
 """Candidates in a row that were asked before, after which the crowd is as large as it gets."""
 
-Starts: TypeAlias = Sequence[Preferences]
+Starts: TypeAlias = Sequence[Walk]
 """Choices to try first, most promising first."""
 
 
@@ -139,7 +139,7 @@ class Colony:
     def __init__(self, space: Space, seed: int, options: ColonyOptions = ColonyOptions(), starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 
-        The first ants follow `starts`, one each, wherever these are on offer.
+        The first ants are `starts`.
         """
         self._options = options
         self._seed = seed
@@ -182,7 +182,7 @@ class Colony:
     def _ants_of(self, count: int) -> list[Walk]:
         """This iteration's walks."""
         ants = self._combined() if count > 0 else []
-        while len(ants) < count and (opening := self._openings.draw(self._strongest)) is not None:
+        while len(ants) < count and (opening := self._openings.draw()) is not None:
             ants.append(opening)
         ants += self._picked(count - len(ants))
         self._wear(ants)

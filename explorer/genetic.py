@@ -59,7 +59,7 @@ from explorer.variation import (
     templated,
 )
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import uniform
+from graph.policies import preferences, uniform
 from graph.space import Space
 from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
@@ -137,14 +137,14 @@ class Genetic:
     ) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 
-        The first walks follow `starts`, one each, wherever these are on offer.
+        The first walks are `starts`.
         """
         self._options = options
         self._seed = seed
         self._iteration = 0
         self._walks = UnseenWalks(space)
         self._openings = Openings(self._walks, starts)
-        self._templates = tuple(start for start in starts if start)
+        self._templates = tuple(preferences(start.choices) for start in starts if start.choices)
         self._scales = Scales()
         self._population: list[Individual] = []  # best first
         self._parents: list[Individual] = []  # those of them that can have children: successes with a choice
@@ -200,7 +200,7 @@ class Genetic:
         self._parents = [one for one in self._population if one.fitness != Cost.of(None) and one.genes]
 
     def _propose(self, rng: np.random.Generator) -> Walk | None:
-        return self._openings.draw(uniform(rng)) or self._bred(rng) or self._walks.draw(uniform(rng))
+        return self._openings.draw() or self._bred(rng) or self._walks.draw(uniform(rng))
 
     def _bred(self, rng: np.random.Generator) -> Walk | None:
         """A child; None when it is the turn of a random walk."""

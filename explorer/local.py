@@ -67,7 +67,7 @@ class Local:
     def __init__(self, space: Space, seed: int, options: LocalOptions = LocalOptions(), starts: Starts = ()) -> None:
         """Explore `space`; the same seed, options, starts and history give the same walks.
 
-        The first walks follow `starts`, one each, wherever these are on offer.
+        The first walks are `starts`.
         """
         self._options = options
         self._seed = seed
@@ -120,7 +120,7 @@ class Local:
             self._move(climb, scored)
 
     def _propose(self, rng: np.random.Generator) -> Walk | None:
-        opening = self._openings.draw(uniform(rng))
+        opening = self._openings.draw()
         if opening is not None:
             return opening
         if self._best is None or self._told < self._options.opening:

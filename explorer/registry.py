@@ -99,7 +99,7 @@ def _of_program(name: str) -> ExplorerMaker:
 
 
 def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Explorer:
-    """A new explorer of `space` with its default options; ours that learn ask the walks closest to `starts` first.
+    """A new explorer of `space` with its default options; ours that learn ask `starts` first.
 
     Raises:
         InputError: there is no explorer of this name, or the seed is negative.

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from explorer.unseen import UnseenWalks
-from graph.optimization_graph import Policy
-from graph.policies import Preferences, prefer
+from graph.policies import first, replay
 from graph.walk import Walk
 
 
@@ -24,17 +23,17 @@ def ask_each(count: int, stream: tuple[int, int], propose: Callable[[np.random.G
 
 
 class Openings:
-    """The walks closest to hints, one each and in their order."""
+    """Given walks, one after the other."""
 
-    def __init__(self, walks: UnseenWalks, starts: Sequence[Preferences]) -> None:
+    def __init__(self, walks: UnseenWalks, starts: Sequence[Walk]) -> None:
         """Draw from `walks`."""
         self._walks = walks
         self._left = list(starts)
 
-    def draw(self, otherwise: Policy) -> Walk | None:
-        """The next of them that was not asked before, `otherwise` deciding what it leaves open; None when all are used."""
+    def draw(self) -> Walk | None:
+        """The next of them that was not asked before; None when all are used."""
         while self._left:
-            walk = self._walks.draw_once(prefer(self._left.pop(0), otherwise))
+            walk = self._walks.draw_once(replay(self._left.pop(0).choices, first))
             if walk is not None:
                 return walk
         return None

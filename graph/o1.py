@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
-from generator.plan import KERNEL_DECISIONS, Algorithm, Plan, Schedule, ScheduleChoice, TimeTiles
+from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice
 from generator.target import Target
 from graph.kernels import KernelSpace, switch
 from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
 from graph.policies import Preferences
-from graph.space import Chooser, DeadEnd, Decision, Option, PageRow, Space
+from graph.reaching import Answers, NotOnOffer, Reachable, kernel_answers
+from graph.space import Chooser, DeadEnd, Decision, PageRow
 
 ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
 ALGORITHM, SERIALIZE, DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
@@ -42,7 +43,7 @@ Shapes: TypeAlias = Callable[[Schedule], Sequence[Shape]]
 
 
 def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions: Sequence[str] = (),
-                  arrays: Sequence[Placeable] = ()) -> Space:
+                  arrays: Sequence[Placeable] = ()) -> Reachable:
     """The O1 space of a program with the kernels `shapes` on `target`.
 
     `wide` offers all that may pay; otherwise what the paper has. `reductions` names the statements that may be reduced
@@ -50,23 +51,6 @@ def make_o1_space(shapes: Shapes, target: Target, wide: bool = True, reductions:
     remember its answers. Where it raises IllegalPlan (the scheduler gave up) the walk has a dead end.
     """
     return _O1Space(shapes, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
-
-
-def preferences_of(plan: Plan) -> Preferences:
-    """The choices that lead to `plan`, as far as they are on offer: for walking from a plan to its walk."""
-    wanted: dict[tuple[str, tuple[str, ...]], Option] = {(PLACEMENT, ()): GLOBAL}
-    wanted |= {(PLACEMENT, (array,)): memory for array, memory in plan.placement}
-    wanted[TIME_TILES, ()] = isinstance(plan.schedule, TimeTiles)
-    wanted |= {(TIME_STEPS, ()): plan.schedule.steps} if isinstance(plan.schedule, TimeTiles) else {}
-    schedule = plan.schedule
-    if isinstance(schedule, ScheduleChoice):
-        wanted |= {(ALGORITHM, ()): schedule.algorithm, (SERIALIZE, ()): schedule.serialize_sccs,
-                   (DEPTH, ()): schedule.maximize_band_depth, (COINCIDENCE, ()): schedule.outer_coincidence}
-    for kernel in plan.kernels:
-        answers = [pair for decision in KERNEL_DECISIONS for pair in decision.answers(kernel).items()]
-        wanted |= {(name, kernel.statements): option for name, option in answers}
-        wanted |= {(REDUCTION, (name,)): name in schedule.reductions for name in kernel.statements}
-    return wanted
 
 
 def preferences_of_reductions(names: Sequence[str]) -> Preferences:
@@ -80,6 +64,15 @@ class _O1Space:
     kernels: KernelSpace
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
+
+    def answers(self, plan: Plan) -> Answers:
+        """See graph.reaching.Reachable."""
+        schedule = plan.schedule
+        if not isinstance(schedule, ScheduleChoice):
+            raise NotOnOffer(f"the plan is not in the space: {ALGORITHM} is no decision of a {type(schedule).__name__}")
+        return {(ALGORITHM, (), 0): schedule.algorithm, (SERIALIZE, (), 0): schedule.serialize_sccs,
+                (DEPTH, (), 0): schedule.maximize_band_depth, (COINCIDENCE, (), 0): schedule.outer_coincidence,
+                **other_answers(plan, self.reductions, self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
         schedule = _schedule(chooser, choose_reductions(chooser, self.reductions))
@@ -96,6 +89,13 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
     placement = choose_placement(chooser, arrays, kernels.target, kernels.wide)
     plans = [kernels.plan(chooser, shape) for shape in sorted(found, key=lambda shape: shape.statements)]
     return Plan(schedule, tuple(plans), placement)
+
+
+def other_answers(plan: Plan, reductions: Sequence[str], arrays: Sequence[Placeable]) -> Answers:
+    """How the decisions that all levels have in common are answered, to reach `plan`."""
+    placed = dict(plan.placement)
+    return {**{(REDUCTION, (name,), 0): name in plan.schedule.reductions for name in reductions},
+            **{(PLACEMENT, (one.array,), 0): placed.get(one.array, GLOBAL) for one in arrays}, **kernel_answers(plan)}
 
 
 def choose_reductions(chooser: Chooser, offered: Sequence[str]) -> tuple[str, ...]:

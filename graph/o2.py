@@ -9,8 +9,9 @@ no parallel loop though each has some (rule 2; `levels` raises IllegalPlan).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice, permutations
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -20,10 +21,11 @@ from generator.errors import IllegalPlan
 from generator.plan import Group, Partition, Plan
 from generator.target import Target
 from graph.kernels import KernelSpace, number
-from graph.o1 import Shapes, choose_reductions, with_kernels
+from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
 from graph.optimization_graph import Node
 from graph.placement import Placeable
-from graph.space import Chooser, DeadEnd, Decision, Option, PageRow, Space
+from graph.reaching import Answers, Asked, NotOnOffer, Reachable
+from graph.space import Chooser, DeadEnd, Decision, Option, PageRow
 
 _NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
 LEFT_OPEN = 0
@@ -39,6 +41,9 @@ ROWS = (
         "statements of a group share their parallel loops; groups become kernels, or loop nests inside a kernel"),
 )
 """Of docs/decisions.md."""
+
+MOST_ORDERS = 5040
+"""Orders of components inside a group that are tried to find one that is on offer."""
 
 Path: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -72,7 +77,7 @@ Levels: TypeAlias = Callable[[tuple[str, ...], Path], Level]
 
 
 def make_o2_space(shapes: Shapes, levels: Levels, target: Target, wide: bool = True,
-                  reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Space:
+                  reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Reachable:
     """The O2 space of a program; `shapes` and the rest as for `make_o1_space`, `levels` should remember its answers."""
     return _O2Space(shapes, levels, KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
@@ -84,6 +89,30 @@ class _O2Space:
     kernels: KernelSpace
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
+
+    def answers(self, plan: Plan) -> Answers:
+        """See graph.reaching.Reachable."""
+        if not isinstance(plan.schedule, Partition):
+            raise NotOnOffer(f"the plan is not in the space: {_COUNT} is no decision of a {type(plan.schedule).__name__}")
+        found: dict[Asked, Option] = {}
+        self._add_answers(found, plan.schedule.groups, plan.schedule.reductions, ())
+        return {**found, **other_answers(plan, self.reductions, self.arrays)}
+
+    def _add_answers(self, found: dict[Asked, Option], groups: Sequence[Group], reduced: tuple[str, ...], path: Path) -> None:
+        """What is answered inside the shared loops of `path`, where `groups` are wanted."""
+        try:
+            level = self.levels(reduced, path)
+        except IllegalPlan as error:
+            raise NotOnOffer(f"the plan is not in the space: its groups share no loop: {error}") from error
+        def shares(order: Sequence[int]) -> bool:
+            return self._run(reduced, path, [level.components[k] for k in order]) == len(order)
+
+        members = [members_of(group.statements, [one.statements for one in level.components], path) for group in groups]
+        runs = [next((order for order in orders(one, level.before) if shares(order)), one) for one in members]
+        add_order(found, runs, path[-1] if path else (), len(path))
+        for group in groups:
+            if group.parts:
+                self._add_answers(found, group.parts, reduced, (*path, group.statements))
 
     def __call__(self, chooser: Chooser) -> Plan:
         reduced = choose_reductions(chooser, self.reductions)
@@ -170,6 +199,29 @@ def choose_sizes(chooser: Chooser, runs: Sequence[int], subject: tuple[str, ...]
         depends = (*here, ("partitions", parts), ("sizes", sizes))
         sizes = (*sizes, number(chooser, Decision(f"{_SIZE} {len(sizes) + 1}", subject, depends), options))
     return sizes
+
+
+def members_of(statements: tuple[str, ...], components: Sequence[tuple[str, ...]], path: Path = ()) -> tuple[int, ...]:
+    """The numbers of the components that `statements` are made of. Raises NotOnOffer where they are made of none."""
+    members = tuple(k for k, component in enumerate(components) if set(component) <= set(statements))
+    if {name for k in members for name in components[k]} != set(statements):
+        raise NotOnOffer(f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they are no strongly connected components"
+                         f"{' in the loops of ' + ' '.join(path[-1]) if path else ''}")
+    return members
+
+
+def orders(members: tuple[int, ...], before: frozenset[tuple[int, int]]) -> Iterable[tuple[int, ...]]:
+    """Orders of some components that are possible among them, of the first MOST_ORDERS, that of their numbers first."""
+    tried = islice(permutations(members), MOST_ORDERS)
+    return (order for order in tried if not any((b, a) in before for k, a in enumerate(order) for b in order[k + 1:]))
+
+
+def add_order(found: dict[Asked, Option], groups: Sequence[Sequence[int]], subject: tuple[str, ...], depth: int) -> None:
+    """The answers that put the components of `groups` into this order, and cut it into these groups."""
+    found[_COUNT, subject, depth] = len(groups)
+    found.update({(f"{_SIZE} {number_}", subject, depth): len(group) for number_, group in enumerate(groups, 1)})
+    order = (member for group in groups for member in group)
+    found.update({(f"{_NEXT} {place}", subject, depth): member for place, member in enumerate(order, 1)})
 
 
 def preferences_of_partition(partition: Partition, levels: Levels) -> dict[tuple[str, tuple[str, ...]], Option]:

@@ -16,9 +16,10 @@ from generator.plan import Plan, Stages
 from generator.program import Where
 from generator.target import Target
 from graph.kernels import KernelSpace
-from graph.o1 import Shapes, choose_reductions, with_kernels
+from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
 from graph.placement import Placeable
-from graph.space import Chooser, Decision, Option, PageRow, Space
+from graph.reaching import Answers, NotOnOffer, Reachable
+from graph.space import Chooser, Decision, PageRow
 
 MAX_COPIES = 64
 """Expressions of an inlined stage in a kernel's text: more take long to compile."""
@@ -96,7 +97,7 @@ class StageFacts(Protocol):
 
 
 def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Target, wide: bool = True,
-                        reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Space:
+                        reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Reachable:
     """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`."""
     return _PipelineSpace(shapes, tuple(stages), KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
 
@@ -108,6 +109,14 @@ class _PipelineSpace:
     kernels: KernelSpace
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
+
+    def answers(self, plan: Plan) -> Answers:
+        """See graph.reaching.Reachable."""
+        if not isinstance(plan.schedule, Stages):
+            raise NotOnOffer(f"the plan is not in the space: {_STAGE} is no decision of a {type(plan.schedule).__name__}")
+        computed: Mapping[str, str] = dict(plan.schedule.computed)
+        return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
+                **other_answers(plan, self.reductions, self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
         chosen = Chosen(self.kernels.target.local_bytes)
@@ -198,9 +207,3 @@ def _opening(stages: Sequence[StageFacts], target: Target, wish: Wish) -> Stages
 def _tiled(stage: StageFacts) -> Place:
     several = any(reader.elements > 1 or reader.often > 1 for reader in stage.readers)
     return "block" if several and not stage.by_data else "inline"
-
-
-def preferences_of_stages(stages: Sequence[StageFacts], schedule: Stages) -> dict[tuple[str, tuple[str, ...]], Option]:
-    """The choices that lead to `schedule`."""
-    computed: Mapping[str, str] = dict(schedule.computed)
-    return {(_STAGE, (stage.array,)): computed.get(stage.array, "root") for stage in stages}

@@ -13,9 +13,10 @@ from generator.errors import IllegalPlan
 from generator.plan import Plan, TimeTiles
 from generator.target import Target
 from graph.kernels import KernelSpace, number, switch
-from graph.o1 import TIME_STEPS, TIME_TILES, Shapes, with_kernels
+from graph.o1 import TIME_STEPS, TIME_TILES, Shapes, other_answers, with_kernels
 from graph.placement import Placeable
-from graph.space import Chooser, Decision, PageRow, Space
+from graph.reaching import Answers, Reachable
+from graph.space import Chooser, Decision, PageRow
 
 STEPS = (1, 2, 4, 8, 16)
 SIDE = 8
@@ -48,19 +49,25 @@ def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]
     return tuple(found)
 
 
-def with_time_steps(space: Space, steps: Sequence[int], shapes: Shapes, target: Target, wide: bool = True,
-                    arrays: Sequence[Placeable] = ()) -> Space:
+def with_time_steps(space: Reachable, steps: Sequence[int], shapes: Shapes, target: Target, wide: bool = True,
+                    arrays: Sequence[Placeable] = ()) -> Reachable:
     """`space`, or one of these numbers of `steps` per launch; the rest as for `make_o1_space`."""
     return _TimeSpace(space, tuple(steps), shapes, KernelSpace(target, wide), tuple(arrays)) if steps else space
 
 
 @dataclass(frozen=True, slots=True)
 class _TimeSpace:
-    space: Space
+    space: Reachable
     steps: tuple[int, ...]
     shapes: Shapes
     kernels: KernelSpace
     arrays: tuple[Placeable, ...]
+
+    def answers(self, plan: Plan) -> Answers:
+        """See graph.reaching.Reachable."""
+        if not isinstance(plan.schedule, TimeTiles):
+            return {**self.space.answers(plan), (TIME_TILES, (), 0): False}
+        return {(TIME_TILES, (), 0): True, (TIME_STEPS, (), 0): plan.schedule.steps, **other_answers(plan, (), self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
         if not switch(chooser, Decision(TIME_TILES)):

@@ -31,7 +31,7 @@ from generator.reading import read_problem
 from generator.target import Target
 from graph.o1 import TIME_TILES
 from graph.optimization_graph import OptimizationGraph
-from graph.policies import Preferences, prefer, uniform
+from graph.policies import Preferences, prefer, preferences, uniform
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner
@@ -94,7 +94,7 @@ def search(program: Program, target: Target, count: int) -> Searched:
     seconds = []
     for number in range(count * len(FAMILIES)):
         family = FAMILIES[number % len(FAMILIES)]
-        kernels = {key: option for key, option in starts[number // len(FAMILIES) % 2].items() if key[1]}
+        kernels = {key: option for key, option in preferences(starts[number // len(FAMILIES) % 2].choices).items() if key[1]}
         begin = _processor_s()
         policy = prefer(dict(wanted(family)), prefer(kernels, uniform(np.random.default_rng(number))))
         walk = OptimizationGraph().walk(space, policy)

@@ -30,7 +30,7 @@ class Decided(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of a decision: its name, the options (never empty; with a single one there is nothing to ask)."""
+    """A question of a decision: its name, and the options (never empty)."""
 
     name: str
     options: tuple[Option, ...]
@@ -54,7 +54,7 @@ class Row:
     only: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known:
     """What is known when a decision comes up: the kernel, with its dimensions as decided, the device, and earlier decisions.
 
@@ -64,15 +64,16 @@ class Known:
     shape: Shape
     target: Target
     wide: bool
-    _chosen: Mapping[KernelDecision[Any], Any] = field(default_factory=dict)
+    _chosen: dict[KernelDecision[Any], Any] = field(default_factory=dict)
 
     def __getitem__(self, decision: KernelDecision[T]) -> T:
         """What was decided. Raises KeyError for a decision that comes later."""
         return cast(T, self._chosen[decision])
 
-    def after(self, decision: KernelDecision[T], value: T) -> Known:
-        """What is known once that is decided."""
-        return Known(decision.turned(self.shape, value), self.target, self.wide, {**self._chosen, decision: value})
+    def learn(self, decision: KernelDecision[T], value: T) -> None:
+        """That is decided now."""
+        self._chosen[decision] = value
+        self.shape = decision.turned(self.shape, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +102,10 @@ class KernelDecision(Generic[T]):
         return self.title or self.name
 
     def ask(self, known: Known) -> Generator[Question, Option, T]:
-        """Asks, is told one of the options, and returns what that decides."""
+        """Asks unless there is one option only, is told an option, and returns what that decides."""
         offer = self.offer(known)
+        if len(offer.options) == 1:
+            return offer.options[0]
         answer = yield Question(self.name, cast("tuple[Option, ...]", offer.options), offer.depends)
         return next(option for option in offer.options if option == answer)
 

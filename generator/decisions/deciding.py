@@ -13,12 +13,12 @@ Answer: TypeAlias = Callable[[Question], Option]
 
 
 def decide(known: Known, answer: Answer) -> KernelPlan:
-    """The plan of the kernel `known.shape`; every question is answered, also where a single option leaves no choice."""
+    """The plan of the kernel `known.shape`."""
     members: dict[str, Any] = {"statements": known.shape.statements}
     for decision in KERNEL_DECISIONS:
         value = _asked(decision, known, answer)
         members |= decision.members(value)
-        known = known.after(decision, value)
+        known.learn(decision, value)
     return KernelPlan(**members)
 
 

@@ -23,7 +23,7 @@ from generator.plan import Plan, plan_from_json
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, preferences
 from graph.space import Chooser, Decision, Space
-from graph.walk import Walk, choices_from_json, walk_to_json
+from graph.walk import Choice, Walk, choices_from_json, walk_to_json
 from metrics.outcome import Outcome
 from tests.support.paths import ROOT
 from tests.support.searches import always_failed, by_digest, mostly_failed, plans
@@ -119,7 +119,7 @@ class TestEveryExplorer:
 
     def test_follows_the_starts_first(self, name: str) -> None:
         wanted = [walk for walks in advance(make_explorer("random", Kernels(3), 5), by_digest, [3]) for walk in walks]
-        starts = [preferences(walk.choices) for walk in wanted]
+        starts = wanted
         if name in HINTLESS:
             assert make_explorer(name, Kernels(3), 1, starts).ask(10) == make_explorer(name, Kernels(3), 1).ask(10)
             return
@@ -129,7 +129,8 @@ class TestEveryExplorer:
             assert [len(walks) for walks in iterations] == counts
 
     def test_starts_that_name_nothing_of_the_space_do_no_harm(self, name: str) -> None:
-        starts: Starts = [{("no such decision", ()): 1}, {}]
+        plan = plan_of([1])
+        starts: Starts = [Walk((Choice(Decision("no such decision"), 1),), plan), Walk((), plan)]
         assert len(set(plans(advance(make_explorer(name, Kernels(2), 1, starts), by_digest, [4] * 4)))) == 16
 
     def test_a_foreign_walk_can_be_told_and_is_not_asked_again(self, name: str) -> None:

@@ -348,7 +348,7 @@ def test_an_operator_that_can_do_nothing_has_no_turn() -> None:
             names |= {tuple(OPERATORS)[birth.operator] for birth in explorer._births}
         return names
 
-    start = genes(random_walks(Kernels(4), 1)[0])
+    start = random_walks(Kernels(4), 1)[0]
     assert used(Genetic(Kernels(4), 1, starts=[start]), Kernels(4)) == set(OPERATORS)
     assert used(Genetic(Kernels(4), 1), Kernels(4)) == set(OPERATORS) - {"template"}
     assert not used(Genetic(FlatSpace((9, 9, 9, 9)), 1), FlatSpace((9, 9, 9, 9))) & {"template", "fuse"}

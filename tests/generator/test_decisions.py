@@ -10,7 +10,7 @@ import pytest
 
 from experiments.words import describe_kernel
 from generator.plan import KERNEL_DECISIONS, KernelPlan
-from graph import o1, o2, o3, pipeline, placement, time_steps
+from graph import o1, o2, o3_rows, pipeline, placement, time_steps
 from graph.space import PageRow
 from tests.support.paths import DOCS, ROOT
 
@@ -48,7 +48,7 @@ def test_the_page_shows_the_table(request: pytest.FixtureRequest) -> None:
 
 
 def schedule_table() -> str:
-    rows: list[PageRow] = [*time_steps.ROWS, *o1.ROWS, *o3.ROWS, *o2.ROWS, *pipeline.ROWS, *placement.ROWS]
+    rows: list[PageRow] = [*time_steps.ROWS, *o1.ROWS, *o3_rows.ROWS, *o2.ROWS, *pipeline.ROWS, *placement.ROWS]
     return table(["decision", "about", "options", ""], ((row.title, row.about, row.options, row.meaning) for row in rows))
 
 

@@ -16,10 +16,11 @@ from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
 from generator.target import Target
-from graph.o1 import make_o1_space, preferences_of
+from graph.o1 import make_o1_space
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
 from graph.prefixes import PrefixTree
+from graph.reaching import Reachable, walk_to
 from graph.space import Space
 from graph.walk import Walk
 
@@ -49,7 +50,7 @@ class FakeShape:
         return 4 * math.prod(tile) * inner_tile * copies + 1024 * private
 
 
-def same_for_all(*shapes: FakeShape) -> Space:
+def same_for_all(*shapes: FakeShape) -> Reachable:
     return make_o1_space(lambda choice: shapes, GPU)
 
 
@@ -223,16 +224,14 @@ def test_a_schedule_that_isl_does_not_find_is_a_dead_end() -> None:
 def test_a_plan_leads_back_to_its_walk() -> None:
     space = same_for_all(FakeShape(("S", "T"), (500, 64, 100)), FakeShape(("U",), (1000,)))
     for walk in random_walks(space, 20):
-        assert OptimizationGraph().walk(space, prefer(preferences_of(walk.plan), first)) == walk
+        assert walk_to(space, walk.plan) == walk
 
 
 def test_the_default_sizes_are_in_the_wide_space() -> None:
     kernels = (KernelPlan(("S",), (32, 32), (16, 32)), KernelPlan(("T",), (32,), (32,)))
     plan = Plan(ScheduleChoice(), kernels)
     space = same_for_all(FakeShape(("S",), (500, 500)), FakeShape(("T",), (500,)))
-    walk = OptimizationGraph().walk(space, prefer(preferences_of(plan), first))
-    assert walk is not None
-    assert walk.plan == plan
+    assert walk_to(space, plan).plan == plan
 
 
 @pytest.mark.parametrize(("extent", "cap"), [(1, 1), (2, 2), (3, 4), (64, 64), (65, 128), (100_000, 512), (0, 1)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
 
 from experiments.options import Budget, LevelName, RunOptions
@@ -18,9 +17,8 @@ from generator.lowering.shapes import kernel_shapes
 from generator.lowering.starts import default_partition, start_plans
 from generator.plan import Partition, TimeTiles
 from generator.target import Target
-from graph.o1 import make_o1_space, preferences_of
-from graph.optimization_graph import OptimizationGraph
-from graph.policies import prefer, uniform
+from graph.o1 import make_o1_space
+from graph.reaching import walk_to
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
@@ -34,9 +32,7 @@ def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
     space = make_o1_space(partial(kernel_shapes, program), target)
     for plan in (*start_plans(program, target), default_plan(program, target)):
         assert lower(program, plan, target).kernels
-        walk = OptimizationGraph().walk(space, prefer(preferences_of(plan), uniform(np.random.default_rng(0))))
-        assert walk is not None
-        assert walk.plan == plan
+        assert walk_to(space, plan).plan == plan
 
 
 @pytest.mark.parametrize("units", [1, 2, 4, 32])
@@ -52,7 +48,7 @@ def test_the_colony_asks_them_first_and_random_search_does_not() -> None:
     program = problem("gemm", ODD_SIZES["gemm"]).program
     space = make_o1_space(partial(kernel_shapes, program), CPU)
     plans = start_plans(program, CPU)
-    starts = [preferences_of(plan) for plan in plans]
+    starts = [walk_to(space, plan) for plan in plans]
     assert [walk.plan for walk in make_explorer("colony", space, 0, starts).ask(5)][:len(plans)] == list(plans)
     assert make_explorer("random", space, 0, starts).ask(5) == make_explorer("random", space, 0).ask(5)
 

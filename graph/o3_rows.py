@@ -1,0 +1,173 @@
+"""What level o3 knows of rows, and what is settled around a decision about one: shared by the space and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from generator.plan import Row
+from graph.space import Option, PageRow
+
+Step: TypeAlias = tuple[tuple[str, ...], Row]
+Place: TypeAlias = tuple[Step, ...]
+Depends: TypeAlias = tuple[tuple[str, Option], ...]
+
+WAVEFRONT_TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+START_TILES = (8, 32, 32, 64, 64, 64)
+MOST_LOOPS = 6
+PARALLEL_LOOPS = 2
+"""So many outer loops are parallel where they can be."""
+MOST_REMEMBERED = 8192
+KIND, ROW, DIAGONALS = "schedule kind", "hyperplane", "sweeps along diagonals"
+WAVEFRONT, TILE = "tile wavefront", "wavefront tile size"
+
+ROWS = (
+    PageRow("schedule kind 1, 2, ...", "a strongly connected component, in its outermost loop, the next one, ..., `--level o3`",
+        "permute, skew",
+        "whether the loop follows one iterator or mixes several; there are many more skews, so that they would "
+        "drown the others"),
+    PageRow("hyperplane 1, 2, ...", "the same",
+        "rows with coefficients in [-2, 2] that break no dependence, the simplest of them "
+        "([below](#which-rows-are-on-offer))",
+        "`2 1 0 0` runs iteration (t, i, j) at 2t + i; the last number of a statement is a constant. The outer "
+        "two loops are parallel where such rows exist; where none exists, host loops are on offer, and parallel"
+        " ones are looked for one loop further in"),
+    PageRow("sweeps along diagonals 2, 3, ...", "what is inside a loop of the host, `--level o3`",
+        "no, yes",
+        "asked where components have a single parallel loop: yes makes it skewed rows of the host instead, with"
+        " a parallel loop inside ([below](#which-rows-are-on-offer))"),
+    PageRow("tile wavefront 1, 2, ...", "a component without a parallel loop there, `--level o3`",
+        "no, yes",
+        "yes: as many rows as may be tiled together; tiles with the same sum of numbers run in parallel, one "
+        "sum after the other, launched by the host"),
+    PageRow("wavefront tile size 1, 2, ...", "the same",
+        "powers of two up to 256",
+        "per row; inside a tile, its points run in order, in one thread"),
+)
+"""Of docs/decisions.md."""
+
+
+class Part(Protocol):
+    """A component inside a place (generator.polyhedral.hyperplanes.Part)."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Sorted names."""
+
+    @property
+    def left(self) -> int:
+        """How many more loops it needs."""
+
+
+class Inside(Protocol):
+    """The components inside a place (generator.polyhedral.hyperplanes.Inside)."""
+
+    @property
+    def components(self) -> Sequence[Part]:
+        """In an order that is possible."""
+
+    @property
+    def before(self) -> frozenset[tuple[int, int]]:
+        """Pairs of components: the first must come before the second."""
+
+
+class Offer(Protocol):
+    """Rows for a component (generator.polyhedral.hyperplanes.Offer)."""
+
+    @property
+    def permute(self) -> tuple[Row, ...]:
+        """Those that follow one iterator."""
+
+    @property
+    def skew(self) -> tuple[Row, ...]:
+        """Those that mix several."""
+
+    @property
+    def parallel(self) -> bool:
+        """Whether they run no dependent pair apart."""
+
+    @property
+    def tilable(self) -> bool:
+        """Whether tiles along wavefronts are possible."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether legal rows may be missing, because there are too many to try all."""
+
+
+class Rows(Protocol):
+    """What is known about rows (generator.polyhedral.hyperplanes.O3); every answer may raise IllegalPlan."""
+
+    def within(self, place: Place, statements: tuple[str, ...]) -> Place:
+        """What a place is for some of its statements."""
+
+    def inside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> Inside:
+        """The components of `statements` (empty: of the whole program) inside `place`."""
+
+    def offer(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...], parallel: bool) -> Offer:
+        """Rows for one component; `parallel`: parallel ones where there are any."""
+
+    def beside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+        """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host."""
+
+    def band(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+             rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        """The rows that may follow `rows` in one permutable band."""
+
+    def fused(self, reductions: tuple[str, ...], place: Place, steps: tuple[Step, ...]) -> Row | None:
+        """The row that components with these rows share, or None where they cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What is settled around a decision: reductions, the place, parallel loops so far, whether more are looked for."""
+
+    reduced: tuple[str, ...]
+    place: Place
+    parallel: int = 0
+    looking: bool = True
+
+    def inside(self, step: Step, parallel: bool) -> Outside:
+        """One loop further in."""
+        count = self.parallel + parallel
+        looking = count < PARALLEL_LOOPS and self.looking and (parallel or not count)
+        return Outside(self.reduced, (*self.place, step), count, looking)
+
+    def depends(self, place: Place) -> Depends:
+        """What the options at `place` (a restriction of this one) depend on."""
+        rows: Depends = tuple((" ".join(names), flat(row)) for names, row in place)
+        return (*(("reduced", name) for name in self.reduced), *rows,
+                ("parallel loops", self.parallel), ("looking for more", self.looking))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a component got: its rows (none: it needs no loop; several: a band of tiles with the sizes `wavefront`)."""
+
+    statements: tuple[str, ...]
+    rows: tuple[Row, ...]
+    parallel: bool
+    wavefront: tuple[int, ...] = ()
+
+    @property
+    def step(self) -> Step:
+        """The next loop alone."""
+        return self.statements, self.rows[0] if self.rows else ()
+
+
+def flat(row: Row) -> tuple[int, ...]:
+    """All numbers of a row, statement by statement."""
+    return tuple(n for vector in row for n in vector)
+
+
+def follows_one(row: Row) -> bool:
+    """Whether each statement of a row follows one of its iterators at most."""
+    return all(sum(map(abs, vector[:-1])) <= 1 for vector in row)
+
+
+def beside(rows: Rows, at: Outside, part: Part) -> tuple[Row, ...]:
+    """The diagonals of one component: loops of the host instead of its only parallel row."""
+    if not part.left or at.parallel or not at.looking or not set(at.reduced).isdisjoint(part.statements):
+        return ()
+    return rows.beside(at.reduced, at.place, part.statements)
