@@ -177,6 +177,10 @@ class Builder:
                     return None
                 value, place = always(node.init, place)
                 return self.assign(node, c_ast.ID(node.name, node.coord), "", value, place)
+            case c_ast.Decl() if node.name in self.iterators:  # its loop gives it its first value, and nothing reads it outside
+                if node.init is not None:
+                    self.reading(place)(node.init)
+                return None
             case None | c_ast.EmptyStatement() | c_ast.Pragma():
                 return None
             case c_ast.FuncCall():

@@ -57,7 +57,7 @@ def read_function(node: Any, typedefs: Mapping[str, Any]) -> Function:
             raise cannot_inline(name, "its parameters are not all numbers and arrays of numbers", node.decl)
         parameters.append(Parameter(parameter.name, kind, is_truth(parameter.type, typedefs)))
     body = copy.deepcopy(node.body)
-    separate_names((body,))
+    separate_names((body,), {}, typedefs)
     resolve_casts(body, typedefs)
     (body,) = write_truths((body,), {}, typedefs)
     return Function(name, tuple(parameters), returns.element, is_truth(header.type, typedefs),

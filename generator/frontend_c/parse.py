@@ -250,7 +250,7 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
             found: _Found) -> ScopSource:
     targets = {node.name for node in nodes(found.function) if isinstance(node, c_ast.Goto)}
     found = replace(found, items=tuple(without_labels(item, targets) for item in found.items))
-    separate_names(found.items)
+    separate_names(found.items, found.scope, typedefs)
     for item in found.items:
         resolve_casts(item, typedefs)
     layouts, taken = Layouts(dict(structures_in(tree)), typedefs), {*found.scope, *names_in(tree.ext)}

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast
 
+from generator.frontend_c.ctypes import declared
+
 
 @dataclass(eq=False)
 class _Binding:
-    """One variable: where it is declared (None: outside the SCoP) and every node that names it."""
+    """One variable: its declaration, if there is one, and every node that names it."""
 
     name: str
     declaration: Any
@@ -22,12 +25,12 @@ class _Binding:
     uses: list[Any] = field(default_factory=list)
 
 
-def separate_names(items: tuple[Any, ...]) -> None:
+def separate_names(items: tuple[Any, ...], scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> None:
     """Rename variables declared in `items` (syntax trees, changed in place) where another one has the name.
 
-    Iterators of loops that are not nested in each other keep one common name.
+    Iterators of one type keep one common name where their loops are not nested in each other. `scope` has the declarations outside.
     """
-    collector = _Collector()
+    collector = _Collector(scope)
     for item in items:
         collector.visit(item)
     kept: dict[str, list[_Binding]] = {}
@@ -35,15 +38,17 @@ def separate_names(items: tuple[Any, ...]) -> None:
         kept[binding.name] = [binding]
     for binding in collector.inner:
         name, number = binding.name, 1
-        while any(_clash(binding, other) for other in kept.get(name, ())):
+        while (number > 1 and name in scope) or any(_clash(binding, other, typedefs) for other in kept.get(name, ())):
             number += 1
             name = f"{binding.name}_{number}"
         kept.setdefault(name, []).append(binding)
         _rename(binding, name)
 
 
-def _clash(new: _Binding, other: _Binding) -> bool:
-    return not (new.iterates and other.iterates) or other in new.around
+def _clash(new: _Binding, other: _Binding, typedefs: Mapping[str, Any]) -> bool:
+    if not (new.iterates and other.iterates) or other in new.around:
+        return True
+    return other.declaration is None or declared(new.declaration.type, typedefs) != declared(other.declaration.type, typedefs)
 
 
 def _rename(binding: _Binding, name: str) -> None:
@@ -60,7 +65,8 @@ def _rename(binding: _Binding, name: str) -> None:
 class _Collector(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no types
     """Resolves every name to its binding."""
 
-    def __init__(self) -> None:
+    def __init__(self, outside: Mapping[str, Any]) -> None:
+        self.outside = outside
         self.outer: dict[str, _Binding] = {}
         self.inner: list[_Binding] = []
         self.scope: dict[str, _Binding] = {}
@@ -69,8 +75,13 @@ class _Collector(c_ast.NodeVisitor):  # type: ignore[misc]  # pycparser has no t
     def resolve(self, name: str) -> _Binding:
         """What `name` means here."""
         if name not in self.scope:
-            self.scope[name] = self.outer.setdefault(name, _Binding(name, None, False, ()))
+            self.scope[name] = self.outer.setdefault(name, self.binding_outside(name))
         return self.scope[name]
+
+    def binding_outside(self, name: str) -> _Binding:
+        """The variable, enumerator or unknown name outside the SCoP."""
+        known = self.outside.get(name)
+        return _Binding(name, known if isinstance(known, c_ast.Decl) else None, False, ())
 
     def visit_ID(self, node: Any) -> None:
         self.resolve(node.name).uses.append(node)

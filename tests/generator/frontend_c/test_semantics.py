@@ -59,6 +59,9 @@ BODIES = {
     "comparisons of comparisons": EACH + "y[i] += (x[i] < 2) < 1; " + EACH + "z[i] += (x[i] == 2) != (i < 5) == 0;",
     "narrow": "for (unsigned char k = 3; k < 60; k++) y[k] += k * 5;",
     "down to one": "for (unsigned k = 59; k >= 1; k--) z[k] += z[k - 1];",
+    "iterators of one name": "for (unsigned i = 0; i < N; i++) r[i] += (i - 7) * 0.25; for (unsigned char i = 0; i < N; i++) { r[i] *= i - 9; "
+                             "z[i] += (i - 5) / 2; } for (short i = N - 1; i > 0; i--) y[i] += (i - 8) / 2 + z[i - 1]; "
+                             "{ unsigned k; for (k = 0; k < N; k++) y[k] += (k - 3) / 2; } { long k; for (k = 0; k < N; k++) r[k] += k - 4; }",
     "labels": "begin: for (i = 0; i < N; i++) { here: y[i] += 2; }",
     "rounded quotients": "for (int t = ceild(-7, 4); t <= floord(N - 1, 8); t++) for (i = max(0, 8 * t); i <= min(N - 1, 8 * t + 7); i++) "
                          "{ y[i] += t; z[(int)floord(i, 2)] += i; }",
