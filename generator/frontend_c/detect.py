@@ -7,6 +7,9 @@
       error = norm(u, v);
     }
 
+Loops that follow each other are one nest where they are accepted together and arrays keep their rows (`a[i * n + j]` is no `a[i][j]`
+beside a loop over all `a[e]`).
+
 A nest is accepted by reading it whole, pragmas put around it, with sizes that stand for any: what is accepted and what is
 not cannot differ from what a person who writes the pragmas sees.
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
@@ -28,6 +31,7 @@ from generator.frontend_c.places import where
 from generator.frontend_c.preprocess import has_pragma, preprocess
 from generator.frontend_c.probing import static_control
 from generator.frontend_c.source import Compilation, ScopSource
+from generator.polyhedral.delinearize import rowless
 from generator.program import Statement
 
 _BETWEEN = (c_ast.Assignment, c_ast.UnaryOp, c_ast.EmptyStatement, c_ast.If, c_ast.Pragma)
@@ -148,12 +152,11 @@ class _Search:
 
     def loop(self, first: Any, node: Any) -> Any:
         """Take a loop, with those before it from `first` on where they are accepted together; where the sequence begins now."""
-        if first is not None:
-            together = self.attempt(first, node)
-            if not isinstance(together, InputError):
-                self.found[-1] = together
-                return first
+        together = self.attempt(first, node) if first is not None else None
         alone = self.attempt(node, node)
+        if isinstance(together, tuple) and (isinstance(alone, InputError) or not _loses_rows(self.found[-1], alone, together)):
+            self.found[-1] = together
+            return first
         if not isinstance(alone, InputError):
             self.found.append(alone)
             return node
@@ -194,6 +197,14 @@ class _Search:
             return source, static_control(source)
         except InputError as error:
             return error
+
+
+_Taken: TypeAlias = tuple[ScopSource, tuple[Statement, ...]]
+
+
+def _loses_rows(before: _Taken, alone: _Taken, together: _Taken) -> bool:
+    """Whether `a[i * n + j]` could be `a[i][j]` in one of two parts, but not in both together, as beside a loop over all of `a[e]`."""
+    return bool(rowless(together[1]) - rowless(before[1]) - rowless(alone[1]))
 
 
 def _blocks(node: Any) -> Iterator[Any]:

@@ -26,6 +26,7 @@ MOST_STRIDES = 3
 """Rows of rows of rows: arrays of up to four dimensions."""
 MOST_CANDIDATES = 8
 LEAST_ROW = 2
+_ANY_SIZE = 1 << 62  # more elements than any access reaches
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -71,6 +72,14 @@ def left_flat(statements: Sequence[Statement], arrays: Mapping[str, int]) -> dic
         if rows:
             found[name] = (min(rows), _outside(statements, name, min(rows)))
     return found
+
+
+def rowless(statements: Sequence[Statement]) -> frozenset[str]:
+    """The flat arrays that are subscripted like matrices and have no rows within which every access keeps, whatever their sizes are."""
+    flat = {access.array: _ANY_SIZE for statement in statements for access in statement.accesses
+            if map_of(access.relation).dim(isl.dim_type.out) == 1}
+    _, shapes = delinearized(statements, flat)
+    return frozenset(left_flat(statements, {name: size for name, size in flat.items() if name not in shapes}))
 
 
 def _outside(statements: Sequence[Statement], array: str, row: int) -> int:

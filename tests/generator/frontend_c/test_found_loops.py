@@ -66,6 +66,17 @@ TWO_SIZES = """void f(int n, double x[n], double y[n][n]) {
       y[i][j] = 2 * x[i];
 }
 """
+ALL_ELEMENTS = """void f(int n, double *a, double *b, double *x) {
+  for (int e = 0; e < n * n; e++) a[e] = e % 7;
+  for (int e = 0; e < n * n; e++) b[e] = 1;
+  for (int i = 0; i < n; i++) x[i] = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      b[i * n + j] += a[j * n + i] + x[i];
+  for (int i = 0; i < n; i++) b[i * n] = 2;
+  for (int e = 0; e < n * n; e++) b[e] *= 2;
+}
+"""
 
 
 def test_nests_are_the_largest_sequences_that_are_accepted(tmp_path: Path) -> None:
@@ -78,6 +89,14 @@ def test_nests_are_the_largest_sequences_that_are_accepted(tmp_path: Path) -> No
     assert len(reasons) == 2
     assert "input.c:22: `while` loop on `left > 0`" in reasons[0]
     assert "input.c:27: " in reasons[1] and "printf" in reasons[1]
+
+
+def test_loops_over_all_elements_spoil_no_rows(tmp_path: Path) -> None:
+    found = find_nests(write_c(ALL_ELEMENTS, tmp_path), Compilation())
+    assert [(n.source.first_line, n.source.last_line) for n in found.nests] == [(2, 4), (5, 8), (9, 9)]
+    problem = read_problem(tmp_path / "input.c", Compilation(), None, 2, {"n": 12}, 0)
+    assert problem.program.array("a").extents == problem.program.array("b").extents == (12, 12)
+    assert not [note for note in problem.reference.warnings if "used as a matrix" in note]
 
 
 def test_the_program_says_where_its_time_goes(tmp_path: Path) -> None:
