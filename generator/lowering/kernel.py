@@ -8,7 +8,7 @@ from functools import lru_cache, reduce
 
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.barriers import BarrierRefused, check_barriers
+from generator.lowering.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.box import LocalBox
 from generator.lowering.computed import ComputedBox, Computing, computed_boxes
 from generator.lowering.fill import Filler, Filling
@@ -118,11 +118,12 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
-    body = (*filled(kept.private, plan.block), *(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
-            *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
-            *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))),
-            *combined(kept.private, plan.block))
-    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), body)
+    within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
+              *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
+              *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
+    body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
+                   [box.name for box in kept.private])
+    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), tuple(body))
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:

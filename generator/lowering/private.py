@@ -19,7 +19,7 @@ from generator.lowering.box import LocalBox, corner_variables
 from generator.lowering.cooperative import all_fill, all_threads
 from generator.lowering.naming import fresh_name
 from generator.lowering.registers import neutral
-from generator.nest import Assign, Atomic, Barrier, If, Node, apply
+from generator.nest import Assign, Atomic, If, Node, apply
 from generator.plan import KernelPlan
 from generator.polyhedral.accumulate import Sharing
 from generator.polyhedral.kernels import KernelPart
@@ -74,14 +74,10 @@ def filled(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[Nod
     for array in arrays:
         yield from array.declared
         yield all_fill(array, block, (Assign(array.here, "", neutral(array.operator, array.type)),), "fill")
-    if arrays:
-        yield Barrier()
 
 
 def combined(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[Node]:
     """What stands behind them: the elements that the block updated go to global memory, one atomic update each."""
-    if arrays:
-        yield Barrier()
     for array in arrays:
         update = Atomic(Load(array.array, array.outside), array.operator, array.here, array.type)
         changed = Binary("!=", array.here, neutral(array.operator, array.type))
