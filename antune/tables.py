@@ -90,7 +90,8 @@ def _best_code(finish: Finish) -> str:
 def _ended(finish: Finish) -> str:
     words = {"finished": "finished", "exhausted": "every plan was tried", "interrupted": "interrupted, saved"}
     why = f": {finish.summary.reason}" if finish.ending == "finished" and finish.summary.reason else ""
-    return f"{words[finish.ending]} after {finish.summary.evaluations} evaluations{why}"
+    count = finish.summary.evaluations
+    return f"{words[finish.ending]} after {count} evaluation{'s' * (count != 1)}{why}"
 
 
 def _next_step(finish: Finish) -> str:

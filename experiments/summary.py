@@ -142,7 +142,7 @@ def summarize(store: Store) -> Summary:
     return Summary(
         info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms, default_ms, best_ms,
         best_time.low_ms if best_time else None, best_time.high_ms if best_time else None, best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
-        speedup(sequential_ms, best_ms), _over_default(default_ms, best_ms, ranked),
+        speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
         sum(r.evaluation.number > 0 for r in results), store.iterations(),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
         shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
@@ -153,12 +153,6 @@ def summarize(store: Store) -> Summary:
 
 def _baseline_ms(baseline: Baseline | None) -> float | None:
     return median(baseline.samples_ms) if baseline and baseline.samples_ms else None
-
-
-def _over_default(default_ms: float | None, best_ms: float | None, ranked: Ranking | None) -> float | None:
-    """How many times faster the best plan is than the default plan: within the rounds of the final if both were there."""
-    measured = next((entry.ratio for entry in ranked.standings if entry.number == 0), None) if ranked else None
-    return measured if measured is not None else speedup(default_ms, best_ms)
 
 
 def _reason(store: Store, results: Sequence[Result]) -> str | None:

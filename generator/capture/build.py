@@ -147,15 +147,15 @@ def _must(command: Sequence[str], limit_s: float) -> None:
     result = _run(command, limit_s)
     if result.returncode:
         said = first_errors(result.stderr) or f"{command[0]} ended with status {result.returncode}"
-        raise RunFailed(said + _remedy(result.stderr))
+        raise RunFailed(_with_remedy(said, result.stderr))
 
 
-def _remedy(said: str) -> str:
-    """What to do about a message of compiler or linker, where that is known."""
-    if _NO_OPENMP.search(said):
-        return "; the program uses OpenMP: add --cflags -fopenmp"
-    missing = [name for name in _UNDEFINED.findall(said) if name != "main"]
-    return (f"; name the C file that defines {missing[0]} with --source, or its library with --cflags -lNAME" if missing else "")
+def _with_remedy(said: str, all_said: str) -> str:
+    """A message of compiler or linker with what to do about it, where that is known."""
+    if _NO_OPENMP.search(all_said):
+        return f"it uses OpenMP, so add --cflags -fopenmp; {said.partition(' | ')[0]}"
+    missing = [name for name in _UNDEFINED.findall(all_said) if name != "main"]
+    return said + (f"; name the C file that defines {missing[0]} with --source, or its library with --cflags -lNAME" if missing else "")
 
 
 def _run(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:

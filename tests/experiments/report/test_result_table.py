@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -24,6 +26,7 @@ from metrics.outcome import Outcome, Timed
 from runners.base import Sitting
 from tests.support.runs import DEFAULT, PROGRAM, REFERENCE, Log, ToyRunner, toy_options, toy_outcome, toy_parts
 
+AnswerAgain: TypeAlias = Callable[[Plan, Sitting], Outcome]
 BASELINES = (Baseline("o3", "cc 1.0 -O3", 1, (70.0, 71.0, 72.0)), Baseline("openmp", "cc 1.0 -O3 -fopenmp", 2, (30.0,)))
 
 
@@ -71,6 +74,31 @@ def test_cards_tables_and_terminal_have_the_same_figures(source: Path, tmp_path:
     assert cells(kernels.section(facts).body, "S0")[1] == cells(page, "default plan")[1]
     for words in ("71.0 ms", "your OpenMP, 2 threads", "1 thread, cc 1.0.", "2 threads, cc 1.0 -O3 -fopenmp."):
         assert words in shown and words in page, words
+
+
+def disturbed(plan: Plan, sitting: Sitting) -> Outcome:
+    """Most rounds are disturbed for one plan or the other, so that medians of times and of ratios differ."""
+    outcome = toy_outcome(plan)
+    assert isinstance(outcome, Timed)
+    factors = (30.0, 30.0, 3.0, 3.0, 3.0) if plan == DEFAULT else (1.0, 1.0, 0.1, 1.0, 1.0)
+    times = tuple(factor * outcome.median_ms for factor in factors)
+    return replace(outcome, median_ms=sorted(times)[2], low_ms=min(times), high_ms=max(times), samples_ms=times)
+
+
+def test_ratios_are_those_of_the_times_beside_them_also_on_a_busy_machine(source: Path, tmp_path: Path,
+                                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    def table(answer: AnswerAgain, name: str) -> tuple[float, str]:
+        finish = tune(toy_options(source, 20, explorer="random"), tmp_path / name, Log(), toy_parts(ToyRunner(answer_again=answer)))
+        print_finish(finish)
+        default_ms, best_ms = finish.summary.default_ms, finish.summary.best_ms
+        assert default_ms and best_ms
+        return default_ms / best_ms, capsys.readouterr().out
+
+    for answer, busy in ((slower_again, False), (disturbed, True)):
+        over, shown = table(answer, str(busy))
+        best = next(line for line in shown.splitlines() if line.strip().startswith("best plan"))
+        assert best.split()[-1] == describe_ratio(over)
+        assert ("The machine was busy: compared round by round, the best plan is " in shown) == busy
 
 
 def test_runs_of_older_versions_are_read_and_go_on_from_their_default_plan(source: Path, tmp_path: Path) -> None:

@@ -125,8 +125,10 @@ def test_a_definition_that_the_file_overrides_is_warned_about(tmp_path: Path) ->
 
 
 def test_missing_functions_come_with_a_remedy(tmp_path: Path) -> None:
-    openmp = written(tmp_path, "#include <omp.h>\n" + FILL.replace("END", "omp_get_max_threads() < 1"))
-    assert "add --cflags -fopenmp" in refusal(openmp)
+    openmp = written(tmp_path, "#include <omp.h>\n" + FILL.replace("END", "omp_get_max_threads() + omp_get_num_procs() < 1"))
+    said = refusal(openmp)
+    assert "the program cannot be run: it uses OpenMP, so add --cflags -fopenmp; " in said and said.count("-fopenmp") == 1
+    assert said.count("undefined reference") == 1
     assert problem_of(openmp, cflags="-fopenmp").reference.origin == "capture"
     assert "the C file that defines other with --source" in refusal(written(tmp_path, "int other(void);\n" + FILL.replace("END", "other()")))
 
