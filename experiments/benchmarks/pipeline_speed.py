@@ -21,7 +21,7 @@ import numpy as np
 
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS
-from experiments.suites.pipelines import pipeline
+from experiments.suites.image_pipelines import pipeline
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from experiments.options import Budget, RunOptions, Timing
 from experiments.side_by_side.names import chosen
-from experiments.suites.pipelines import PIPELINES, SIZES, SizeName, pipeline
+from experiments.suites.image_pipelines import PIPELINES, SIZES, SizeName, pipeline
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 

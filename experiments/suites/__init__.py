@@ -1,5 +1,5 @@
-"""Suites: sets of programs that are tuned and compared as a whole; `polybench` holds C programs,
-`pipelines` image pipelines.
+"""Suites: sets of programs that are tuned and compared as a whole; `polybench` and `everyday` hold C programs,
+`pipelines` image pipelines in Python (`image_pipelines.py` lists them).
 
 May import what `experiments` may.
 """

@@ -23,7 +23,7 @@ from experiments.pipeline_picture import KernelNote, Notes, pipeline_picture
 from experiments.report import kernels, pipeline
 from experiments.report.facts import Facts, gather
 from experiments.store import read_store
-from experiments.suites.pipelines import pipeline as of_suite
+from experiments.suites.image_pipelines import pipeline as of_suite
 from experiments.words import describe_ms
 from generator.errors import IllegalPlan
 from generator.lowering.default import default_plan

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import camera_pipe
 import numpy as np
 
-from experiments.suites.pipelines import camera_pipe
 from tests.support.pipelines import Array, F, Inputs, Plane, pixels, total
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from antune.options import parse_parameters, parse_size
-from experiments.suites.pipelines import Pipeline
+from experiments.suites.image_pipelines import Pipeline
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline, sizes_of
 from generator.problem import Problem

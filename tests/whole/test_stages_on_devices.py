@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.suites.pipelines import PIPELINES, Pipeline, pipeline
+from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.default import default_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.suites.pipelines import Pipeline
+from experiments.suites.image_pipelines import Pipeline
 from generator.lowering import lower
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan, Stages

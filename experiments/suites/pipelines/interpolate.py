@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pyramids import doubled, separable
+
 from antune import halide as hl
-from experiments.suites.pipelines.pyramids import doubled, separable
 
 DOWN = {-1: 1 / 4, 0: 1 / 2, 1: 1 / 4}
 NARROWED = 4

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pyramids import separable
+
 from antune import halide as hl
-from experiments.suites.pipelines.pyramids import separable
 
 DOWN = {-1: 1 / 8, 0: 3 / 8, 1: 3 / 8, 2: 1 / 8}
 

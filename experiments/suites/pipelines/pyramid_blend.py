@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pyramids import doubled, separable
+
 from antune import halide as hl
-from experiments.suites.pipelines.pyramids import doubled, separable
 
 DOWN = {-2: 1 / 16, -1: 4 / 16, 0: 6 / 16, 1: 4 / 16, 2: 1 / 16}
 

@@ -17,7 +17,7 @@ from experiments.side_by_side.pipelines import INLINED, Pipelines, names, parse_
 from experiments.side_by_side.polybench import PolyBench
 from experiments.side_by_side.table import speedups, tables
 from experiments.side_by_side.wanted import BEST, SuiteOptions
-from experiments.suites.pipelines import PIPELINES, SIZES, Pipeline
+from experiments.suites.image_pipelines import PIPELINES, SIZES, Pipeline
 from generator.errors import InputError
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of, sizes_of

@@ -12,7 +12,7 @@ from experiments.exports.signature import signature_of
 from experiments.options import Budget, RunOptions
 from experiments.parts import PARTS
 from experiments.records import Evaluation, Result, RunInfo
-from experiments.suites.pipelines import PIPELINES, Pipeline, pipeline
+from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of

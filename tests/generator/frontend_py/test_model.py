@@ -12,7 +12,7 @@ import pytest
 from antune import halide as hl
 from experiments.options import LevelName
 from experiments.store import read_store
-from experiments.suites.pipelines import PIPELINES, Pipeline, pipeline
+from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan

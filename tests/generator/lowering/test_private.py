@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.suites.pipelines import pipeline
+from experiments.suites.image_pipelines import pipeline
 from experiments.words import describe_kernel
 from generator.errors import IllegalPlan
 from generator.explain import explain

@@ -54,7 +54,7 @@ def test_the_plan_of_gpus_is_another_one_on_cpus_only() -> None:
 
 
 def test_pipelines_begin_stage_by_stage() -> None:
-    from experiments.suites.pipelines import pipeline
+    from experiments.suites.image_pipelines import pipeline
     from generator.reading import read_problem
 
     one = pipeline("blur")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.suites.pipelines import PIPELINES
+from experiments.suites.image_pipelines import PIPELINES
 from experiments.trust import _ranges
 from generator.errors import InputError
 from generator.expr import Binary, Cast, Expr, Int, Load, Name, Select, Unary, evaluate, map_children

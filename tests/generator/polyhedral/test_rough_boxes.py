@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.suites.pipelines import PIPELINES, Pipeline
+from experiments.suites.image_pipelines import PIPELINES, Pipeline
 from generator.polyhedral.boxes import stage_boxes
 from generator.polyhedral.footprint import stage_points
 from generator.polyhedral.rough_boxes import block_bytes
