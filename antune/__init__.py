@@ -22,10 +22,10 @@ from antune.errors import AntuneError, IllegalPlan, InputError, Location  # thes
 
 if TYPE_CHECKING:
     from antune.api import Result, resume, tune
-    from experiments.options import Budget, RunOptions
     from experiments.run import Finish, Reporter
+    from experiments.search.summary import Summary, summarize
     from experiments.store import read_store
-    from experiments.summary import Summary, summarize
+    from experiments.values.options import Budget, RunOptions
     from generator.frontend_c.source import Compilation
     from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
     from generator.problem import Problem
@@ -37,11 +37,11 @@ __all__ = ["AntuneError", "Budget", "Compilation", "Finish", "IllegalPlan", "Inp
            "read_problem", "read_store", "resume", "summarize", "tune"]
 
 _HOMES = {
-    "experiments.options": ("Budget", "RunOptions"),
+    "experiments.values.options": ("Budget", "RunOptions"),
     "antune.api": ("Result", "resume", "tune"),
     "experiments.run": ("Finish", "Reporter"),
     "experiments.store": ("read_store",),
-    "experiments.summary": ("Summary", "summarize"),
+    "experiments.search.summary": ("Summary", "summarize"),
     "generator.frontend_c.source": ("Compilation",),
     "generator.plan": ("KernelPlan", "Plan", "ScheduleChoice", "plan_from_json"),
     "generator.problem": ("Problem",),

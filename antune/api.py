@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from antune.options import parse_budget, parse_scoped
 from antune.reporters import ReporterName, opened
-from experiments.options import Budget, LevelName, RunOptions, SpaceName, Timing
 from experiments.run import Finish, More, Reporter
 from experiments.run import resume as resume_run
 from experiments.run import tune as tune_run
-from experiments.run_dirs import RUNS_ROOT, claimed_directory
+from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
 from experiments.store import read_store
+from experiments.values.options import Budget, LevelName, RunOptions, SpaceName, Timing
 from experiments.words import describe_ms, describe_plan, describe_ratio
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:
-    from experiments.summary import Summary
+    from experiments.search.summary import Summary
     from generator.plan import Plan
 
 

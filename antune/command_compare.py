@@ -11,7 +11,7 @@ import typer
 from antune.options import Json
 
 if TYPE_CHECKING:
-    from experiments.comparison.figures import Comparison, Contest, Standing
+    from experiments.studies.comparison.figures import Comparison, Contest, Standing
 
 Runs = Annotated[list[Path], typer.Argument(metavar="DIR...", show_default=False, help="Runs, or directories of runs.")]
 At = Annotated[int | None, typer.Option("--at", metavar="N", min=1, show_default=False, help="Compare after N evaluations, "
@@ -34,11 +34,11 @@ def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None
       antune compare pocl/ intel/ --at 50 --json compare.json
     """
     from antune.files import check_place, write_json
-    from experiments.comparison.figures import compare_all
-    from experiments.comparison.groups import sections_of
-    from experiments.comparison.plot import check_plot, write_comparison
-    from experiments.comparison.trials import read_trials
-    from experiments.run_dirs import find_runs
+    from experiments.search.run_dirs import find_runs
+    from experiments.studies.comparison.figures import compare_all
+    from experiments.studies.comparison.groups import sections_of
+    from experiments.studies.comparison.plot import check_plot, write_comparison
+    from experiments.studies.comparison.trials import read_trials
     from generator.errors import InputError
 
     for path in (json_file, plot):
@@ -96,7 +96,7 @@ def _row(one: Standing) -> tuple[str, ...]:
 
 def _print_contests(contests: Sequence[Contest]) -> None:
     from antune.tables import print_table
-    from experiments.comparison.figures import enough_runs
+    from experiments.studies.comparison.figures import enough_runs
 
     if not contests:
         return

@@ -29,8 +29,8 @@ def everyday(programs: Programs = "all", small: Small = False, explorer: Explore
       antune suite everyday
       antune suite everyday --programs matmul_flat,blur_flat --budget 50 --device pocl
     """
-    from experiments.side_by_side.everyday import Everyday, parse_everyday
-    from experiments.side_by_side.wanted import SuiteOptions, parse_explorers
+    from experiments.studies.side_by_side.everyday import Everyday, parse_everyday
+    from experiments.studies.side_by_side.wanted import SuiteOptions, parse_explorers
 
     wanted = SuiteOptions(parse_everyday(programs), Everyday(small), parse_explorers(explorer), budget, minutes, seeds, device)
     run_side_by_side(wanted, out, json_file)

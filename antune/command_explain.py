@@ -63,7 +63,7 @@ def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, wh
       antune explain solver.c --find
     """
     from antune.files import read_plan
-    from experiments.parts import find_device
+    from experiments.search.parts import find_device
 
     scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
                                  random_inputs)
@@ -120,7 +120,7 @@ def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
     """What any plan has to do, and the least time of that where the device's ceilings are known."""
     from experiments.ceilings.files import kept_ceilings
     from experiments.words import describe_ms
-    from generator.polyhedral.demand import program_demand
+    from generator.polyhedral.dependences.demand import program_demand
     from metrics.roofline import roof
 
     demand = program_demand(program)

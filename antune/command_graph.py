@@ -40,8 +40,8 @@ def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None
     """
     from antune.files import check_place
     from experiments.files import write_atomically
-    from experiments.graph_canvas import save_picture
-    from experiments.graph_figure import graph_page, graph_picture, graph_svg
+    from experiments.graphs.figure import graph_page, graph_picture, graph_svg
+    from experiments.pictures.canvas import save_picture
     from experiments.store import read_store
 
     with read_store(directory) as store:

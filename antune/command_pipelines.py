@@ -44,8 +44,8 @@ def pipelines(programs: Programs = "all", size: Size = SizeChoice.medium, explor
       antune suite pipelines --budget 100 --device pocl --json pipelines.json
       antune suite pipelines --programs unsharp --explorers colony,random --seeds 6
     """
-    from experiments.side_by_side.pipelines import Pipelines, parse_pipelines
-    from experiments.side_by_side.wanted import SuiteOptions, parse_explorers
+    from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines
+    from experiments.studies.side_by_side.wanted import SuiteOptions, parse_explorers
 
     wanted = SuiteOptions(parse_pipelines(programs), Pipelines(size.value), parse_explorers(explorer), budget, minutes, seeds, device)
     run_side_by_side(wanted, out, json_file)

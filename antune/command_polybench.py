@@ -51,8 +51,14 @@ def polybench(programs: Programs = "core", size: Size = None, define: Defines = 
       antune suite polybench --programs stencils --explorer random,genetic,colony --seeds 6
       antune suite polybench --programs core --levels o1,o2,o3 --explorer colony,random@o2 --budget 50
     """
-    from experiments.side_by_side.polybench import PolyBench, at_levels, parse_programs, split_levels, split_size
-    from experiments.side_by_side.wanted import SuiteOptions, parse_explorers
+    from experiments.studies.side_by_side.polybench import (
+        PolyBench,
+        at_levels,
+        parse_programs,
+        split_levels,
+        split_size,
+    )
+    from experiments.studies.side_by_side.wanted import SuiteOptions, parse_explorers
 
     size, defines = split_size(tuple(define or ()), size)
     main, all_levels = split_levels(level.value if level else None, levels)

@@ -9,8 +9,8 @@ import typer
 from antune.options import Json, RunDirectory, Trust
 
 if TYPE_CHECKING:
-    from experiments.records import Result
     from experiments.store.profiles_table import Counted
+    from experiments.values.records import Result
     from metrics.outcome import KernelTime
 
 Count = Annotated[int, typer.Option("--plans", metavar="N", min=1, help="How many of the fastest plans, beside the default.")]

@@ -36,7 +36,7 @@ def report(directory: RunDirectory, plots: Plots = None) -> None:
         path = write_report(store, directory)
         print(f"{path} is written; open it in a browser")
         if plots:
-            from experiments.plots import write_plots
+            from experiments.report.plots import write_plots
 
             print(f"{len(write_plots(store, plots))} pictures are written to {plots}")
 
@@ -51,7 +51,7 @@ def list_runs(places: Places = None, json_file: Json = None) -> None:
     """
     from antune.files import write_json
     from antune.tables import print_runs
-    from experiments.run_dirs import RUNS_ROOT, find_runs, list_run
+    from experiments.search.run_dirs import RUNS_ROOT, find_runs, list_run
 
     roots = places or ([RUNS_ROOT] if RUNS_ROOT.is_dir() else [])
     runs = [list_run(directory) for directory in find_runs(roots)]

@@ -52,7 +52,7 @@ def roofline(runs: Runs = None, device: Device = None, again: Again = False, jso
 def _ceilings(device: str | None, again: bool, measure: bool) -> Ceilings | None:
     from experiments.ceilings.files import keep_ceilings, kept_ceilings
     from experiments.ceilings.measure import measure_ceilings
-    from experiments.parts import find_device
+    from experiments.search.parts import find_device
     from generator.errors import InputError
 
     if not measure:
@@ -82,7 +82,7 @@ def _print_ceilings(ceilings: Ceilings) -> None:
 
 def _print_placed(placed: Sequence[Placed]) -> None:
     from antune.tables import print_table
-    from experiments.result_table import PLAN_TIME
+    from experiments.search.result_table import PLAN_TIME
     from experiments.words import describe_ms, describe_percent
 
     print_table(("run", "limited by", "least time", "default plan", "of the possible", "best plan", "of the possible"),

@@ -57,8 +57,8 @@ from generator.frontend_c.source import PROGRAM_LIMIT_S
 
 if TYPE_CHECKING:
     from antune.progress import Bar, Lines
-    from experiments.options import SpaceName
     from experiments.run import Finish
+    from experiments.values.options import SpaceName
 
 NOTHING_VALID = 3
 INTERRUPTED = 130
@@ -124,9 +124,9 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
       antune tune gemm.c --stop-at 8x --stagnation 100 --live
       antune tune pipeline.py:build --size 2048x2048
     """
-    from experiments.options import RunOptions, Timing
     from experiments.run import tune as run
-    from experiments.run_dirs import RUNS_ROOT, claimed_directory
+    from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
+    from experiments.values.options import RunOptions, Timing
 
     scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
                                  random_inputs))
@@ -155,10 +155,10 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
       antune resume antune-runs/gemm-1
       antune resume antune-runs/gemm-1 --evaluations 200
     """
-    from experiments.options import Budget
     from experiments.run import More
     from experiments.run import resume as run
-    from experiments.stopping import parse_goal
+    from experiments.values.options import Budget
+    from experiments.values.stopping import parse_goal
     from runners.many import Place
 
     limits = (evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation)
@@ -196,7 +196,7 @@ def _reporting(directory: Path, live: bool, port: int | None) -> Iterator[Lines 
 def _guarded(work: Callable[[], Finish], directory: Path) -> Finish:
     """Do `work`; Ctrl-C outside the search, which handles it itself, ends with a word on what is saved; a device that
     runs nothing ends it with what its driver says."""
-    from experiments.loop import Refused
+    from experiments.search.loop import Refused
     from experiments.store import is_run
     from experiments.words import command
 

@@ -17,7 +17,7 @@ from antune.help import GroupedCommand
 from antune.options import Json
 
 if TYPE_CHECKING:
-    from experiments.recorded.results import Results, SpaceFacts
+    from experiments.studies.recorded.results import Results, SpaceFacts
 
 INTERRUPTED = 130
 
@@ -66,9 +66,9 @@ def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = 
     """
     from antune.files import check_place
     from antune.suite_progress import reporting
-    from experiments.recorded.peers import all_peers
-    from experiments.recorded.recordings import own_recordings
-    from experiments.recorded.suite import SuiteOptions, run_suite
+    from experiments.studies.recorded.peers import all_peers
+    from experiments.studies.recorded.recordings import own_recordings
+    from experiments.studies.recorded.suite import SuiteOptions, run_suite
     from explorer.registry import EXPLORERS
 
     wanted = all_peers() if peers.strip() == "all" else _words(peers)
@@ -132,6 +132,6 @@ def _write(results: Results, json_file: Path | None, plot: Path | None) -> None:
     if json_file:
         write_json(json_file, results.to_data())
     if plot:
-        from experiments.recorded.plot import write_plot
+        from experiments.studies.recorded.plot import write_plot
 
         write_plot(results, plot)

@@ -25,9 +25,9 @@ from antune.options import (
 )
 
 if TYPE_CHECKING:
-    from experiments.options import Timing
-    from experiments.retimed.plans import Material
-    from experiments.retimed.results import Figures, Winner
+    from experiments.studies.retimed.plans import Material
+    from experiments.studies.retimed.results import Figures, Winner
+    from experiments.values.options import Timing
 
 INTERRUPTED, APART = 130, 1
 USUAL = ("gemm", "MEDIUM_DATASET")
@@ -58,9 +58,9 @@ def timing(source: Source = None, include: IncludeDirs = None, define: Defines =
       antune suite timing antune-runs/gemm-1 --cache cold
     """
     from antune.files import write_json
-    from experiments.options import Timing
-    from experiments.retimed.passes import measure
-    from experiments.retimed.results import figures
+    from experiments.studies.retimed.passes import measure
+    from experiments.studies.retimed.results import figures
+    from experiments.values.options import Timing
 
     how = Timing(precision, max_repeats, cache.value, finalists)
     material = _material(source, _compiled(source, include, define, param), plans, device, seed, how, trust)
@@ -97,9 +97,9 @@ def _compiled(source: Path | None, include: list[Path] | None, define: list[str]
 
 def _material(source: Path | None, scoped: Scoped | None, plans: int, device: str | None, seed: int,
               how: Timing, trust: bool) -> Material:
-    from experiments.options import Budget, RunOptions
-    from experiments.parts import PARTS
-    from experiments.retimed.plans import material_of_file, material_of_run
+    from experiments.search.parts import PARTS
+    from experiments.studies.retimed.plans import material_of_file, material_of_run
+    from experiments.values.options import Budget, RunOptions
     from generator.frontend_c.source import Compilation
 
     if scoped is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from experiments.environment import package_version
+from experiments.values.environment import package_version
 from generator.errors import AntuneError
 
 if TYPE_CHECKING:

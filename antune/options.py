@@ -15,7 +15,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation, Invocation, file_hash
 
 if TYPE_CHECKING:
-    from experiments.options import Budget
+    from experiments.values.options import Budget
 
 
 class CacheChoice(StrEnum):
@@ -200,8 +200,8 @@ def parse_size(text: str | None) -> list[str]:
 def parse_budget(evaluations: int | None, iterations: int | None, minutes: float | None, stop_at: str | None,
                  stagnation: int | None) -> Budget:
     """When a new run ends. Raises InputError for a limit or goal that makes no sense."""
-    from experiments.options import make_budget
-    from experiments.stopping import parse_goal
+    from experiments.values.options import make_budget
+    from experiments.values.stopping import parse_goal
 
     return make_budget(evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation)
 

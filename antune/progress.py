@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Self
 
-from experiments.options import Budget
-from experiments.outcome_rows import kind_of
-from experiments.records import Result, RunInfo, speedup
+from experiments.values.options import Budget
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result, RunInfo, speedup
 from experiments.words import describe_ms, describe_percent, describe_rate, describe_ratio, describe_seconds
 from generator.plain_text import printable
 from metrics.outcome import Durations, cost_ms

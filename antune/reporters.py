@@ -10,9 +10,9 @@ from antune.errors import InputError
 from antune.progress import Bar, Lines
 
 if TYPE_CHECKING:
-    from experiments.options import Budget
-    from experiments.records import Result, RunInfo
     from experiments.run import Reporter
+    from experiments.values.options import Budget
+    from experiments.values.records import Result, RunInfo
 
 ReporterName: TypeAlias = Literal["silent", "text", "rich", "notebook"]
 NAMES: tuple[ReporterName, ...] = ("silent", "text", "rich", "notebook")

@@ -13,9 +13,9 @@ import typer
 from generator.plain_text import printable
 
 if TYPE_CHECKING:
-    from experiments.side_by_side.entries import Entry
-    from experiments.side_by_side.table import Section
-    from experiments.side_by_side.wanted import SuiteOptions
+    from experiments.studies.side_by_side.entries import Entry
+    from experiments.studies.side_by_side.table import Section
+    from experiments.studies.side_by_side.wanted import SuiteOptions
 
 INTERRUPTED, NOTHING = 130, 3
 
@@ -33,8 +33,8 @@ def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) ->
     """Do what is missing of a suite, and show its tables; write them to `json_file`, too. Raises InputError, or Exit when it is interrupted or has no result."""
     from antune.files import check_place, write_json
     from antune.suite_progress import reporting
-    from experiments.side_by_side.suite import Interrupted, run_suite
-    from experiments.side_by_side.table import to_data
+    from experiments.studies.side_by_side.suite import Interrupted, run_suite
+    from experiments.studies.side_by_side.table import to_data
 
     wanted.budget  # noqa: B018  # checks the numbers before anything is compiled
     check_place(json_file)
@@ -54,7 +54,7 @@ def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) ->
 
 
 class _Show:
-    """See `experiments.side_by_side.suite.Show`."""
+    """See `experiments.studies.side_by_side.suite.Show`."""
 
     def __init__(self, progress: Callable[[int, int], None]) -> None:
         self.progress = progress
@@ -64,7 +64,7 @@ class _Show:
 
     def entry(self, entry: Entry) -> None:
         """A line per table, as soon as a program is done."""
-        from experiments.side_by_side.table import Section, line_tables
+        from experiments.studies.side_by_side.table import Section, line_tables
 
         lines = [entry.program]
         for (title, *names), ((_, *cells),) in line_tables(Section((entry,))):
@@ -74,7 +74,7 @@ class _Show:
 
 def _print(sections: Sequence[Section]) -> None:
     from antune.tables import print_table
-    from experiments.side_by_side.table import BRACKETS, notes, tables
+    from experiments.studies.side_by_side.table import BRACKETS, notes, tables
 
     for section in sections:
         print(f"\n{section.title}")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from experiments.result_table import C_TIME, HEADER, PLAN_TIME, result_notes, result_rows
 from experiments.run import Finish
-from experiments.run_dirs import Listed
-from experiments.summary import describe_final
+from experiments.search.result_table import C_TIME, HEADER, PLAN_TIME, result_notes, result_rows
+from experiments.search.run_dirs import Listed
+from experiments.search.summary import describe_final
 from experiments.words import command, describe_ms, describe_percent, describe_plan, describe_ratio, describe_seconds
 from generator.plain_text import printable
 from runners.base import DeviceInfo

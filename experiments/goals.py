@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import median
 from typing import assert_never
 
-from experiments.options import Budget
+from experiments.values.options import Budget
 from generator.errors import InputError
 from generator.program import Program
 from runners.base import DeviceInfo

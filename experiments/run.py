@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from experiments.changes import compare_compiler, compare_device, notes, source_hash
-from experiments.checkpoints import Checkpoints, key_of
-from experiments.code import write_best_code
-from experiments.finals import FinalLimits, finalists, hold_final
 from experiments.goals import with_base
-from experiments.interrupt import Interrupt
-from experiments.loop import Diverged, Refused, Search
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS, Parts, limits_of, place_of
-from experiments.plots import write_convergence
-from experiments.profiles import profile, profiling, worth_profiling
-from experiments.records import Ending, Result, RunInfo
-from experiments.reuse import check_runs, known_results
+from experiments.report.plots import write_convergence
+from experiments.search.changes import compare_compiler, compare_device, notes, source_hash
+from experiments.search.checkpoints import Checkpoints, key_of
+from experiments.search.code import write_best_code
+from experiments.search.finals import FinalLimits, finalists, hold_final
+from experiments.search.interrupt import Interrupt
+from experiments.search.loop import Diverged, Refused, Search
+from experiments.search.parts import PARTS, Parts, limits_of, place_of
+from experiments.search.profiles import profile, profiling, worth_profiling
+from experiments.search.reuse import check_runs, known_results
+from experiments.search.summary import Summary, best_result, write_summary
+from experiments.search.trust import check_cluster, checked_problem, open_questions
 from experiments.store import Store, abandon, create_store, open_store, reserve, utc_now
 from experiments.store.profiles_table import Counted
-from experiments.summary import Summary, best_result, write_summary
-from experiments.trust import check_cluster, checked_problem, open_questions
+from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Ending, Result, RunInfo
 from experiments.words import command
 from generator.errors import InputError
 from generator.plan import Plan
@@ -125,7 +125,7 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
 
     Raises:
         InputError: no run there, it is in use, its device or driver is not the one of this machine, the stored history
-            does not fit this version, or it is somebody else's and needs trust (`experiments.trust`).
+            does not fit this version, or it is somebody else's and needs trust (`experiments.search.trust`).
     """
     with open_store(directory) as store:
         info, ending = store.info(), store.ending()

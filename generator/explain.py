@@ -24,13 +24,13 @@ from generator.plan import (
     TimeTiles,
     Vector,
 )
-from generator.polyhedral.kernels import schedule_kernels
-from generator.polyhedral.model import maps, model
-from generator.polyhedral.partition import level
-from generator.polyhedral.reductions import reducible
-from generator.polyhedral.sections import sections
-from generator.polyhedral.time_steps import overlap, required_time_loop, time_tiling
-from generator.polyhedral.violation import describe_dependence
+from generator.polyhedral.dependences.model import maps, model
+from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.dependences.violation import describe_dependence
+from generator.polyhedral.pipelines.sections import sections
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.polyhedral.schedules.partition import level
+from generator.polyhedral.time.time_steps import overlap, required_time_loop, time_tiling
 from generator.program import Program
 from generator.target import Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch

@@ -10,8 +10,8 @@ from generator.capture.execute import Tell
 from generator.capture.watch import Watched, watch
 from generator.frontend_c.detect import Nest, Nests, find_nests, has_own_pragma, nest_number, refuse_empty
 from generator.frontend_c.source import Compilation
-from generator.polyhedral.parsed import set_of
-from generator.polyhedral.points import points
+from generator.polyhedral.kit.parsed import set_of
+from generator.polyhedral.kit.points import points
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The kernel IR: a small closed union of frozen nodes between schedule trees and text.
 
-`polyhedral/ast.py` makes For, If and Instance; lowering replaces every Instance by the other nodes;
+`polyhedral/kit/ast.py` makes For, If and Instance; lowering replaces every Instance by the other nodes;
 `emit/` prints.
 """
 

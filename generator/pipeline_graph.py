@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generator.plan import Schedule, TimeTiles
-from generator.polyhedral.sections import SectionKernel, kernels_of
-from generator.polyhedral.stages import reached
+from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
+from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program, Statement, Where
 
 Place: TypeAlias = Where | Literal["root"]

@@ -17,8 +17,8 @@ from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
 from generator.plan import Schedule, ScheduleChoice, Stages
-from generator.polyhedral.delinearize import left_flat
-from generator.polyhedral.expansion import expand
+from generator.polyhedral.dependences.delinearize import left_flat
+from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem, as_modelled
 from generator.program import Program
 from generator.rounding import rounding_note

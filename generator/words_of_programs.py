@@ -2,7 +2,7 @@
 
 A store may come from somebody else. What a kernel's text is made of is checked here: names are identifiers, types, operators and
 functions are those of the language, numbers are numbers. Whether subscripts stay inside their arrays is another question
-(`generator.polyhedral.inside`).
+(`generator.polyhedral.dependences.inside`).
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ Path: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 class Component(Protocol):
-    """A strongly connected component (generator.polyhedral.partition.Component)."""
+    """A strongly connected component (generator.polyhedral.schedules.partition.Component)."""
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Component(Protocol):
 
 
 class Level(Protocol):
-    """The components at one place of a schedule (generator.polyhedral.partition.Level)."""
+    """The components at one place of a schedule (generator.polyhedral.schedules.partition.Level)."""
 
     @property
     def components(self) -> Sequence[Component]:

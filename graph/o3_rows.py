@@ -49,7 +49,7 @@ ROWS = (
 
 
 class Part(Protocol):
-    """A component inside a place (generator.polyhedral.hyperplanes.Part)."""
+    """A component inside a place (generator.polyhedral.schedules.hyperplanes.Part)."""
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Part(Protocol):
 
 
 class Inside(Protocol):
-    """The components inside a place (generator.polyhedral.hyperplanes.Inside)."""
+    """The components inside a place (generator.polyhedral.schedules.hyperplanes.Inside)."""
 
     @property
     def components(self) -> Sequence[Part]:
@@ -73,7 +73,7 @@ class Inside(Protocol):
 
 
 class Offer(Protocol):
-    """Rows for a component (generator.polyhedral.hyperplanes.Offer)."""
+    """Rows for a component (generator.polyhedral.schedules.hyperplanes.Offer)."""
 
     @property
     def permute(self) -> tuple[Row, ...]:
@@ -97,7 +97,7 @@ class Offer(Protocol):
 
 
 class Rows(Protocol):
-    """What is known about rows (generator.polyhedral.hyperplanes.O3); every answer may raise IllegalPlan."""
+    """What is known about rows (generator.polyhedral.schedules.hyperplanes.O3); every answer may raise IllegalPlan."""
 
     def within(self, place: Place, statements: tuple[str, ...]) -> Place:
         """What a place is for some of its statements."""

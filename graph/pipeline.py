@@ -45,7 +45,7 @@ Wish: TypeAlias = "Callable[[StageFacts], Place]"
 
 
 class Reader(Protocol):
-    """Who reads a stage (generator.polyhedral.stage_facts.Reader)."""
+    """Who reads a stage (generator.polyhedral.pipelines.stage_facts.Reader)."""
 
     @property
     def array(self) -> str:
@@ -69,7 +69,7 @@ class Reader(Protocol):
 
 
 class StageFacts(Protocol):
-    """What a space needs to know of a stage (generator.polyhedral.stage_facts.StageFacts)."""
+    """What a space needs to know of a stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
 
     @property
     def array(self) -> str:

@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from experiments.recorded.arena import Source, open_arena
-from experiments.recorded.race import Trace, race
+from experiments.studies.recorded.arena import Source, open_arena
+from experiments.studies.recorded.race import Trace, race
 from explorer.ant_systems import MaxMinAntSystem
 from explorer.colony import Colony, ColonyOptions, Screening, published
 

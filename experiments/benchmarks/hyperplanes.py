@@ -19,13 +19,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
 from experiments.words import describe_ms, describe_ratio, describe_schedule
 from generator.frontend_c.source import Compilation
 from generator.lowering.default import default_plan
 from generator.plan import Hyperplanes, LoopNest, Plan
-from generator.polyhedral.hyperplanes import O3
+from generator.polyhedral.schedules.hyperplanes import O3
 from generator.program import Program
 from generator.reading import read_problem
 from generator.target import Target

@@ -19,9 +19,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import pipeline
+from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of

@@ -15,8 +15,8 @@ from typing import Annotated, assert_never
 
 import typer
 
-from experiments.records import Result, RunInfo
 from experiments.store import read_store
+from experiments.values.records import Result, RunInfo
 from generator.errors import AntuneError, IllegalPlan, InputError
 from graph.walk import choices_from_json
 from metrics.outcome import (

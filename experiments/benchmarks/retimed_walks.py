@@ -15,9 +15,9 @@ import numpy as np
 import typer
 from scipy.stats import spearmanr
 
-from experiments.parts import selector
-from experiments.records import best_of
+from experiments.search.parts import selector
 from experiments.store import read_store
+from experiments.values.records import best_of
 from generator.errors import AntuneError, InputError
 from generator.problem import Problem
 from metrics.outcome import Timed, cost_ms

@@ -18,8 +18,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
 from explorer.random_walk import RandomWalk
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from experiments.files import write_atomically
-from experiments.program_json import from_json, to_json
+from experiments.values.program_json import from_json, to_json
 from generator.errors import InputError
 from generator.user_cache import user_cache
 from metrics.roofline import Ceilings

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.ceilings.files import kept_ceilings
-from experiments.records import RunInfo
+from experiments.search.summary import summarize
 from experiments.store import read_store
-from experiments.summary import summarize
+from experiments.values.records import RunInfo
 from generator.program import Program
 from metrics.roofline import Ceilings, Roof, roof
 from runners.base import DeviceInfo
@@ -35,7 +35,7 @@ class Placed:
 
 def program_roof(program: Program, ceilings: Ceilings) -> Roof | None:
     """The roof of a program; None when the ceiling for its type was not measured."""
-    from generator.polyhedral.demand import program_demand  # here, because it loads isl
+    from generator.polyhedral.dependences.demand import program_demand  # here, because it loads isl
 
     return roof(program_demand(program), ceilings)
 

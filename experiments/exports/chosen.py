@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments.finals import ranking, settled
-from experiments.outcome_rows import kind_of
-from experiments.records import Result, RunInfo
+from experiments.search.finals import ranking, settled
+from experiments.search.summary import best_result, reproduce_command, summarize
+from experiments.search.trust import checked_problem
 from experiments.store import Store, is_own
-from experiments.summary import best_result, reproduce_command, summarize
-from experiments.trust import checked_problem
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result, RunInfo
 from experiments.words import describe_ms, describe_plan
 from generator.errors import IllegalPlan, InputError
 from generator.problem import Problem
@@ -61,7 +61,7 @@ def choose(store: Store, number: int | None, needs_data: bool, trust: bool = Fal
     """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too; code will run on them.
 
     Raises:
-        InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust` (`experiments.trust`).
+        InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust` (`experiments.search.trust`).
     """
     info, results, final = store.info(), store.results(), store.finals.latest()
     problem = checked_problem(store, info, trust) if needs_data else None

@@ -7,8 +7,8 @@ import io
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.flat import rows_of
-from experiments.outcome_rows import kind_of
-from experiments.records import Result
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result
 from generator.plan import Value
 from metrics.outcome import Timed, program_metrics
 

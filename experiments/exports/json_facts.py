@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from experiments.exports.chosen import Chosen
-from experiments.outcome_rows import outcome_to_row
-from experiments.summary import reproduce_command
+from experiments.search.summary import reproduce_command
+from experiments.values.outcome_rows import outcome_to_row
 from generator.errors import IllegalPlan
 from metrics.outcome import Timed
 

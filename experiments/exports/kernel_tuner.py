@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.flat import rows_of
-from experiments.records import Result
+from experiments.values.records import Result
 from generator.plan import Value
 from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from experiments.code import code_of
-from experiments.records import Result
 from experiments.report.facts import Facts
 from experiments.report.html import Section, copied, nothing
+from experiments.search.code import code_of
+from experiments.values.records import Result
 from experiments.words import describe_plan
 from generator.target import LANGUAGES, Dialect
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from experiments.outcome_rows import kind_of
-from experiments.palette import LIGHT
-from experiments.records import Result
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import Still, log_scale, plain
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis, log_axis
-from experiments.stills import Still, log_scale, plain
-from experiments.summary import Summary
+from experiments.search.summary import Summary
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result
 from experiments.words import describe_ms
 from metrics.outcome import Failed, Timed
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING
 
-from experiments.graph_collapse import option_order
-from experiments.graph_words import option_words, wrap
-from experiments.palette import LIGHT
-from experiments.records import Result
+from experiments.graphs.collapse import option_order
+from experiments.graphs.words import option_words, wrap
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import Still
 from experiments.report.effects import Effect, decision_effects, jittered
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LEGEND, Figure, Json, View
 from experiments.report.timed import title_of
-from experiments.stills import Still
+from experiments.values.records import Result
 from experiments.words import describe_ms
 from graph.space import Option
 from graph.walk import Choice

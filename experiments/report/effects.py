@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.graph_collapse import option_order
-from experiments.graph_words import BEST, option_words
-from experiments.palette import LIGHT
-from experiments.records import Result
+from experiments.graphs.collapse import option_order
+from experiments.graphs.words import BEST, option_words
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import Still, log_scale, plain
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import LAYOUT, Figure, Json, View, log_axis
 from experiments.report.timed import title_of
-from experiments.stills import Still, log_scale, plain
+from experiments.values.records import Result
 from experiments.words import describe_percent
 from graph.space import Option
 from graph.walk import Choice

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.outcome_rows import kind_of
-from experiments.records import Result, speedup
 from experiments.report.facts import Facts
 from experiments.report.html import Cell, Section, note, nothing, shortened, sortable
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result, speedup
 from experiments.words import describe_count, describe_ms, describe_plan, describe_ratio
 from metrics.outcome import Timed, cost_ms
 

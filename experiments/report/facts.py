@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.ceilings.files import kept_ceilings
-from experiments.environment import Environment
-from experiments.finals import ranking, settled
-from experiments.records import Result, RunInfo
+from experiments.search.finals import ranking, settled
+from experiments.search.summary import Summary, best_result, summarize
 from experiments.store import Store
 from experiments.store.profiles_table import Counted
-from experiments.summary import Summary, best_result, summarize
+from experiments.values.environment import Environment
+from experiments.values.records import Result, RunInfo
 from graph.walk import Choice, walks_from_json
 from metrics.outcome import KernelTime, Timed
 from metrics.roofline import Ceilings

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.outcome_rows import kind_of
-from experiments.palette import LIGHT
-from experiments.records import Result
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import Still, plain
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing, table
 from experiments.report.plotly import LAYOUT, Figure, View, axis
-from experiments.stills import Still, plain
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result
 from metrics.outcome import Timed
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing, paragraph, table
-from experiments.summary import describe_final
+from experiments.search.summary import describe_final
 from experiments.words import describe_ms
 
 _HOW = ("In a sitting, a process of its own, all are timed round by round in random order; ratios are taken within the "

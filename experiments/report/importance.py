@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.palette import LIGHT
-from experiments.records import Result
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import Still, plain
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.plotly import Figure, Json, View, axis
 from experiments.report.timed import timed_walks, title_of
-from experiments.stills import Still, plain
+from experiments.values.records import Result
 from experiments.words import describe_percent
 from explorer.attributes import Array
 from graph.walk import Choice

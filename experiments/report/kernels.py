@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiments.records import speedup
+from experiments.pictures.stills import Still, log_scale
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
 from experiments.report.pairs import Pair, draw, figure
 from experiments.report.plotly import log_axis
-from experiments.stills import Still, log_scale
+from experiments.values.records import speedup
 from experiments.words import describe_ms, describe_ratio
 
 if TYPE_CHECKING:

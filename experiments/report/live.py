@@ -108,8 +108,8 @@ def _version(directory: Path) -> str:
 
 
 def _page(directory: Path, version: str) -> Made:
-    from experiments.parts import PARTS
     from experiments.report.facts import gather
+    from experiments.search.parts import PARTS
     from experiments.store import read_store
 
     with read_store(directory) as store:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from experiments.records import Result
+from experiments.pictures.stills import Still
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
 from experiments.report.pairs import Pair, draw, figure
 from experiments.report.plotly import axis
-from experiments.stills import Still
+from experiments.values.records import Result
 from experiments.words import command, describe_ms
 from metrics.outcome import NoProfile, Profile, program_metrics
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, paragraph, table
-from experiments.result_table import HEADER, Cells, result_notes, result_rows
-from experiments.summary import Summary
+from experiments.search.result_table import HEADER, Cells, result_notes, result_rows
+from experiments.search.summary import Summary
 from experiments.words import (
     describe_bytes,
     describe_count,

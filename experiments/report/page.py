@@ -10,8 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from experiments.files import write_atomically
-from experiments.palette import palette_css
-from experiments.parts import PARTS, Parts
+from experiments.pictures.palette import palette_css
 from experiments.report import (
     code_columns,
     convergence,
@@ -33,6 +32,7 @@ from experiments.report import (
 )
 from experiments.report.facts import Facts, gather
 from experiments.report.html import Section
+from experiments.search.parts import PARTS, Parts
 from experiments.store import Store
 
 REPORT_FILE = "report.html"

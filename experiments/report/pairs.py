@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.palette import LIGHT
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import plain
 from experiments.report.plotly import LEGEND, Figure, Json, View
-from experiments.stills import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.graph_canvas import picture_still
-from experiments.graph_figure import graph_picture, graph_svg
-from experiments.parts import Parts
+from experiments.graphs.figure import graph_picture, graph_svg
+from experiments.pictures.canvas import picture_still
+from experiments.pictures.stills import Still
 from experiments.report.html import Section, nothing
-from experiments.stills import Still
+from experiments.search.parts import Parts
 from experiments.store import Store
 from generator.errors import InputError
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.graph_canvas import Picture, picture_still, svg
-from experiments.pipeline_picture import KernelNote, pipeline_picture
-from experiments.records import Result
+from experiments.graphs.pipeline import KernelNote, pipeline_picture
+from experiments.pictures.canvas import Picture, picture_still, svg
+from experiments.pictures.stills import Still
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing
-from experiments.stills import Still
+from experiments.values.records import Result
 from experiments.words import describe_count, describe_kernel
 from generator.errors import IllegalPlan
 from generator.plan import Plan, Stages

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from math import log10
 from typing import TYPE_CHECKING
 
-from experiments.palette import LIGHT
-from experiments.records import Result
+from experiments.pictures.palette import LIGHT
+from experiments.pictures.stills import Still, plain
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing, table
 from experiments.report.plotly import LEGEND, Figure, Json, View, axis
-from experiments.stills import Still, plain
+from experiments.values.records import Result
 from experiments.words import describe_ms, describe_percent
 from generator.errors import IllegalPlan
 from metrics.roofline import Ceilings, Roof, arithmetic, bandwidth_for, roof
@@ -59,7 +59,7 @@ class Roofline:
 
 def roofline(facts: Facts) -> Roofline | str:
     """The chart of a run, or why there is none."""
-    from generator.polyhedral.demand import program_demand  # here, because it loads isl
+    from generator.polyhedral.dependences.demand import program_demand  # here, because it loads isl
 
     device, ceilings = facts.info.device, facts.ceilings
     if device.key.startswith("deterministic"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.records import Result
+from experiments.values.records import Result
 from explorer.attributes import Array, Attributes
 from generator.decisions.deciding import title_of as kernel_title
 from graph.walk import Choice, Walk

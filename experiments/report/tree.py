@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.graph_words import option_words
-from experiments.records import Result
+from experiments.graphs.words import option_words
 from experiments.report.timed import timed_walks, title_of
+from experiments.values.records import Result
 from explorer.attributes import Array, Attributes
 from explorer.tree_filter import Feature, feature_table, features_of
 from graph.walk import Choice

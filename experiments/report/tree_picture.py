@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from experiments.graph_canvas import Canvas, Picture, Scale, picture_still, svg
-from experiments.graph_words import BEST, wrap
+from experiments.graphs.words import BEST, wrap
+from experiments.pictures.canvas import Canvas, Picture, Scale, picture_still, svg
+from experiments.pictures.stills import Still
 from experiments.report.facts import Facts
 from experiments.report.html import Section, note, nothing
 from experiments.report.tree import TreeNode, fitted
-from experiments.stills import Still
 from experiments.words import describe_ms
 
 BOX, HIGH, LEAF = 188.0, 54.0, 40.0

@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TextIO
 
-from experiments.environment import Environment, current_environment
-from experiments.options import Budget, RunOptions
-from experiments.outcome_rows import outcome_to_row, row_to_outcome
-from experiments.program_json import from_json, to_json
-from experiments.records import Ending, Evaluation, Result, RunInfo
 from experiments.store.errors import damaged, database_errors, entry_errors
 from experiments.store.finals_table import FinalsTable
 from experiments.store.profiles_table import ProfilesTable
 from experiments.store.reused_table import ReusedTable
+from experiments.values.environment import Environment, current_environment
+from experiments.values.options import Budget, RunOptions
+from experiments.values.outcome_rows import outcome_to_row, row_to_outcome
+from experiments.values.program_json import from_json, to_json
+from experiments.values.records import Ending, Evaluation, Result, RunInfo
 from generator.errors import InputError
 from generator.plain_text import one_line
 from generator.plan import plan_from_json

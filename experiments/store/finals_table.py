@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from experiments.outcome_rows import outcome_to_row, row_to_outcome
 from experiments.store.errors import database_errors, entry_errors
+from experiments.values.outcome_rows import outcome_to_row, row_to_outcome
 from metrics.outcome import Outcome
 
 Final: TypeAlias = tuple[Mapping[int, Outcome], ...]

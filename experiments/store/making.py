@@ -11,9 +11,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TextIO
 
-from experiments.environment import current_environment
-from experiments.program_json import to_json
-from experiments.records import RunInfo
 from experiments.store.base import (
     INSERT_SESSION,
     READABLE,
@@ -26,6 +23,9 @@ from experiments.store.errors import database_errors
 from experiments.store.locks import LOCK_FILE, take_lock
 from experiments.store.reused_table import Known, insert_known
 from experiments.store.seals import SEAL_FILE, seal
+from experiments.values.environment import current_environment
+from experiments.values.program_json import to_json
+from experiments.values.records import RunInfo
 from experiments.words import command
 from generator.errors import InputError
 from generator.problem import Reference, save_reference

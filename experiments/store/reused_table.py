@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from experiments.outcome_rows import outcome_to_row, row_to_outcome
 from experiments.store.errors import database_errors, entry_errors
+from experiments.values.outcome_rows import outcome_to_row, row_to_outcome
 from metrics.outcome import Outcome
 
 

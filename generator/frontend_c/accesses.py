@@ -11,7 +11,7 @@ from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_c.places import where
 from generator.frontend_c.source import Variable
-from generator.polyhedral.affine import Iteration, NotAffine, Undefined, holds, relation, subtract
+from generator.polyhedral.kit.affine import Iteration, NotAffine, Undefined, holds, relation, subtract
 from generator.program import Access, AccessKind
 
 Shapes: TypeAlias = Callable[[str], Sequence[int | None]]

@@ -15,7 +15,7 @@ from pycparser import c_ast
 
 from generator.expr import Expr
 from generator.frontend_c.parse import written_name
-from generator.polyhedral.affine import Iteration, NotAffine, Undefined, holds
+from generator.polyhedral.kit.affine import Iteration, NotAffine, Undefined, holds
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from generator.frontend_c.places import where
 from generator.frontend_c.preprocess import has_pragma, preprocess
 from generator.frontend_c.probing import static_control
 from generator.frontend_c.source import Compilation, ScopSource
-from generator.polyhedral.delinearize import rowless
+from generator.polyhedral.dependences.delinearize import rowless
 from generator.program import Statement
 
 _BETWEEN = (c_ast.Assignment, c_ast.UnaryOp, c_ast.EmptyStatement, c_ast.If, c_ast.Pragma)

@@ -23,7 +23,17 @@ from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.places import where
 from generator.frontend_c.ranges import check_range
 from generator.frontend_c.source import ScopSource, Variable
-from generator.polyhedral.affine import (
+from generator.polyhedral.dependences.delinearize import delinearized
+from generator.polyhedral.dependences.original import (
+    Block,
+    Loop,
+    Once,
+    Order,
+    Usage,
+    array_usage,
+    original_schedule,
+)
+from generator.polyhedral.kit.affine import (
     DependsOnData,
     Iteration,
     NotAffine,
@@ -35,17 +45,7 @@ from generator.polyhedral.affine import (
     subtract,
     top,
 )
-from generator.polyhedral.delinearize import delinearized
-from generator.polyhedral.original import (
-    Block,
-    Loop,
-    Once,
-    Order,
-    Usage,
-    array_usage,
-    original_schedule,
-)
-from generator.polyhedral.points import points
+from generator.polyhedral.kit.points import points
 from generator.program import Array, Assignment, ElementType, Program, Statement
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from generator.errors import InputError, Location
-from generator.polyhedral.original import Usage, access_range
+from generator.polyhedral.dependences.original import Usage, access_range
 from generator.program import Statement
 
 

@@ -25,8 +25,8 @@ from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.nodes import Call, Edge, Expr, Pixel, RVar, Var, parts
 from generator.frontend_py.sizes import Range, Sizes
 from generator.frontend_py.values import Values
-from generator.polyhedral.affine import Iteration, NotAffine
-from generator.polyhedral.regions import box, is_empty, value_range, where
+from generator.polyhedral.kit.affine import Iteration, NotAffine
+from generator.polyhedral.kit.regions import box, is_empty, value_range, where
 
 _MOST = 2**31 - 1
 _ROUNDS = 8

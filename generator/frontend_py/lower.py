@@ -21,8 +21,8 @@ from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.show import describe
 from generator.frontend_py.values import Values
 from generator.linear import simplify
-from generator.polyhedral.affine import domain_text, relation
-from generator.polyhedral.original import Block, Loop, Once, Order, original_schedule
+from generator.polyhedral.dependences.original import Block, Loop, Once, Order, original_schedule
+from generator.polyhedral.kit.affine import domain_text, relation
 from generator.program import Access, AccessKind, Array, Assignment, Box, Program, Statement
 
 

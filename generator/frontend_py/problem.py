@@ -19,7 +19,7 @@ from generator.frontend_py.lower import lower
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.sequential import Sequential, run_sequential
 from generator.frontend_py.types import Type
-from generator.polyhedral.expansion import expand
+from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem, Reference
 from generator.program import Program
 from generator.rounding import differing, rounding_note

@@ -25,7 +25,7 @@ from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, map_children
 from generator.linear import substitute
 from generator.nest import For, If, Instance, Node
-from generator.polyhedral.sequence import original_loops
+from generator.polyhedral.dependences.sequence import original_loops
 from generator.problem import Baseline
 from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import rounding_tolerance

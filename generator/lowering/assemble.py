@@ -16,7 +16,7 @@ from generator.lowering.placement import placements
 from generator.lowering.time_tiles import time_kernel
 from generator.nest import Barrier, Shuffle, walk
 from generator.plan import KernelPlan, Plan, TimeTiles
-from generator.polyhedral.sections import kernels_of
+from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Array, Program
 from generator.target import LANES, Dialect, Target
 from generator.variant import HostOp, Kernel, Variant, kernel_name

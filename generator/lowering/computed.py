@@ -21,9 +21,9 @@ from generator.lowering.cooperative import all_fill
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.boxes import stage_boxes, tile_names
-from generator.polyhedral.footprint import StagePoint
-from generator.polyhedral.kernels import KernelPart
+from generator.polyhedral.memory.boxes import stage_boxes, tile_names
+from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Program, Stage, Step
 
 NOTHING: Mapping[str, Expr] = MappingProxyType({})

@@ -25,7 +25,7 @@ from generator.lowering.sampling import samples, trips, values
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, walk
 from generator.operations import binary_operation, is_floating, operations_of
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.mapping import block_names, thread_names
+from generator.polyhedral.memory.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name

@@ -14,10 +14,10 @@ from generator.lowering.registers import Register, Variable, exchanges
 from generator.lowering.staging import CopiedBox
 from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
 from generator.plan import KernelPlan
-from generator.polyhedral.ast import enter, leave
-from generator.polyhedral.footprint import StagePoint
-from generator.polyhedral.kernels import KernelPart
-from generator.polyhedral.reductions import Update
+from generator.polyhedral.dependences.reductions import Update
+from generator.polyhedral.kit.ast import enter, leave
+from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Program
 
 

@@ -10,12 +10,12 @@ from generator.expr import Expr, Int
 from generator.lowering.naming import loop_names
 from generator.nest import For, If, Instance, Node
 from generator.plan import Schedule
-from generator.polyhedral.ast import LoopName, box_context, generate
-from generator.polyhedral.coverage import check_instances, values_at
-from generator.polyhedral.kernels import KernelPart, schedule_kernels
-from generator.polyhedral.members import coordinate, images, union_of
-from generator.polyhedral.sections import sections
-from generator.polyhedral.tree import Band, Launch, Sequence, Tree, launches_of
+from generator.polyhedral.kit.ast import LoopName, box_context, generate
+from generator.polyhedral.kit.members import coordinate, images, union_of
+from generator.polyhedral.kit.tree import Band, Launch, Sequence, Tree, launches_of
+from generator.polyhedral.memory.coverage import check_instances, values_at
+from generator.polyhedral.pipelines.sections import sections
+from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
 from generator.program import Program
 from generator.variant import HostBranch, HostLoop, HostOp, kernel_name
 from generator.variant import Launch as LaunchOp

@@ -14,15 +14,15 @@ from generator.lowering.naming import fresh_name
 from generator.lowering.private import PrivateBox, private_arrays
 from generator.lowering.registers import Register, Variable
 from generator.plan import KernelPlan
-from generator.polyhedral.accumulate import Kept, Sharing, keepable, sharing
-from generator.polyhedral.kernels import KernelPart
-from generator.polyhedral.legality import indices
-from generator.polyhedral.mapping import MappedKernel
-from generator.polyhedral.placement import locate
-from generator.polyhedral.reductions import update_of
-from generator.polyhedral.thread_values import thread_values
-from generator.polyhedral.tree import Band, Tree
-from generator.polyhedral.tree import Mapping as TreeMapping
+from generator.polyhedral.dependences.reductions import update_of
+from generator.polyhedral.kit.tree import Band, Tree
+from generator.polyhedral.kit.tree import Mapping as TreeMapping
+from generator.polyhedral.memory.accumulate import Kept, Sharing, keepable, sharing
+from generator.polyhedral.memory.mapping import MappedKernel
+from generator.polyhedral.memory.placement import locate
+from generator.polyhedral.memory.thread_values import thread_values
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.polyhedral.schedules.legality import indices
 from generator.program import ELEMENT_BYTES, Assignment, Program
 
 MAX_REGISTERS = 64

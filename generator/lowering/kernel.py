@@ -23,17 +23,17 @@ from generator.lowering.teams import Team, team_of
 from generator.lowering.vectors import is_vector
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
 from generator.plan import KernelPlan
-from generator.polyhedral.accumulate import summed
-from generator.polyhedral.ast import LoopName, box_context, generate, index_filter
-from generator.polyhedral.coverage import MissingLoop, check_instances, values_at
-from generator.polyhedral.footprint import StagePoint, stage_points
-from generator.polyhedral.kernels import KernelPart, dimension, reordered
-from generator.polyhedral.legality import check_kernel, check_threads, indices
-from generator.polyhedral.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
-from generator.polyhedral.padding import Padded, padded
-from generator.polyhedral.reductions import sums
-from generator.polyhedral.sections import Section, SectionKernel
-from generator.polyhedral.staged import check_stage
+from generator.polyhedral.dependences.reductions import sums
+from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
+from generator.polyhedral.memory.accumulate import summed
+from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
+from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
+from generator.polyhedral.memory.padding import Padded, padded
+from generator.polyhedral.memory.staged import check_stage
+from generator.polyhedral.pipelines.sections import Section, SectionKernel
+from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
+from generator.polyhedral.schedules.legality import check_kernel, check_threads, indices
 from generator.program import Array, Program
 from generator.target import LANGUAGES, Dialect
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from generator.emit.names import free_name
-from generator.polyhedral.ast import LoopName
-from generator.polyhedral.members import iterator_of
-from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, statements_of
+from generator.polyhedral.kit.ast import LoopName
+from generator.polyhedral.kit.members import iterator_of
+from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, statements_of
 from generator.program import Program
 
 

@@ -21,10 +21,10 @@ from generator.lowering.naming import fresh_name
 from generator.lowering.registers import neutral
 from generator.nest import Assign, Atomic, If, Node, apply
 from generator.plan import KernelPlan
-from generator.polyhedral.accumulate import Sharing
-from generator.polyhedral.kernels import KernelPart
-from generator.polyhedral.private import private_updates, update_box
-from generator.polyhedral.reductions import Operator, update_of
+from generator.polyhedral.dependences.reductions import Operator, update_of
+from generator.polyhedral.memory.accumulate import Sharing
+from generator.polyhedral.memory.private import private_updates, update_box
+from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Program
 
 

@@ -16,9 +16,9 @@ from generator.expr import Binary, Expr, Int, Load, Name, Real, Select, Unary
 from generator.lowering.box import LocalBox
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuffle, apply
 from generator.plan import KernelPlan
-from generator.polyhedral.accumulate import Kept, Sharing
-from generator.polyhedral.mapping import thread_names
-from generator.polyhedral.reductions import Operator
+from generator.polyhedral.dependences.reductions import Operator
+from generator.polyhedral.memory.accumulate import Kept, Sharing
+from generator.polyhedral.memory.mapping import thread_names
 from generator.program import ELEMENT_BYTES
 from generator.target import LANES
 

@@ -9,17 +9,17 @@ from generator.errors import IllegalPlan
 from generator.lowering.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.time_tiles import TimeBoxes
 from generator.plan import Hyperplanes, KernelPlan, Schedule, TimeTiles
-from generator.polyhedral.accumulate import keepable
-from generator.polyhedral.footprint import StagedArray, stage_points
-from generator.polyhedral.kernels import KernelPart, reordered, runs_on_a_box
-from generator.polyhedral.limited import limited
-from generator.polyhedral.members import mixes
-from generator.polyhedral.private import private_updates, update_box
-from generator.polyhedral.remembered import remembered
-from generator.polyhedral.rough_boxes import block_bytes
-from generator.polyhedral.sections import kernels_of
-from generator.polyhedral.time_steps import required_time_loop
-from generator.polyhedral.tree import Band, Sequence, Tree, members_of
+from generator.polyhedral.kit.limited import limited
+from generator.polyhedral.kit.members import mixes
+from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
+from generator.polyhedral.memory.accumulate import keepable
+from generator.polyhedral.memory.footprint import StagedArray, stage_points
+from generator.polyhedral.memory.private import private_updates, update_box
+from generator.polyhedral.memory.rough_boxes import block_bytes
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
+from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
 

@@ -12,10 +12,10 @@ from generator.lowering.cooperative import all_fill
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, If, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.boxes import tile_names
-from generator.polyhedral.footprint import Extent, StagedArray, StagePoint
-from generator.polyhedral.kernels import Dimension, KernelPart
-from generator.polyhedral.mapping import block_names
+from generator.polyhedral.memory.boxes import tile_names
+from generator.polyhedral.memory.footprint import Extent, StagedArray, StagePoint
+from generator.polyhedral.memory.mapping import block_names
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program
 
 

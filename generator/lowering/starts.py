@@ -24,9 +24,9 @@ from generator.lowering.default import default_plan, fitting
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.lowering.vectors import moves_by_one
 from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, TimeTiles
-from generator.polyhedral.kernels import schedule_kernels
-from generator.polyhedral.reductions import sums
-from generator.polyhedral.tree import Sequence, launches_of
+from generator.polyhedral.dependences.reductions import sums
+from generator.polyhedral.kit.tree import Sequence, launches_of
+from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program, Statement
 from generator.target import Target
 

@@ -18,8 +18,8 @@ from generator.lowering.box import Filled, LocalBox, padded_rows
 from generator.lowering.cooperative import nested
 from generator.nest import For, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.mapping import block_names, thread_names
-from generator.polyhedral.time_steps import Margin
+from generator.polyhedral.memory.mapping import block_names, thread_names
+from generator.polyhedral.time.time_steps import Margin
 from generator.program import Array
 
 Bounds = tuple[Expr, Expr]

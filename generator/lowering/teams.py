@@ -22,7 +22,7 @@ from generator.lowered_kernel import SharedArray
 from generator.lowering.box import LocalBox
 from generator.nest import Barrier, Declare, For, If, Level, Node, map_expressions
 from generator.plan import KernelPlan
-from generator.polyhedral.mapping import block_names, check_sizes, thread_names
+from generator.polyhedral.memory.mapping import block_names, check_sizes, thread_names
 from generator.target import LANES, LANGUAGES, Dialect
 
 

@@ -31,9 +31,9 @@ from generator.lowering.team_tile import Bounds, Limits, TeamTile, TimeBox, grow
 from generator.lowering.teams import team_of
 from generator.nest import Assign, Atomic, Barrier, For, If, Node
 from generator.plan import KernelPlan, TimeTiles
-from generator.polyhedral.mapping import block_names, check_sizes, thread_names
-from generator.polyhedral.time_relations import check_time_tiles
-from generator.polyhedral.time_steps import (
+from generator.polyhedral.memory.mapping import block_names, check_sizes, thread_names
+from generator.polyhedral.time.time_relations import check_time_tiles
+from generator.polyhedral.time.time_steps import (
     Overlap,
     Sweep,
     TimeLoop,

@@ -23,7 +23,7 @@ import antune
 from antune.options import parse_define, parse_parameters
 from experiments.ceilings.files import keep_ceilings
 from experiments.run import tune
-from experiments.run_dirs import claimed_directory
+from experiments.search.run_dirs import claimed_directory
 from explorer.registry import EXPLORERS
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations

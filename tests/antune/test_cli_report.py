@@ -12,13 +12,13 @@ import pytest
 
 from antune.cli import app
 from antune.progress import Tally
-from experiments.options import Budget
-from experiments.records import Evaluation, Result
 from experiments.report.effects import decision_effects
 from experiments.report.page import write_report
 from experiments.run import tune
+from experiments.search.summary import reproduce_command, results_csv, shares_of
 from experiments.store import read_store
-from experiments.summary import reproduce_command, results_csv, shares_of
+from experiments.values.options import Budget
+from experiments.values.records import Evaluation, Result
 from experiments.words import describe_ms, describe_percent, describe_plan, describe_ratio, describe_seconds
 from generator.frontend_c.source import Compilation
 from generator.plan import KernelPlan, Plan, ScheduleChoice

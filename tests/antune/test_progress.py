@@ -13,8 +13,8 @@ from rich.console import Console
 
 from antune.progress import Bar, Lines, Rates, Tally
 from antune.suite_progress import reporting
-from experiments.options import Budget
-from experiments.records import Evaluation, Result
+from experiments.values.options import Budget
+from experiments.values.records import Evaluation, Result
 from experiments.words import describe_rate
 from metrics.outcome import CompileFailed, Durations, Outcome
 from tests.support.runs import DEFAULT, toy_info, toy_outcome

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from experiments.files import write_atomically
-from experiments.options import Budget
 from experiments.report.page import write_report
 from experiments.run import resume, tune
-from experiments.run_dirs import list_run
+from experiments.search.run_dirs import list_run
 from experiments.store import abandon, open_store, read_store, reserve
 from experiments.store.errors import database_errors
+from experiments.values.options import Budget
 from generator.errors import InputError
 from generator.problem import Reference, load_reference, save_reference
 from tests.support.runs import Log, ToyRunner, toy_options, toy_parts

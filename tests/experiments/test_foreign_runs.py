@@ -19,10 +19,10 @@ from experiments.exports.kinds import Kind
 from experiments.exports.signature import FOREIGN
 from experiments.exports.write import export
 from experiments.files import write_atomically
-from experiments.options import Budget, RunOptions, Timing
-from experiments.program_json import _decode, from_json, to_json
 from experiments.run import More, resume, tune
 from experiments.store import is_own, open_store, read_store
+from experiments.values.options import Budget, RunOptions, Timing
+from experiments.values.program_json import _decode, from_json, to_json
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from generator.plain_text import MOST, one_line, printable

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.options import Budget
 from experiments.run import More, resume, tune
 from experiments.store import reserve
+from experiments.values.options import Budget
 from generator.errors import InputError
 from runners.base import Job
 from tests.support.paths import ROOT

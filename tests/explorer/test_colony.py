@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from experiments.recorded.arena import Source, open_arena
-from experiments.recorded.race import race
+from experiments.studies.recorded.arena import Source, open_arena
+from experiments.studies.recorded.race import race
 from explorer.ant_systems import MaxMinAntSystem
 from explorer.colony import Colony, ColonyOptions, published
 from explorer.pheromone import Bounds, Trails

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
 from generator.expr import Binary, Expr, Int, Name
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import Stages
-from generator.polyhedral import scheduling
-from generator.polyhedral.affine import Iteration, NotAffine, loop_domain, top
-from generator.polyhedral.limited import limited
-from generator.polyhedral.model import model
-from generator.polyhedral.parsed import _map_of, _set_of, map_of
-from generator.polyhedral.stages import possible_stages
+from generator.polyhedral.dependences.model import model
+from generator.polyhedral.kit.affine import Iteration, NotAffine, loop_domain, top
+from generator.polyhedral.kit.limited import limited
+from generator.polyhedral.kit.parsed import _map_of, _set_of, map_of
+from generator.polyhedral.pipelines.stages import possible_stages
+from generator.polyhedral.schedules import scheduling
 from generator.program import Program
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, preferences, uniform

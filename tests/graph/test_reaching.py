@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from experiments.options import Budget, LevelName, RunOptions
-from experiments.parts import PARTS, make_reachable_space
-from experiments.suites.pipelines import PIPELINES, Pipeline
+from experiments.search.parts import PARTS, make_reachable_space
+from experiments.suites.image_pipelines import PIPELINES, Pipeline
+from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering.shapes import kernel_shapes
 from generator.lowering.starts import start_plans

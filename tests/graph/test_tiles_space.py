@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
 from explorer.exhaustive import Exhaustive
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation

@@ -16,8 +16,8 @@ from experiments.ceilings.measure import LIMITS, no_metrics, shapes
 from experiments.ceilings.probes import LINKS, Probe, Shape, lower_probe, probe_plan, probe_problem
 from generator.errors import InputError
 from generator.facts import Demand, Operations
-from generator.polyhedral.demand import program_demand
-from generator.polyhedral.points import points
+from generator.polyhedral.dependences.demand import program_demand
+from generator.polyhedral.kit.points import points
 from metrics.outcome import Timed
 from metrics.roofline import Bandwidth, Ceilings, bandwidth_for, roof
 from runners.base import DeviceInfo, Job

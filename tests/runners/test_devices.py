@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.environment import current_environment
+from experiments.values.environment import current_environment
 from generator.errors import InputError
 from generator.lowering.default import default_plan
 from generator.target import Target

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.options import RunOptions
-from experiments.parts import limits_of
+from experiments.search.parts import limits_of
+from experiments.values.options import RunOptions
 from generator.errors import InputError
 from metrics.outcome import Crashed, Durations, Illegal, Outcome, Timed, TimedOut
 from runners import pool_runner

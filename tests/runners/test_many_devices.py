@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.options import RunOptions
-from experiments.parts import PARTS, place_of
-from experiments.program_json import from_json, to_json
 from experiments.run import tune
+from experiments.search.parts import PARTS, place_of
+from experiments.search.summary import reproduce_command
 from experiments.store import read_store
-from experiments.summary import reproduce_command
+from experiments.values.options import RunOptions
+from experiments.values.program_json import from_json, to_json
 from generator.errors import InputError
 from generator.problem import Problem
 from generator.target import Target

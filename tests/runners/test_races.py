@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.options import LevelName
+from experiments.values.options import LevelName
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower

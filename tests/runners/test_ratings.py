@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
 from experiments.run import tune
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
 from explorer.random_walk import RandomWalk
 from generator.errors import IllegalPlan
 from generator.facts import KernelFacts, Operations

@@ -15,9 +15,9 @@ import pytest
 
 from experiments.exports.kinds import Kind
 from experiments.exports.write import export
-from experiments.loop import Refused
 from experiments.run import resume, tune
-from experiments.run_dirs import list_run
+from experiments.search.loop import Refused
+from experiments.search.run_dirs import list_run
 from experiments.store import read_store
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations, Timed

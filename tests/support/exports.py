@@ -16,9 +16,9 @@ import pytest
 from experiments.exports.kinds import Kind
 from experiments.exports.opencl_here import bundled_libraries
 from experiments.exports.write import export
-from experiments.options import Budget, RunOptions
-from experiments.records import Evaluation, RunInfo
 from experiments.store import create_store, read_store, reserve, utc_now
+from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Evaluation, RunInfo
 from generator.frontend_c.source import Compilation
 from generator.lowering.default import default_plan
 from generator.plan import Plan

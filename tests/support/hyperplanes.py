@@ -15,9 +15,9 @@ import numpy as np
 from generator.errors import IllegalPlan
 from generator.lowering.shapes import kernel_shapes
 from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Vector
-from generator.polyhedral.hyperplanes import O3, Place
-from generator.polyhedral.partition import strongly_connected
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.schedules.hyperplanes import O3, Place
+from generator.polyhedral.schedules.partition import strongly_connected
 from generator.program import Program
 from graph.o3 import make_o3_space
 from graph.optimization_graph import OptimizationGraph

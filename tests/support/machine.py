@@ -17,7 +17,7 @@ import numpy as np
 from generator.expr import Load
 from generator.lowered_kernel import LoweredKernel
 from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
-from generator.polyhedral.mapping import block_names, thread_names
+from generator.polyhedral.memory.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import LANES
 from tests.support.memory import Element, Memory

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.records import Evaluation, Result
 from experiments.store import Store, create_store, reserve
+from experiments.values.records import Evaluation, Result
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from graph.space import Decision, Option
 from graph.walk import Choice, Walk, choices_from_json, walk_to_json

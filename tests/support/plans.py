@@ -14,9 +14,9 @@ from generator.lowering.box import LocalBox
 from generator.lowering.staging import CopiedBox
 from generator.nest import Atomic, Declare, If, Shuffle, walk
 from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
-from generator.polyhedral.kernels import schedule_kernels
-from generator.polyhedral.partition import Path, level
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.polyhedral.schedules.partition import Path, level
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect, Target
 from tests.support.interpreter import Device

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS, Parts
-from experiments.records import Result, RunInfo
+from experiments.search.parts import PARTS, Parts
 from experiments.store import read_store, utc_now
+from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Result, RunInfo
 from generator.expr import Binary, Int, Load, Name
 from generator.frontend_c.source import Compilation
 from generator.plan import KernelPlan, Plan, ScheduleChoice

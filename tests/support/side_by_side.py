@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from experiments.parts import Parts
-from experiments.side_by_side.entries import Entry
-from experiments.side_by_side.suite import run_suite
-from experiments.side_by_side.table import Section
-from experiments.side_by_side.wanted import SuiteOptions
+from experiments.search.parts import Parts
+from experiments.studies.side_by_side.entries import Entry
+from experiments.studies.side_by_side.suite import run_suite
+from experiments.studies.side_by_side.table import Section
+from experiments.studies.side_by_side.wanted import SuiteOptions
 from runners.base import DeviceInfo
 from tests.support.runs import DEVICE, ToyRunner, toy_parts
 
@@ -23,15 +23,15 @@ class Shown:
     entries: list[Entry] = field(default_factory=list)
 
     def note(self, text: str) -> None:
-        """See `experiments.side_by_side.suite.Show`."""
+        """See `experiments.studies.side_by_side.suite.Show`."""
         self.notes.append(text)
 
     def progress(self, done: int, total: int) -> None:
-        """See `experiments.side_by_side.suite.Show`."""
+        """See `experiments.studies.side_by_side.suite.Show`."""
         self.steps.append((done, total))
 
     def entry(self, entry: Entry) -> None:
-        """See `experiments.side_by_side.suite.Show`."""
+        """See `experiments.studies.side_by_side.suite.Show`."""
         self.entries.append(entry)
 
 

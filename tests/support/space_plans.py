@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from experiments.options import Budget, LevelName, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, LevelName, RunOptions
 from explorer.registry import make_explorer
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation

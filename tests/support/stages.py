@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antune import halide as hl
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
 from explorer.registry import make_explorer
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
@@ -23,10 +23,10 @@ from generator.frontend_py.lower import lower as lowered_program
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.types import Type
 from generator.plan import Plan, Stages
-from generator.polyhedral.expansion import expand
-from generator.polyhedral.reductions import reducible
-from generator.polyhedral.sections import kernels_of
-from generator.polyhedral.stages import possible_stages
+from generator.polyhedral.dependences.expansion import expand
+from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import ELEMENT_BYTES, NUMPY_TYPES, Program, Where
 from generator.target import Target
 from tests.support.memory import Memory

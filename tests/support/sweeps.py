@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from generator.plan import KernelPlan, Plan, TimeTiles
-from generator.polyhedral.time_steps import required_time_loop
+from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import Program
 
 _ITERATORS = (("t", "i", "j", "k"), ("begin", "c", "last", "b0"))

@@ -8,7 +8,7 @@ from antune import halide as hl
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan, Stages, TimeTiles
-from generator.polyhedral.time_steps import required_time_loop
+from generator.polyhedral.time.time_steps import required_time_loop
 from generator.problem import Problem
 from generator.program import Program
 from tests.support.suite import ODD_SIZES, problem

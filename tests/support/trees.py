@@ -10,7 +10,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from generator.polyhedral.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree
+from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree
 from tests.support.programs import Instance, Pair, instances, pairs
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks.worker_overhead import restart_s
-from experiments.parts import PARTS, Parts
 from experiments.run import tune
+from experiments.search.parts import PARTS, Parts
 from experiments.store import read_store
 from generator.plan import Plan
 from generator.problem import Problem

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.options import Budget, LevelName, RunOptions, Timing
-from experiments.outcome_rows import kind_of
 from experiments.run import tune
 from experiments.store import read_store
 from experiments.suites.polybench import program_file, programs
+from experiments.values.options import Budget, LevelName, RunOptions, Timing
+from experiments.values.outcome_rows import kind_of
 from generator.frontend_c.source import Compilation
 from metrics.outcome import Illegal, WrongResult
 from runners.devices import list_devices

@@ -15,8 +15,8 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import KernelPlan, Plan, Stages
-from generator.polyhedral.sections import kernels_of
-from generator.polyhedral.stage_facts import stage_facts
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.problem import Problem
 from generator.program import Program
 from generator.target import Target

@@ -11,7 +11,7 @@ from experiments.suites.image_pipelines import Pipeline
 from generator.lowering import lower
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan, Stages
-from generator.polyhedral.sections import kernels_of
+from generator.polyhedral.pipelines.sections import kernels_of
 from generator.problem import Problem
 from metrics.outcome import Outcome, Timed
 from runners.base import Job, Limits

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from experiments.benchmarks.record_walks import main
-from experiments.options import Budget, RunOptions
-from experiments.outcome_rows import kind_of
-from experiments.records import best_of
 from experiments.run import tune
 from experiments.store import read_store
+from experiments.values.options import Budget, RunOptions
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import best_of
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from graph.walk import choices_from_json

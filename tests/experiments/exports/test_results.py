@@ -18,8 +18,8 @@ from antune.cli import app
 from experiments.exports.flat import rows_of
 from experiments.exports.kinds import Kind
 from experiments.exports.write import export
-from experiments.options import LevelName
 from experiments.store import read_store
+from experiments.values.options import LevelName
 from generator.errors import InputError
 from generator.plan import Group, Partition, Plan, plan_from_json
 from metrics.outcome import CompileFailed, Illegal, LaunchFailed, Outcome, Timed, WrongResult

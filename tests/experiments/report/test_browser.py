@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.pictures.stills import write_still
 from experiments.report import convergence, kernels
 from experiments.report.facts import gather
 from experiments.report.page import write_report
 from experiments.run import tune
-from experiments.stills import write_still
 from experiments.store import read_store
 from metrics.outcome import CompileFailed, Durations
 from tests.support.browser import DRAWN, WAIT_S, WIDER, Browser, BrowserFault, browser

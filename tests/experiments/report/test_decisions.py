@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.records import Result
 from experiments.report import coordinates, evaluations, importance, overview, source
 from experiments.report.facts import gather
 from experiments.store import Store
+from experiments.values.records import Result
 from experiments.words import describe_bytes
 from generator.program import Program
 from graph.walk import choices_from_json

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.options import Budget, RunOptions
-from experiments.records import Evaluation
 from experiments.report import convergence, failures, kernels, roofline
 from experiments.report.convergence import Point, thinned
 from experiments.report.effects import explained
@@ -22,8 +20,10 @@ from experiments.report.live import LiveReport
 from experiments.report.plotly import Figure, View
 from experiments.report.tree import FEWEST, TreeNode, fitted
 from experiments.run import tune
+from experiments.search.summary import summarize
 from experiments.store import read_store
-from experiments.summary import summarize
+from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Evaluation
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
 from graph.space import Decision

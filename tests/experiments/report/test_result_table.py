@@ -12,13 +12,13 @@ from typing import TypeAlias
 import pytest
 
 from antune.tables import print_finish
-from experiments.options import Budget
 from experiments.report import kernels, overview
 from experiments.report.facts import gather
 from experiments.report.finals import section as finals_section
 from experiments.run import resume, tune
+from experiments.search.summary import summarize
 from experiments.store import SCHEMA_VERSION, read_store
-from experiments.summary import summarize
+from experiments.values.options import Budget
 from experiments.words import describe_ratio
 from generator.plan import Plan
 from generator.problem import Baseline, Problem

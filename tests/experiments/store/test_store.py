@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.options import Budget
-from experiments.outcome_rows import kind_of, outcome_to_row, row_to_outcome
-from experiments.program_json import from_json, to_json
-from experiments.records import Evaluation, RunInfo
 from experiments.store import Store, abandon, create_store, is_busy, is_run, open_store, read_store, reserve
+from experiments.values.options import Budget
+from experiments.values.outcome_rows import kind_of, outcome_to_row, row_to_outcome
+from experiments.values.program_json import from_json, to_json
+from experiments.values.records import Evaluation, RunInfo
 from generator.errors import InputError
 from generator.expr import Call, Cast, Int, Load, Name, Real, Select, Unary
 from generator.program import Program

@@ -9,10 +9,10 @@ import pytest
 
 from experiments.exports.chosen import Chosen
 from experiments.exports.signature import signature_of
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
-from experiments.records import Evaluation, Result, RunInfo
+from experiments.search.parts import PARTS
 from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
+from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Evaluation, Result, RunInfo
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from antune.options import parse_scoped
-from experiments.changes import notes
-from experiments.environment import current_environment
-from experiments.options import Budget, RunOptions
-from experiments.program_json import from_json, to_json
+from experiments.search.changes import notes
+from experiments.search.summary import reproduce_command
 from experiments.store import read_store
-from experiments.summary import reproduce_command
+from experiments.values.environment import current_environment
+from experiments.values.options import Budget, RunOptions
+from experiments.values.program_json import from_json, to_json
 from generator.errors import InputError
 from generator.problem import Problem
 from generator.reading import read_problem

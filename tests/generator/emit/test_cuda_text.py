@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from experiments.options import LevelName
+from experiments.values.options import LevelName
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from tests.support.slow import few

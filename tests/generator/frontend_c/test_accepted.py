@@ -9,7 +9,7 @@ import pytest
 from generator.expr import Cast, Int, Load, Name
 from generator.frontend_c.preprocess import blank_other_bodies, without_assembly
 from generator.frontend_c.source import Compilation
-from generator.polyhedral.expansion import expand
+from generator.polyhedral.dependences.expansion import expand
 from generator.reading import read_problem
 from tests.support.programs import instances, isl_set, program_of, scop, write_c
 

@@ -16,8 +16,8 @@ from generator.expr import Binary, Expr, Int, Load, Name, Unary, children
 from generator.lowering.default import default_plan
 from generator.lowering.shapes import kernel_shapes
 from generator.plan import ScheduleChoice
-from generator.polyhedral.expansion import expand
-from generator.polyhedral.model import model
+from generator.polyhedral.dependences.expansion import expand
+from generator.polyhedral.dependences.model import model
 from generator.program import Program, Statement
 from tests.support.conditions import Values, branching_text, run_program
 from tests.support.interpreter import Device, Memory, assign, evaluate

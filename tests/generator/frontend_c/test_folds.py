@@ -11,7 +11,7 @@ from generator.errors import InputError
 from generator.expr import Fold
 from generator.frontend_c.source import Compilation
 from generator.lowering.default import default_plan
-from generator.polyhedral.expansion import expand
+from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed

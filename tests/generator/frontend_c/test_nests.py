@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from generator.errors import InputError
-from generator.polyhedral.model import model
+from generator.polyhedral.dependences.model import model
 from generator.program import Program
 from tests.support.nests import Event, nest_texts, run_logged
 from tests.support.programs import Instance, Pair, access_pairs, instances, original_order, pairs, program_of

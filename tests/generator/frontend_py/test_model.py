@@ -10,16 +10,16 @@ import islpy as isl
 import pytest
 
 from antune import halide as hl
-from experiments.options import LevelName
 from experiments.store import read_store
 from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
+from experiments.values.options import LevelName
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.facts import kernel_facts
-from generator.polyhedral.demand import program_demand
-from generator.polyhedral.model import model
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.demand import program_demand
+from generator.polyhedral.dependences.model import model
+from generator.polyhedral.dependences.reductions import reducible
 from generator.program import Program
 from metrics.outcome import Timed
 from runners.base import Job

@@ -30,8 +30,8 @@ from generator.lowering.shapes import kernel_shapes
 from generator.lowering.staging import CopiedBox
 from generator.nest import Assign, Atomic, For, If, Node
 from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages
-from generator.polyhedral.footprint import StagedArray
-from generator.polyhedral.sections import kernels_of
+from generator.polyhedral.memory.footprint import StagedArray
+from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.target import Dialect
 from generator.variant import HostLoop, HostOp, Launch

@@ -13,13 +13,13 @@ from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.lowering.assemble import lower
 from generator.plan import KernelPlan, Plan, ScheduleChoice
-from generator.polyhedral.kernels import dimension, schedule_kernels
-from generator.polyhedral.legality import check_kernel, check_threads
-from generator.polyhedral.mapping import map_kernel
-from generator.polyhedral.model import model
-from generator.polyhedral.reductions import order_of, reducible
-from generator.polyhedral.scheduling import compute_schedule
-from generator.polyhedral.tree import Band, Tree, from_isl
+from generator.polyhedral.dependences.model import model
+from generator.polyhedral.dependences.reductions import order_of, reducible
+from generator.polyhedral.kit.tree import Band, Tree, from_isl
+from generator.polyhedral.memory.mapping import map_kernel
+from generator.polyhedral.schedules.kernels import dimension, schedule_kernels
+from generator.polyhedral.schedules.legality import check_kernel, check_threads
+from generator.polyhedral.schedules.scheduling import compute_schedule
 from generator.program import Program
 from tests.support.cases import CASES
 from tests.support.faults import Fault, faults

@@ -25,7 +25,7 @@ from generator.lowering.private import PrivateBox
 from generator.lowering.shapes import KernelShape, kernel_shapes
 from generator.nest import Atomic, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, plan_from_json
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.program import Program
 from generator.reading import read_problem

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.options import Budget, LevelName, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.starts import row_sums
 from generator.plan import Group, KernelPlan, Partition, Plan
-from generator.polyhedral.reductions import parallel_reductions, reducible, sums
+from generator.polyhedral.dependences.reductions import parallel_reductions, reducible, sums
 from generator.program import Program
 from generator.target import Dialect, Target
 from metrics.outcome import Timed

@@ -15,7 +15,7 @@ from generator.lowering.shapes import kernel_shapes
 from generator.lowering.staging import CopiedBox
 from generator.nest import Assign, Barrier, If, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice
-from generator.polyhedral.kernels import schedule_kernels
+from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
 from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences

@@ -10,7 +10,7 @@ import pytest
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.plan import Group, Partition, Plan, ScheduleChoice
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed

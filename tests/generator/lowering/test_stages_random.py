@@ -14,7 +14,7 @@ import pytest
 
 from generator.errors import IllegalPlan
 from generator.plan import Plan, Stages
-from generator.polyhedral.sections import kernels_of
+from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from tests.support.interpreter import run_original
 from tests.support.orders import differences

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from experiments.options import Budget, LevelName, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, LevelName, RunOptions
 from explorer.registry import make_explorer
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower

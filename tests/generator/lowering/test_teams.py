@@ -16,8 +16,8 @@ from generator.lowering.facts import kernel_facts
 from generator.lowering.teams import Team, team_of
 from generator.nest import Barrier, Declare, Level, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
-from generator.polyhedral.sections import kernels_of
-from generator.polyhedral.time_steps import time_loop
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.time.time_steps import time_loop
 from generator.program import Program
 from generator.target import Dialect
 from tests.support.interpreter import Device, run_original

@@ -14,7 +14,7 @@ from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.nest import Declare, walk
 from generator.plan import KernelPlan, Plan, ScheduleChoice
-from generator.polyhedral.expansion import expand
+from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.target import Dialect
 from tests.support.interpreter import run_original

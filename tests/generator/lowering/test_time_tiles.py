@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from experiments.exports.flat import rows_of
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS, make_reachable_space
+from experiments.search.parts import PARTS, make_reachable_space
+from experiments.values.options import Budget, RunOptions
 from experiments.words import describe_schedule
 from explorer.registry import make_explorer
 from generator.errors import IllegalPlan, InputError
@@ -23,9 +23,9 @@ from generator.lowering.facts import kernel_facts
 from generator.lowering.shapes import kernel_shapes
 from generator.pipeline_graph import pipeline_graph
 from generator.plan import KernelPlan, Plan, TimeTiles, plan_from_json
-from generator.polyhedral import time_relations, time_steps
-from generator.polyhedral.time_relations import check_time_tiles
-from generator.polyhedral.time_steps import Overlap, TimeLoop, overlap, time_loop, time_tiling
+from generator.polyhedral.time import time_relations, time_steps
+from generator.polyhedral.time.time_relations import check_time_tiles
+from generator.polyhedral.time.time_steps import Overlap, TimeLoop, overlap, time_loop, time_tiling
 from generator.program import Program
 from graph.reaching import walk_to
 from graph.time_steps import STEPS, offered_steps

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.options import Budget, RunOptions
-from experiments.parts import PARTS
+from experiments.search.parts import PARTS
 from experiments.suites.polybench import program_file
+from experiments.values.options import Budget, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.default import default_plan

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.parts import PARTS, Parts
-from experiments.records import Result
 from experiments.run import resume, tune
+from experiments.search.parts import PARTS, Parts
 from experiments.store import read_store
+from experiments.values.records import Result
 from generator.errors import AntuneError, InputError
 from generator.problem import Problem
 from metrics.outcome import CompileFailed, Crashed, Durations, Illegal, Outcome, Timed, WrongResult

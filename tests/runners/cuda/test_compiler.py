@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import pytest
 
-from experiments.options import LevelName
+from experiments.values.options import LevelName
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.default import default_plan

@@ -17,9 +17,9 @@ from typing import get_args
 
 import pytest
 
-from experiments.options import Budget, RunOptions, Timing
-from experiments.parts import PARTS
 from experiments.run import tune
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions, Timing
 from generator.decisions.cache import Cache
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation

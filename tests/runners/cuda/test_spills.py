@@ -11,14 +11,14 @@ from typing import Literal
 
 import pytest
 
-from experiments.recorded.recordings import own_recordings
+from experiments.studies.recorded.recordings import own_recordings
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.lowering.placement import placeable
 from generator.lowering.shapes import kernel_shapes
 from generator.plan import Plan, ScheduleChoice, TimeTiles
-from generator.polyhedral.partition import level
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.schedules.partition import level
 from generator.program import Program
 from generator.variant import Kernel, KernelText, Variant
 from graph.o2 import make_o2_space

@@ -13,7 +13,7 @@ from generator.errors import InputError
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import Placement, ScheduleChoice
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
 from runners.driver import BuildError
 from runners.gpu.texture_object import ResourceDescription, TextureDescription
 from runners.gpu.units import unpacked

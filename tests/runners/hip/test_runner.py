@@ -14,7 +14,7 @@ from antune.tables import device_rows
 from generator.lowering import lower
 from generator.lowering.default import default_plan
 from generator.plan import ScheduleChoice
-from generator.polyhedral.reductions import reducible
+from generator.polyhedral.dependences.reductions import reducible
 from metrics.outcome import LaunchFailed, Timed
 from runners.backend import UNTESTED
 from runners.base import DeviceInfo

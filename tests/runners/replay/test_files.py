@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.outcome_rows import kind_of
+from experiments.values.outcome_rows import kind_of
 from generator.errors import InputError
 from graph.recorded import Answer
 from metrics.outcome import (

@@ -1,0 +1,166 @@
+"""What the explorer of a stored run knows of its space, rebuilt without measuring anything."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.search.parts import PARTS, Parts
+from experiments.search.profiles import as_told
+from experiments.store import Store
+from experiments.values.records import Evaluation, Result
+from experiments.words import command
+from explorer.base import Explorer
+from explorer.unseen import kernels_of, program_of
+from generator.errors import InputError
+from graph.optimization_graph import Node, OptimizationGraph
+from graph.space import Decision, Option
+from graph.walk import Walk, choices_from_json, walk_to_json, walks_from_json
+from metrics.outcome import Outcome
+
+
+class Trails(Protocol):
+    """Pheromone."""
+
+    def level(self, node: Node) -> NDArray[np.float64]:
+        """The trails of a node's options as of now."""
+
+
+@runtime_checkable
+class HasGraph(Protocol):
+    """An explorer that keeps a graph of its space."""
+
+    @property
+    def graph(self) -> OptimizationGraph:
+        """The nodes that it reached."""
+
+
+@runtime_checkable
+class LeavesTrails(Protocol):
+    """An explorer with pheromone on the nodes of its graph."""
+
+    @property
+    def trails(self) -> Trails:
+        """The pheromone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """The graph of a run with the statistics of its walks, and its pheromone.
+
+    `trails` is None for explorers without pheromone, and where `note` says why it is unknown.
+    """
+
+    graph: OptimizationGraph
+    trails: Trails | None
+    note: str = ""
+
+
+class _NoReplay(Exception):
+    """What the explorer knew cannot be rebuilt; the message says why."""
+
+
+def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> Explored:
+    """Rebuild what the explorer knew by asking and telling as in the run, with the stored outcomes; nothing is measured.
+
+    Where that takes longer than `limit_s` seconds or leads elsewhere (another version made the run), the graph is
+    that of the stored walks alone: without the options that no walk took, dead ends and pheromone.
+
+    Raises:
+        InputError: nothing was evaluated yet.
+    """
+    results = searched(store)
+    if not results:
+        raise InputError(f"{store.directory} has no walk to draw: nothing but the default plan was evaluated so far; "
+                         f"`{command('resume', store.directory)}` searches on")
+    try:
+        return _replayed(store, results, parts, time.monotonic() + limit_s)
+    except _NoReplay as reason:
+        return Explored(_graph_of_walks(results), None, str(reason))
+
+
+def searched(store: Store) -> Sequence[Result]:
+    """The results of the search: all but the default plan, which was no walk."""
+    return [result for result in store.results() if result.evaluation.iteration]
+
+
+def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: float) -> Explored:
+    """Ask and tell as experiments.search.loop does, as far as the run came. Raises _NoReplay."""
+    from threadpoolctl import threadpool_limits
+
+    explorer = _new_explorer(store, parts)
+    if not isinstance(explorer, HasGraph):
+        raise _NoReplay("This explorer keeps no graph of its own: options that no walk took are not shown.")
+    outcomes = {result.evaluation.number: result.outcome for result in results}
+    profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
+    evaluated: defaultdict[int, list[Evaluation]] = defaultdict(list)
+    for result in results:
+        evaluated[result.evaluation.iteration].append(result.evaluation)
+    with threadpool_limits(1):  # as in the run: more threads round in other ways
+        for iteration in range(1, store.iterations() + 1):
+            asked, stored = store.asked(iteration) or 0, evaluated[iteration]
+            if len(stored) < asked:  # stopped in its midst, or the space was used up
+                stored = list(store.batch(iteration))
+            if time.monotonic() > end_s:
+                raise _NoReplay(f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
+                                "time to find them, and the pheromone.")
+            walks = _as_stored(stored) if iteration <= adopted else _asked_again(explorer, asked, stored)
+            told = as_told(stored, outcomes, profiles, profiled)
+            for walk, evaluation in zip(walks, stored, strict=True):
+                if evaluation.number in told:
+                    _tell(explorer, walk, told[evaluation.number], iteration <= adopted)
+        if not isinstance(explorer, LeavesTrails):
+            return Explored(explorer.graph, None)
+        explorer.ask(0)  # what was told last is learned at the start of an iteration
+    return Explored(explorer.graph, explorer.trails)
+
+
+def _as_stored(evaluations: Sequence[Evaluation]) -> Sequence[Walk]:
+    """What another version asked for, before the run was resumed with `--anyway`."""
+    return [Walk(choices_from_json(e.walk), e.plan) for e in evaluations]
+
+
+def _asked_again(explorer: Explorer, asked: int, stored: Sequence[Evaluation]) -> Sequence[Walk]:
+    walks = explorer.ask(asked)
+    if [(walk_to_json(walk), walk.plan) for walk in walks] != [(e.walk, e.plan) for e in stored]:
+        raise _NoReplay("Another version of antune made this run: its pheromone cannot be rebuilt, and options that "
+                        "no walk took are not shown.")
+    return walks
+
+
+def _tell(explorer: Explorer, walk: Walk, outcome: Outcome, adopted: bool) -> None:
+    try:
+        explorer.tell(walk, outcome)
+    except ValueError:
+        if not adopted:
+            raise  # an adopted walk may lead where this version's space has nothing
+
+
+def _new_explorer(store: Store, parts: Parts) -> Explorer:
+    info = store.info()
+    options, target = info.options, info.device.target
+    space = parts.make_space(info.program, target, options)
+    return parts.make_explorer(options.explorer, space, options.seed, parts.starts(info.program, target, options))
+
+
+def _graph_of_walks(results: Sequence[Result]) -> OptimizationGraph:
+    """Nodes whose options are those that some walk took."""
+    walks = [Walk(choices, result.evaluation.plan)
+             for choices, result in zip(walks_from_json(result.evaluation.walk for result in results), results, strict=True)]
+    taken: dict[Decision, dict[Option, None]] = {}
+    for walk in walks:
+        for choice in walk.choices:
+            taken.setdefault(choice.decision, {})[choice.option] = None
+    graph = OptimizationGraph()
+    for decision, options in taken.items():
+        graph.node(decision, tuple(options))
+    for walk, result in zip(walks, results, strict=True):
+        graph.record(walk, program_of(result.outcome), kernels_of(result.outcome))
+    return graph

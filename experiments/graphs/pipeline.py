@@ -1,0 +1,222 @@
+"""A pipeline drawn: a box around what each kernel computes, from the inputs above to the outputs below.
+
+What a kernel computes on its way stands in each kernel that does so; a line that crosses the edge of a kernel is an array
+in global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from experiments.graphs.words import LETTER, wrap
+from experiments.pictures.canvas import Canvas, Picture, Point
+from experiments.pictures.layers import Arrow, Item, Layout, layout
+from experiments.words import describe_ms
+
+if TYPE_CHECKING:
+    from generator.pipeline_graph import Computed, PipelineGraph, PipelineKernel
+
+HIGH, NARROWEST, WIDEST = 34.0, 76.0, 190.0
+HEAD, PAD, MARGIN, PORT = 20.0, 9.0, 12.0, 10.0
+ACROSS, DOWN = 12.0, 24.0
+"""Between what stands in one kernel."""
+APART, BELOW = 20.0, 34.0
+"""Between kernels."""
+BOLD = 7.0
+"""Pixels that a bold letter takes on average."""
+THICK = 1.2
+_IN, _OUT = "\nin", "\nout"
+"""What the names of places have behind those of arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNote:
+    """What is said of a kernel: its time in ms (None: unknown), its decisions in words."""
+
+    ms: float | None
+    words: str
+
+
+Notes: TypeAlias = Mapping[tuple[str, ...], KernelNote]
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """A kernel and where its parts go, in a box of this size; `leaving` are the arrays that later kernels read."""
+
+    kernel: PipelineKernel
+    leaving: tuple[str, ...]
+    title: str
+    note: KernelNote
+    parts: Layout
+    left: float
+    width: float
+    height: float
+
+    @property
+    def alone(self) -> bool:
+        """Whether it computes one stage only."""
+        return len(self.kernel.arrays) == 1
+
+    def entry(self, array: str) -> float:
+        """Where an array enters, right of the middle of the box."""
+        many = len(self.kernel.fetched)
+        return PORT * (self.kernel.fetched.index(array) - (many - 1) / 2) if self.alone else self._middle(_input(array))
+
+    def exit(self, array: str) -> float:
+        """Where an array leaves, right of the middle of the box."""
+        return self._middle(_output(array) if _output(array) in self.parts.places else array)
+
+    def _middle(self, name: str) -> float:
+        return self.left + self.parts.places[name][0] - self.width / 2
+
+
+def pipeline_picture(graph: PipelineGraph, notes: Notes, heading: str, tips: bool) -> Picture:
+    """The drawing with a heading; `notes` of the kernels by their statements."""
+    insides = [_inside(kernel, number, notes.get(kernel.statements, KernelNote(None, "")), _read_later(graph, number))
+               for number, kernel in enumerate(graph.kernels, 1)]
+    items = [Item(_input(array), _wide(array, "input"), HIGH) for array in graph.inputs]
+    items += [Item(inside.title, inside.width, inside.height) for inside in insides]
+    places = layout(items, _arrows(graph, insides), APART, BELOW)
+    canvas, top = Canvas(tips), MARGIN + 26
+    canvas.text(MARGIN, MARGIN + 12, heading, "ag-bold")
+    for way in places.ways.values():
+        _arrow(canvas, way, (MARGIN, top))
+    for array in graph.inputs:
+        x, y = places.places[_input(array)]
+        _node(canvas, (MARGIN + x, top + y), array, "input", "", array)
+    whole = sum(inside.note.ms or 0 for inside in insides)
+    for inside in insides:
+        x, y = places.places[inside.title]
+        _kernel(canvas, inside, (MARGIN + x - inside.width / 2, top + y), whole)
+    width = max(places.width, BOLD * len(heading)) + 2 * MARGIN
+    return canvas.picture(width, top + places.height + MARGIN, f"kernels of the {heading}")
+
+
+def _read_later(graph: PipelineGraph, number: int) -> frozenset[str]:
+    return frozenset(array for later in graph.kernels[number:] for array in later.fetched)
+
+
+def _inside(kernel: PipelineKernel, number: int, note: KernelNote, read_later: frozenset[str]) -> _Inside:
+    leaving = tuple(array for array in kernel.stored if array in read_later)
+    items, arrows = _parts(kernel, leaving if len(kernel.stored) > 1 else ())
+    parts = layout(items, arrows, ACROSS, DOWN)
+    title = f"kernel {number}"
+    time = "" if note.ms is None else describe_ms(note.ms)
+    width = max(parts.width + 2 * PAD, BOLD * len(title) + LETTER * len(time) + 30)
+    height = HEAD + parts.height + 2 * PAD
+    return _Inside(kernel, leaving, title, note, parts, (width - parts.width) / 2, width, height)
+
+
+def _parts(kernel: PipelineKernel, leaving: Sequence[str]) -> tuple[list[Item], list[Arrow]]:
+    """What stands in the box of a kernel; of one stage alone, all that enters is meant for it.
+
+    `leaving`: what goes past the others to the bottom.
+    """
+    items = [Item(one.array, _wide(one.array, _word(one)), HIGH) for one in kernel.arrays]
+    arrows: list[Arrow] = []
+    if len(items) == 1:
+        return items, arrows
+    made: set[str] = set()
+    for one in kernel.arrays:
+        arrows += [Arrow(array if array in made else _input(array), one.array, array) for array in one.reads]
+        made.add(one.array)
+    items = [*(Item(_input(array), PORT, 0, first=True) for array in kernel.fetched), *items]
+    items += [Item(_output(array), PORT, 0) for array in leaving]
+    return items, [*arrows, *(Arrow(array, _output(array), array) for array in leaving)]
+
+
+def _arrows(graph: PipelineGraph, insides: Sequence[_Inside]) -> list[Arrow]:
+    """Through global memory, from the last that wrote an array."""
+    made: dict[str, tuple[str, float]] = {}
+    found = []
+    for inside in insides:
+        for array in inside.kernel.fetched:
+            start, leaves = made.get(array, (_input(array), 0.0))
+            found.append(Arrow(start, inside.title, array, leaves, inside.entry(array)))
+        made |= {array: (inside.title, inside.exit(array)) for array in inside.leaving}
+    return found
+
+
+def _kernel(canvas: Canvas, inside: _Inside, corner: Point, whole_ms: float) -> None:
+    (x, y), ms = corner, inside.note.ms
+    canvas.rect(x, y, inside.width, inside.height, "ag-box", corner=4)
+    canvas.opened(f"{inside.title}: {inside.note.words}" if inside.note.words else inside.title)
+    canvas.text(x + PAD, y + 13, inside.title, "ag-bold")
+    if ms is not None:
+        canvas.text(x + inside.width - PAD, y + 13, describe_ms(ms), "", "end")
+        canvas.rect(x, y + HEAD - 3, inside.width, 3, "ag-track", corner=0)
+        canvas.rect(x, y + HEAD - 3, inside.width * ms / whole_ms if whole_ms else 0, 3, "ag-root", corner=0)
+    canvas.closed()
+    _wires(canvas, inside, corner)
+    for one in inside.kernel.arrays:
+        at, down = inside.parts.places[one.array]
+        place = x + inside.left + at, y + HEAD + PAD + down
+        _node(canvas, place, one.array, _word(one), f"ag-{one.place}", _tip(one))
+
+
+def _wires(canvas: Canvas, inside: _Inside, corner: Point) -> None:
+    """Who reads whom in a kernel, and what enters below its head and leaves at its bottom."""
+    (x, y), middle = corner, corner[0] + inside.width / 2
+    left, top, bottom = x + inside.left, y + HEAD + PAD, y + inside.height
+    for arrow, way in inside.parts.ways.items():
+        _arrow(canvas, way, (left, top), tip=not arrow.end.endswith(_OUT))
+    for array in () if inside.alone else inside.kernel.fetched:
+        at = middle + inside.entry(array)
+        canvas.line([(at, top - PAD), (at, top)], THICK)
+    for array in inside.leaving:
+        at = middle + inside.exit(array)
+        begin = inside.parts.places.get(_output(array), (0, inside.parts.places[array][1] + HIGH))[1]
+        canvas.line([(at, top + begin), (at, bottom)], THICK)
+
+
+def _node(canvas: Canvas, at: Point, name: str, word: str, style: str, tip: str) -> None:
+    width = _wide(name, word)
+    left, top = at[0] - width / 2, at[1]
+    canvas.opened(tip)
+    canvas.rect(left, top, width, HIGH, "ag-node", corner=4 if style else 15)
+    if style:
+        canvas.rect(left, top, 5, HIGH, style, corner=2)
+    canvas.text(at[0] + 2, top + 14, _short(name), "ag-bold", "middle")
+    canvas.text(at[0] + 2, top + 27, word, "ag-soft", "middle")
+    canvas.closed()
+
+
+def _arrow(canvas: Canvas, way: Sequence[Point], shift: Point, tip: bool = True) -> None:
+    points = [(x + shift[0], y + shift[1]) for x, y in way]
+    x, y = points[-1]
+    canvas.line([*points[:-1], (x, y - 10 if tip else y)], THICK)
+    if tip:
+        canvas.arrow((x, y - 10), (x, y), THICK)
+
+
+def _word(one: Computed) -> str:
+    """What a reader who sees no colours needs to know."""
+    if one.place != "root":
+        return one.place
+    if one.array in one.reads:
+        return "output, updated" if one.output else "updated"
+    return "output" if one.output else "own kernel"
+
+
+def _tip(one: Computed) -> str:
+    size = " x ".join(map(str, reversed(one.extents))) or "1"
+    return "\n".join([f"{one.array}: {_word(one)}, {size} elements", *one.definitions])
+
+
+def _wide(name: str, word: str) -> float:
+    return max(NARROWEST, BOLD * len(_short(name)) + 18, LETTER * len(word) + 18)
+
+
+def _short(name: str) -> str:
+    return wrap(name, WIDEST - 18, 1)[0]
+
+
+def _input(array: str) -> str:
+    return f"{array}{_IN}"
+
+
+def _output(array: str) -> str:
+    return f"{array}{_OUT}"

@@ -1,0 +1,50 @@
+"""Plots as files: convergence.png of every run, and all plots of a report as PNG and SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.pictures.stills import Still, write_still
+from experiments.report import (
+    convergence,
+    coordinates,
+    effects,
+    failures,
+    importance,
+    kernels,
+    metrics,
+    pheromone,
+    pipeline,
+    roofline,
+    tree_picture,
+)
+from experiments.report.facts import gather
+from experiments.report.page import GRAPH_S
+from experiments.search.parts import PARTS, Parts
+from experiments.search.summary import summarize
+from experiments.store import Store
+from generator.errors import InputError
+
+
+def write_convergence(store: Store, directory: Path) -> None:
+    """convergence.png: every timed evaluation, the best so far, the default plan and the sequential program."""
+    write_still(convergence.still(store.results(), summarize(store), name="convergence"), directory, ("png",))
+
+
+def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Path]:
+    """Each plot of the report as NAME.png and NAME.svg in `directory`, which is made; those without data are left out.
+
+    Raises:
+        InputError: they cannot be written.
+    """
+    facts = gather(store)
+    timed = facts.summary.best_ms is not None
+    found: list[Still | None] = [
+        *(convergence.still(facts.results, facts.summary, along) for along in convergence.ALONG if timed), failures.still(facts),
+        importance.still(facts), *effects.stills(facts), coordinates.still(facts), tree_picture.still(facts), pheromone.still(store, parts, GRAPH_S),
+        *pipeline.stills(facts), kernels.still(facts), metrics.still(facts), roofline.still(facts)]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return [path for still in found if still is not None for path in write_still(still, directory)]
+    except OSError as error:
+        raise InputError(f"--plots {directory} cannot be written: {error.strerror}; choose another directory") from None

@@ -1,0 +1,76 @@
+"""What changed since a run began, found out when it is resumed: said where it does no harm, refused where it does.
+
+The stored program, reference and options are what a run goes on with, so a changed file or compiler does no harm to it.
+Times of another driver would mix with the old ones, and another device's even more so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.search.summary import reproduce_command
+from experiments.values.environment import Environment, current_environment
+from experiments.values.records import RunInfo
+from experiments.values.versions import differences
+from generator.errors import InputError
+from generator.frontend_c.source import file_hash
+from runners.base import DeviceInfo
+from runners.many import model_key
+
+
+def source_hash(source: bytes) -> str:
+    """How the tuned file is recognised."""
+    return hashlib.sha256(source).hexdigest()
+
+
+def notes(info: RunInfo, before: Environment, directory: Path) -> Iterator[str]:
+    """What the user should know when a run goes on that was last worked on in the environment `before`."""
+    if _changed(Path(info.options.file), info.source_hash):
+        yield (f"warning: {info.options.file} changed since this run began; {directory} goes on with the program as it "
+               f"was. To tune the new one: {reproduce_command(info)}")
+    given = info.options.compilation.invocation
+    if given.stdin is not None and file_hash(Path(given.stdin)) not in (None, given.stdin_hash):
+        yield (f"warning: {given.stdin} (--stdin) changed since this run began; {directory} goes on with the data that the program "
+               f"had read. To tune for the new one: {reproduce_command(info)}")
+    if changed := differences(before, current_environment()):
+        yield f"changed since this run was last worked on: {', '.join(changed)}"
+
+
+def _changed(file: Path, before: str) -> bool:
+    try:
+        return source_hash(file.read_bytes()) != before
+    except OSError:  # it may be gone
+        return False
+
+
+def compare_compiler(info: RunInfo) -> str | None:
+    """What to say when the C compiler is another one than that which made the reference; None when it is the same."""
+    from generator.capture.build import system_compiler
+
+    try:
+        found = system_compiler().version
+    except InputError:  # a run goes on without one
+        return None
+    if info.compiler.startswith(found):  # its options follow
+        return None
+    return (f"the C compiler changed from {info.compiler} to {found}; the expected results and the sequential time stay those "
+            "of the old one")
+
+
+def compare_device(directory: Path, stored: DeviceInfo, driver: str, found: DeviceInfo, anyway: bool) -> str | None:
+    """What to say about the device `found`, where the run was made on `stored` and last with `driver`; None for nothing.
+
+    Raises:
+        InputError: it is another device; or another driver, and not `anyway`.
+    """
+    if (model_key(stored.key), stored.target) != (model_key(found.key), found.target):
+        raise InputError(f"the run was made on {stored.name} ({stored.platform}), but here is {found.name} "
+                         f"({found.platform}) or its limits changed; resume where it was made, or start a new run")
+    if driver == found.driver:
+        return None
+    if not anyway:
+        raise InputError(f"the driver changed from {driver} to {found.driver}, so that new times would be compared with times "
+                         "of another compiler; start a new run, or go on with `{command('resume', directory)} --anyway`")
+    return f"warning: the driver changed from {driver} to {found.driver}; old and new times may not be comparable"

@@ -1,0 +1,45 @@
+"""best.cl, best.cu or best.hip: the code of the best plan, generated again from what the store holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.files import write_atomically
+from experiments.search.summary import best_result, reproduce_command, summarize
+from experiments.store import Store
+from experiments.values.records import RunInfo
+from experiments.words import describe_ms, describe_plan
+from generator.errors import IllegalPlan
+from generator.plan import Plan
+from generator.target import Target
+
+
+def best_code_file(target: Target) -> str:
+    """What the file with the best plan's code is called."""
+    return f"best.{target.language.suffix}"
+
+
+def code_of(info: RunInfo, plan: Plan) -> str:
+    """The kernels of `plan` as text, or a comment that says why there are none.
+
+    Only a run on the deterministic device, which never generates code, can hold an illegal plan as timed.
+    """
+    from generator.lowering import lower
+
+    try:
+        return lower(info.program, plan, info.device.target).source
+    except IllegalPlan as error:
+        return f"/* This plan is illegal and has no code: {error} */\n"
+
+
+def write_best_code(store: Store, directory: Path) -> None:
+    """Write the best plan's kernels with a comment on where they come from; nothing when none is valid."""
+    info, summary = store.info(), summarize(store)
+    best = best_result(store.results(), summary)
+    if best is None:
+        return
+    lines = [f"{info.program.name}: {describe_ms(summary.best_ms)} on {info.device.name}",
+             f"plan {best.evaluation.plan.digest}, evaluation {best.evaluation.number}",
+             *describe_plan(best.evaluation.plan), f"made by: {reproduce_command(info)}"]
+    header = "/*\n" + "".join(f" * {line.replace('*/', '* /')}\n" for line in lines) + " */\n"
+    write_atomically(directory / best_code_file(info.device.target), header + code_of(info, best.evaluation.plan))

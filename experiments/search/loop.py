@@ -1,0 +1,267 @@
+"""The one loop of every run: ask, evaluate, store, tell - and, on resume, the same with stored answers.
+
+    evaluation 0        the default plan, outside the budget
+    iteration 1, 2, ... walks = explorer.ask(n)
+                        the missing outcomes are measured, each is stored as it arrives
+                        explorer.tell(walk, outcome) for all walks, in ask order
+
+The explorer's state is a function of (options, seed, ordered history). A resumed run therefore goes through the
+same loop from the start, or from its latest checkpoint (`experiments.search.checkpoints`): what is stored is told without
+measuring, an iteration that was cut short is completed with the missing jobs only, and the trajectory is that of a run that
+was never stopped. Iterations that were adopted (`resume --anyway`) are told without asking, as somebody else's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Protocol
+
+from experiments.search.checkpoints import Checkpoints, Saved
+from experiments.search.interrupt import Interrupt
+from experiments.search.profiles import as_told, fastest, profile, profiling
+from experiments.search.reuse import usable
+from experiments.store import Store, utc_now
+from experiments.store.profiles_table import Counted
+from experiments.store.reused_table import Known
+from experiments.values.options import Budget, Spent
+from experiments.values.records import Ending, Evaluation, Result
+from experiments.values.stopping import NO_GAINS, Gains, gained
+from experiments.words import command
+from explorer.base import Explorer
+from generator.errors import AntuneError, InputError
+from generator.plan import Plan
+from graph.walk import Walk, choices_from_json, walk_to_json
+from metrics.outcome import CompileFailed, Crashed, Durations, LaunchFailed, Outcome, TimedOut
+from runners.base import NOTHING_KNOWN, Bounds, DiagnosingRunner, Job, Limits, Runner
+from runners.limits import learned
+
+
+class Diverged(InputError):
+    """The stored history is not what these parts would have done."""
+
+
+class Refused(AntuneError):
+    """The device refuses the default plan, and a kernel of one line as well: no plan can change that."""
+
+
+class Observer(Protocol):
+    """Is told what happens; a progress bar, a log, a test."""
+
+    def result(self, result: Result) -> None:
+        """An evaluation was finished and stored."""
+
+
+@dataclass(slots=True)
+class Search:
+    """The state of the loop; everything in it can be rebuilt from the store.
+
+    `bounds` is what all *complete* iterations have shown, in ask order, so that the early stop of a measurement and
+    its time limits do not depend on the order in which results arrived; `gains` is the same for the rules that end a run.
+    `profiled`: how many plans of an iteration are also run under a profiler. `saved`: where `explorer` comes from, if that
+    is a checkpoint. `adopted`: iterations up to this one are told as somebody else's. `limits` are the user's.
+    """
+
+    store: Store
+    explorer: Explorer
+    runner: Runner
+    ants: int
+    budget: Budget
+    observer: Observer
+    interrupt: Interrupt
+    asked: int = 0
+    bounds: Bounds = NOTHING_KNOWN
+    gains: Gains = NO_GAINS
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    by_plan: dict[str, Outcome] = field(default_factory=dict)
+    profiled: int = 0
+    profiles: dict[int, Counted] = field(default_factory=dict)
+    checkpoints: Checkpoints | None = None
+    saved: Saved | None = None
+    limits: Limits = field(default_factory=Limits)
+    adopted: int = 0
+    known: dict[str, Known] = field(default_factory=dict)
+    elapsed_before_s: float = 0.0
+    started_s: float = field(default_factory=time.monotonic)
+
+    def run(self, default: Plan) -> Ending:
+        """Search until the budget is used up; `default` is the plan of evaluation 0.
+
+        Raises:
+            Diverged: the stored history is not what these parts would have done.
+            Refused: the device runs nothing at all.
+            KeyboardInterrupt: asked to stop at once; everything measured so far is stored.
+        """
+        self._begin()
+        if not self._complete(0, [Walk((), default)], 1):
+            return self._ending()
+        self._check_device()
+        for iteration in count(self._restore() + 1):
+            stored = self.store.asked(iteration)
+            asked = self._affordable(iteration) if stored is None else stored
+            if asked == 0 or self.interrupt.requested:
+                self._save(iteration - 1)
+                return "interrupted" if asked else "finished"
+            walks = self._walks(iteration, asked)
+            if not walks:
+                return "exhausted"
+            batch = self._complete(iteration, walks, asked)
+            if not batch:
+                return self._ending()
+            self._profile(batch)
+            self._tell(iteration, walks, batch)
+            if self.checkpoints is not None and self.checkpoints.due():
+                self._save(iteration)
+        raise AssertionError("count() has no end")
+
+    def _check_device(self) -> None:
+        """Where nothing but the default plan was tried, and that failed on the device: perhaps nothing runs there. Then what
+        became of the plan is not the plan's fault, and is forgotten."""
+        failed = self.outcomes[0]
+        if (len(self.outcomes) == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
+                and isinstance(self.runner, DiagnosingRunner) and (reason := self.runner.refusal()) is not None):
+            device = self.runner.device
+            self.store.forget_result(0)
+            raise Refused(f"{device.name} ({device.platform}) runs no kernel, not even one of one line: "
+                          f"{'; '.join(reason.splitlines())}; run `antune doctor`. When the device works, "
+                          f"`{command('resume', self.store.directory)}` goes on")
+
+    def _begin(self) -> None:
+        """Take in what the store knows."""
+        self.elapsed_before_s = self.store.elapsed_s()
+        for result in self.store.results():
+            self._remember(result.evaluation, result.outcome)
+        self.profiles = self.store.profiles.all()
+        self.known, self.adopted = self.store.reused.all(), self.store.reused.adopted()
+
+    def _restore(self) -> int:
+        """The iteration that the explorer has been told last: that of its checkpoint, 0 without one."""
+        if self.saved is None:
+            return 0
+        self.asked = self.saved.asked
+        told = range(1, self.asked + 1)
+        self.bounds = learned(self.bounds, [self.outcomes[number] for number in told])
+        self.gains = gained(self.gains, [(number, self.outcomes[number]) for number in told])
+        return self.saved.iteration
+
+    def _save(self, iteration: int) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.save(self.explorer, iteration, self.asked)
+
+    def _walks(self, iteration: int, asked: int) -> Sequence[Walk]:
+        """What is evaluated in `iteration`: what the explorer asks for, or what another version of it did."""
+        if iteration <= self.adopted:
+            return [Walk(choices_from_json(e.walk), e.plan) for e in self.store.batch(iteration)]
+        with self._explorer_works():
+            return self.explorer.ask(asked)
+
+    def _tell(self, iteration: int, walks: Sequence[Walk], batch: Sequence[Evaluation]) -> None:
+        told = as_told(batch, self.outcomes, self.profiles, self.profiled)
+        with self._explorer_works():
+            for walk, evaluation in zip(walks, batch, strict=True):
+                try:
+                    self.explorer.tell(walk, told[evaluation.number])
+                except ValueError:
+                    if iteration > self.adopted:
+                        raise  # an adopted walk may lead where this version's space has nothing
+
+    def _explorer_works(self) -> AbstractContextManager[None]:
+        return self.checkpoints.working() if self.checkpoints is not None else nullcontext()
+
+    def _affordable(self, iteration: int) -> int:
+        return self.budget.batch(self.ants, Spent(self.asked, iteration - 1, self._elapsed_s(), self.gains))
+
+    def _ending(self) -> Ending:
+        return "interrupted" if self.interrupt.requested else "finished"
+
+    def _complete(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
+        """Evaluate what is missing of an iteration; empty when the run has to stop before that is done."""
+        batch = self._batch(iteration, walks, asked)
+        missing = [e for e in batch if e.number not in self.outcomes]
+        if missing and self._must_stop():
+            return ()
+        self._evaluate(self._reuse(missing))
+        if any(e.number not in self.outcomes for e in batch):
+            return ()
+        self.bounds = learned(self.bounds, [self.outcomes[e.number] for e in batch])
+        self.gains = gained(self.gains, [(e.number, self.outcomes[e.number]) for e in batch])
+        return batch
+
+    def _batch(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
+        first = 0 if iteration == 0 else self.asked + 1
+        batch = tuple(Evaluation(first + ant, iteration, ant, walk_to_json(walk), walk.plan)
+                      for ant, walk in enumerate(walks))
+        self.asked += len(batch) if iteration else 0
+        if self.store.asked(iteration) is None:
+            self.store.add_batch(iteration, asked, batch)
+        elif batch != (stored := self.store.batch(iteration)):
+            raise Diverged(_divergence(batch, stored, self.store))
+        return batch
+
+    def _reuse(self, batch: Sequence[Evaluation]) -> Sequence[Evaluation]:
+        """Store known outcomes of equal plans (the default met again, what other runs know); return what is really new."""
+        new = []
+        for evaluation in batch:
+            known, other = self.by_plan.get(evaluation.plan.digest), self.known.get(evaluation.plan.digest)
+            if known is not None:
+                self._keep(evaluation, replace(known, durations=Durations()))
+            elif other is not None and evaluation.number and usable(other.outcome, self.limits, self.bounds):
+                self._keep(evaluation, replace(other.outcome, durations=Durations()), other.source)
+            else:
+                new.append(evaluation)
+        return new
+
+    def _evaluate(self, batch: Sequence[Evaluation]) -> None:
+        if not batch:
+            return
+        by_number = {e.number: e for e in batch}
+        results = self.runner.evaluate([Job(e.number, e.plan) for e in batch], self.bounds)
+        try:
+            for number, outcome in results:
+                self._keep(by_number[number], outcome)
+                if self._must_stop():
+                    return
+        finally:
+            _cancel(results)
+
+    def _profile(self, batch: Sequence[Evaluation]) -> None:
+        """Count what the fastest of a complete iteration do to the machine, as many as were asked for."""
+        missing = [e for e in fastest(batch, self.outcomes, self.profiled) if e.number not in self.profiles]
+        if missing:
+            for number, counted in profile(profiling(self.runner), missing):
+                self.store.profiles.add(number, counted)
+                self.profiles[number] = counted
+
+    def _keep(self, evaluation: Evaluation, outcome: Outcome, reused_from: str | None = None) -> None:
+        elapsed_s = self._elapsed_s()
+        self.store.add_result(evaluation.number, outcome, elapsed_s, reused_from)
+        self._remember(evaluation, outcome)
+        self.observer.result(Result(evaluation, outcome, utc_now(), elapsed_s, reused_from))
+
+    def _remember(self, evaluation: Evaluation, outcome: Outcome) -> None:
+        self.outcomes[evaluation.number] = outcome
+        self.by_plan.setdefault(evaluation.plan.digest, outcome)
+
+    def _must_stop(self) -> bool:
+        """Asked to, or out of time; the default plan is outside of any budget."""
+        return self.interrupt.requested or (self.asked > 0 and self.budget.out_of_time(self._elapsed_s()))
+
+    def _elapsed_s(self) -> float:
+        return self.elapsed_before_s + time.monotonic() - self.started_s
+
+
+def _cancel(results: Iterator[tuple[int, Outcome]]) -> None:
+    """Cancel what was not fetched now, not when the garbage collector comes by."""
+    if isinstance(results, Generator):
+        results.close()
+
+
+def _divergence(batch: Sequence[Evaluation], stored: Sequence[Evaluation], store: Store) -> str:
+    pairs = zip(batch, stored, strict=False)
+    number = next((old.number for new, old in pairs if new != old), stored[0].number if stored else 0)
+    return (f"the stored history cannot be continued as it was: evaluation {number} would now be another plan, because "
+            "antune or the device changed since; use the version that made the run, or go on from what was measured with "
+            f"`{command('resume', store.directory)} --anyway`")

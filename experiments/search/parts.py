@@ -1,0 +1,228 @@
+"""What a run is put together from: the one place where experiments meets the other rooms.
+
+The imports are inside the functions: they pull isl, numpy's friends and the OpenCL library, which no command
+that only reads a store should pay for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, assert_never
+
+from experiments.values.options import RunOptions
+from experiments.values.records import RunInfo
+from explorer.base import Explorer
+from generator.errors import IllegalPlan
+from generator.plan import Plan
+from generator.problem import Problem
+from generator.program import Program
+from generator.target import Target
+from graph.reaching import Reachable
+from graph.space import Space
+from graph.walk import Walk
+from runners.base import DeviceInfo, Limits, Runner
+from runners.cluster.local import local_workers
+from runners.many import ALL, HERE, Place, asks_for_all, model_key
+from runners.registry import is_deterministic
+
+NOWHERE = "none"
+
+
+ReadProblem: TypeAlias = Callable[[RunOptions, Callable[[str], None]], Problem]
+"""The problem of a run; the second argument hears how long the user's program has been running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Makers of the parts of a run; tests and other front ends may replace one.
+
+    The two checks answer within a second, before the program is compiled and run.
+    """
+
+    read_problem: ReadProblem
+    check_explorer: Callable[[str], None]
+    check_place: Callable[[Place], None]
+    make_space: Callable[[Program, Target, RunOptions], Space]
+    make_explorer: Callable[[str, Space, int, Sequence[Walk]], Explorer]
+    starts: Callable[[Program, Target, RunOptions], Sequence[Walk]]
+    default_plan: Callable[[Program, Target, RunOptions], Plan]
+    gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
+    inlined_plan: Callable[[Program, Target], Plan | None]
+    open_runner: Callable[[Problem, Place, Limits, Path], Runner]
+
+
+def _read_problem(options: RunOptions, tell: Callable[[str], None]) -> Problem:
+    from generator.reading import read_problem
+
+    return read_problem(Path(options.file), options.compilation, options.function, options.scop,
+                        dict(options.parameters), options.seed, tell)
+
+
+def _check_explorer(name: str) -> None:
+    from explorer.registry import find_maker
+
+    find_maker(name)
+
+
+def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
+    if options.space == "tiles":
+        return _make_tiles_space(program, target, options)
+    return make_reachable_space(program, target, options)
+
+
+def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
+    """Any space but `tiles`: one that knows the way to its plans."""
+    from generator.lowering.placement import placeable
+    from generator.lowering.shapes import kernel_shapes
+    from generator.polyhedral.dependences.reductions import parallel_reductions
+    from generator.polyhedral.pipelines.stage_facts import stage_facts
+    from generator.polyhedral.schedules.hyperplanes import O3
+    from generator.polyhedral.schedules.partition import level
+    from graph.o1 import make_o1_space
+    from graph.o2 import make_o2_space
+    from graph.o3 import make_o3_space
+    from graph.pipeline import make_pipeline_space
+    from graph.time_steps import with_time_steps
+
+    shapes = partial(kernel_shapes, program, dialect=target.dialect)
+    reductions = parallel_reductions(program, options.strict_float)
+    wide, arrays = options.space != "paper", placeable(program, target)
+    if options.space == "pipeline":
+        return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions, arrays)
+    match options.level:
+        case "o1":
+            space = make_o1_space(shapes, target, wide, reductions, arrays)
+        case "o2":
+            space = make_o2_space(shapes, partial(level, program), target, wide, reductions, arrays)
+        case "o3":
+            space = make_o3_space(shapes, O3(program), target, wide, reductions, arrays)
+        case _:
+            assert_never(options.level)
+    return with_time_steps(space, _time_steps(program, target) if wide else (), shapes, target, wide, arrays)
+
+
+def _time_steps(program: Program, target: Target) -> tuple[int, ...]:
+    """How many time steps a launch may run; none if the program is no loop over time."""
+    from generator.lowering.shapes import kernel_shapes
+    from generator.polyhedral.time.time_steps import time_loop
+    from graph.time_steps import offered_steps
+
+    loop = time_loop(program)
+    return offered_steps(partial(kernel_shapes, program, dialect=target.dialect), target, loop.count) if loop else ()
+
+
+def _make_tiles_space(program: Program, target: Target, options: RunOptions) -> Space:
+    from generator.lowering.default import default_plan
+    from generator.reading import usual_schedule
+    from graph.tiles import make_tiles_space
+
+    return make_tiles_space(partial(default_plan, program, target, choice=usual_schedule(Path(options.file))))
+
+
+def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -> Explorer:
+    from explorer.registry import make_explorer
+
+    return make_explorer(name, space, seed, starts)
+
+
+def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
+    """The walks to the plans worth measuring first."""
+    if options.space == "tiles":
+        return ()
+    from experiments.search.starts import starts
+
+    steps = _time_steps(program, target) if options.space == "wide" else ()
+    return starts(program, target, options, make_reachable_space(program, target, options), steps)
+
+
+def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:
+    from generator.lowering.usual import usual_plan
+    from generator.reading import usual_schedule
+
+    return usual_plan(program, target, usual_schedule(Path(options.file)))
+
+
+def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | None:
+    """What the default plan of a GPU would be, on devices that have another; None elsewhere."""
+    from generator.lowering.default import default_plan
+    from generator.reading import usual_schedule
+
+    return default_plan(program, target, choice=usual_schedule(Path(options.file))) if target.shares_host_cores else None
+
+
+def _inlined_plan(program: Program, target: Target) -> Plan | None:
+    """The default plan of the schedule that inlines every stage that can be; None when it is illegal."""
+    from generator.lowering.usual import usual_plan
+    from generator.polyhedral.pipelines.stage_facts import stage_facts
+    from graph.pipeline import openings
+
+    with suppress(IllegalPlan):
+        return usual_plan(program, target, openings(stage_facts(program), target)[0])
+    return None
+
+
+def _open_runner(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Runner:
+    from runners.registry import open_place
+
+    return open_place(problem, place, limits, workdir)
+
+
+def limits_of(options: RunOptions) -> Limits:
+    """What a plan may take and how well it is timed, as the user wants it."""
+    memory_gb, timing = options.memory_limit_gb, options.timing
+    return Limits(options.compile_limit_s, options.run_limit_s, half_width=timing.precision / 100,
+                  min_repeats=min(Limits().min_repeats, timing.max_repeats), max_repeats=timing.max_repeats, cache=timing.cache,
+                  memory_bytes=None if memory_gb is None else int(memory_gb * 10**9))
+
+
+def selector(info: RunInfo) -> str:
+    """The device selector that finds the device of a stored run again, whatever other devices appeared since."""
+    given, key = info.options.device, info.device.key
+    return given if given and given.startswith(key) else key
+
+
+def place_of(info: RunInfo, elsewhere: Place = HERE) -> Place:
+    """Where to go on with a stored run: where it was, unless `elsewhere` says otherwise.
+
+    Its devices are found by the model's key. `all` means all that are there now; of a cluster that exists, every device
+    of the model will do. The cluster NOWHERE of `elsewhere` is this machine.
+    """
+    stored = info.options.place
+    cluster = elsewhere.cluster or stored.cluster
+    if cluster == NOWHERE:
+        cluster = None
+    if elsewhere.devices:
+        return Place(elsewhere.devices, cluster)
+    model = model_key(info.device.key)
+    if is_deterministic(model):
+        return Place((selector(info),), cluster)
+    if cluster is not None and local_workers(cluster) is None:
+        return Place((model,), cluster)
+    if asks_for_all(stored.devices):
+        return Place((f"{model}:{ALL}",), cluster)
+    return Place(stored.devices if len(stored.devices) > 1 else (selector(info),), cluster)
+
+
+def find_device(name: str | None) -> DeviceInfo:
+    """The device that the option --device names (None: the best one found). Raises InputError for no device."""
+    if name is not None and name.split(":")[0] == "deterministic":
+        from runners.deterministic import DEVICE
+
+        return DEVICE
+    from runners.devices import find_device
+
+    return find_device(name)
+
+
+def _check_place(place: Place) -> None:
+    from runners.registry import check_place
+
+    check_place(place)
+
+
+PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts,
+              _default_plan, _gpu_plan, _inlined_plan, _open_runner)

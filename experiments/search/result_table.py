@@ -1,0 +1,62 @@
+"""What a run came to as a table, the same on the terminal and in the report: baselines, the best plan, and what the times are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from experiments.search.summary import Summary
+from experiments.values.records import speedup
+from experiments.words import describe_ms, describe_ratio
+
+Cells: TypeAlias = tuple[str, str, str, str]
+
+HEADER: Cells = ("", "time", "vs sequential C", "vs default plan")
+PLAN_TIME = "device time of their kernels, without transfers"
+C_TIME = "wall-clock time of the same loops"
+DISTURBED = 0.1
+"""A quiet machine makes less of a difference between the two ways to compare two plans."""
+
+
+def result_rows(summary: Summary) -> tuple[Cells, ...]:
+    """A line per baseline that is known, the default plan, the best plan."""
+    rows = [_row("sequential C", summary.sequential_ms, summary)]
+    if summary.sequential_o3_ms is not None:
+        rows.append(_row("sequential C, plain -O3", summary.sequential_o3_ms, summary))
+    if summary.openmp_ms is not None:
+        rows.append(_row(openmp_words(summary.openmp_threads or 1), summary.openmp_ms, summary))
+    best = ("best plan", describe_ms(summary.best_ms), describe_ratio(summary.speedup_over_sequential),
+            describe_ratio(summary.speedup_over_default))
+    return (*rows, _row("default plan", summary.default_ms, summary), best)
+
+
+def _row(name: str, ms: float | None, summary: Summary) -> Cells:
+    return name, describe_ms(ms), describe_ratio(speedup(summary.sequential_ms, ms)), describe_ratio(speedup(summary.default_ms, ms))
+
+
+def openmp_words(threads: int) -> str:
+    """`your OpenMP, 2 threads`."""
+    return f"your OpenMP, {_threads(threads)}"
+
+
+def _threads(count: int | None) -> str:
+    return f"{count} thread{'s' * (count != 1)}"
+
+
+def result_notes(summary: Summary) -> Iterator[str]:
+    """What the times in the table are: device time or wall-clock time, which compiler, options and threads."""
+    wall = "" if summary.best_wall_ms is None else f"; on the wall clock the best plan takes {describe_ms(summary.best_wall_ms)}"
+    yield f"Plans: {PLAN_TIME}{wall}."
+    yield from _disturbed(summary)
+    if summary.sequential_ms is not None:
+        yield f"Sequential C: {C_TIME}, 1 thread, {summary.compiler}."
+    if summary.openmp_ms is not None:
+        yield f"Your OpenMP: {C_TIME}, {_threads(summary.openmp_threads)}, {summary.openmp_compiler}."
+
+
+def _disturbed(summary: Summary) -> Iterator[str]:
+    """Where the ratio of the times and the ratio within the rounds of the final differ, the machine did other things as well."""
+    default = next((f for f in summary.final.finalists if f.evaluation == 0), None) if summary.final else None
+    over = summary.speedup_over_default
+    if default and over and max(over / default.ratio, default.ratio / over) > 1 + DISTURBED:
+        yield f"The machine was busy: compared round by round, the best plan is {describe_ratio(default.ratio)} as fast as the default plan."

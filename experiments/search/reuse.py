@@ -1,0 +1,115 @@
+"""Known results of other runs (`tune --reuse DIR`): which runs may lend theirs, and which outcomes count here.
+
+A time is worth something in another run only if it would come out the same: the same program (its digest: statements,
+sizes, types), device (model, limits, driver), compiler and code generator, the same state of the caches, and at least the
+precision that is wanted now. What differs is said, and nothing is taken. What is taken is copied into the new run's store,
+so that the other directory may go.
+
+A reused outcome takes the place of a measurement in the search: it is an evaluation like any other and counts in the
+budget, but costs no time. The default plan and the finals are always measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import assert_never
+
+from experiments.store import Store, read_store
+from experiments.store.reused_table import Known
+from experiments.values.environment import Environment, current_environment
+from experiments.values.options import Timing
+from experiments.values.records import Result, RunInfo
+from experiments.values.versions import MEASURE, changed_rooms, changed_settings
+from generator.errors import InputError
+from generator.program import Program
+from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
+from runners.backends import backend_named
+from runners.base import Bounds, DeviceInfo, Limits
+from runners.limits import adapted
+from runners.many import model_key
+
+
+def check_runs(directories: Sequence[str]) -> None:
+    """Raise InputError unless all of them are runs that can be read; quick, unlike finding out whether their results hold."""
+    for directory in directories:
+        read_store(Path(directory)).close()
+
+
+def known_results(directories: Sequence[str], program: Program, device: DeviceInfo, timing: Timing) -> tuple[Known, ...]:
+    """What the runs in `directories` know that holds for `program` on `device`, each plan once: the first directory's.
+
+    Raises:
+        InputError: one of them is no run, cannot be read, or is of another program, device or toolchain.
+    """
+    known: dict[str, Known] = {}
+    for directory in directories:
+        with read_store(Path(directory)) as store:
+            if differs := difference(store, program, device, timing):
+                raise InputError(f"--reuse {directory}: its results do not hold for this run: {differs}; leave it out")
+            for entry in _lent(store.results(), directory):
+                known.setdefault(entry.plan, entry)
+    return tuple(known.values())
+
+
+def _lent(results: Iterable[Result], directory: str) -> list[Known]:
+    return [Known(r.evaluation.plan.digest, r.outcome, r.reused_from or directory)
+            for r in results if not isinstance(r.outcome, Crashed)]
+
+
+def difference(store: Store, program: Program, device: DeviceInfo, timing: Timing) -> str | None:
+    """Why results of `store` mean nothing for `program` on `device`, in words; None when they do."""
+    info, now = store.info(), current_environment()
+    if info.program.digest != program.digest:
+        return f"another program ({info.program.name} of {info.options.file}, or other sizes)"
+    tools = (_other_tools(info, before, now) for before in store.environments())
+    return _other_device(info.device, device) or next(filter(None, tools), None) or _other_timing(info.options.timing, timing)
+
+
+def _other_device(before: DeviceInfo, now: DeviceInfo) -> str | None:
+    if (model_key(before.key), before.name, before.platform) != (model_key(now.key), now.name, now.platform):
+        return f"another device ({before.name}, {before.platform}, instead of {now.name}, {now.platform})"
+    if before.driver != now.driver:
+        return f"another driver ({before.driver} instead of {now.driver})"
+    return "other limits of the device" if before.target != now.target else None
+
+
+def _other_tools(info: RunInfo, before: Environment, now: Environment) -> str | None:
+    if rooms := changed_rooms(before, now, MEASURE):
+        return f"another version of antune (its {' and '.join(rooms)} changed)"
+    if not before.rooms:
+        return "a version of antune that did not record what it consisted of"
+    if settings := changed_settings(before, now):
+        return f"a driver that was told otherwise ({', '.join(f'{name} {old} instead of {new}' for name, old, new in settings)})"
+    backend = backend_named(info.device.target.dialect)
+    old, new = dict(before.packages), dict(now.packages)
+    changed = [f"{name} {old.get(name, 'none')} instead of {new.get(name, 'none')}" for name in (backend.tools if backend else ())
+               if old.get(name) != new.get(name)]
+    return f"another compiler ({', '.join(changed)})" if changed else None
+
+
+def _other_timing(before: Timing, now: Timing) -> str | None:
+    if before.cache != now.cache:
+        return f"times with {before.cache} caches (--cache {before.cache})"
+    if before.precision > now.precision:
+        return f"times that are less precise (--precision {before.precision:g} instead of {now.precision:g})"
+    if before.max_repeats < now.max_repeats and before.max_repeats < Timing().max_repeats:
+        return f"fewer repeats (--max-repeats {before.max_repeats} instead of {now.max_repeats})"
+    return None
+
+
+def usable(outcome: Outcome, limits: Limits, bounds: Bounds) -> bool:
+    """True when the same would be found out now.
+
+    A plan that ran into a time limit may pass with a larger one; a crash may have had other reasons than the plan.
+    """
+    match outcome:
+        case Timed() | Illegal() | CompileFailed() | LaunchFailed() | WrongResult():
+            return True
+        case TimedOut(phase, limit_s, _):
+            now = adapted(limits, bounds)
+            return limit_s >= (now.run_s if phase in ("check", "time") else now.compile_s)
+        case Crashed():
+            return False
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,80 @@
+"""Where runs live: finding them and naming new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from experiments.search.summary import Summary, summarize
+from experiments.store import is_busy, is_run, read_store
+from generator.errors import InputError
+
+RUNS_ROOT = Path("antune-runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run as `antune list` shows it; `summary` is None when `status` says why it cannot be read."""
+
+    directory: Path
+    status: str
+    summary: Summary | None
+
+
+@contextmanager
+def claimed_directory(root: Path, name: str) -> Iterator[Path]:
+    """The first of root/name-1, root/name-2, ... that does not exist, made so that nobody else who starts now gets the same.
+
+    It goes again if nothing is in it in the end. Raises InputError where it cannot be made.
+    """
+    made = [root] if not root.exists() else []
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        directory = next(path for n in count(1) if _made(path := root / f"{name}-{n}"))
+    except OSError as error:
+        raise InputError(f"{root} cannot be written: {error.strerror}; choose another place with --out") from None
+    try:
+        yield directory
+    finally:
+        for folder in (directory, *made):
+            with suppress(OSError):  # it holds something
+                folder.rmdir()
+
+
+def _made(path: Path) -> bool:
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+def find_runs(places: Sequence[Path]) -> list[Path]:
+    """The runs among `places` and directly below them, sorted by path; one that is there by several names counts once.
+
+    Raises:
+        InputError: a place is not a directory.
+    """
+    found: dict[Path, Path] = {}
+    for place in places:
+        if not place.is_dir():
+            raise InputError(f"{place} is not a directory; give a run or a directory of runs")
+        for path in sorted((place, *place.iterdir())):
+            if is_run(path):
+                found.setdefault(path.resolve(), path)
+    return sorted(found.values())
+
+
+def list_run(directory: Path) -> Listed:
+    """The state of one run; a run that cannot be read is listed with the reason."""
+    try:
+        with read_store(directory) as store:
+            summary = summarize(store)
+    except InputError as error:
+        return Listed(directory, f"unreadable: {error}", None)
+    if is_busy(directory):
+        return Listed(directory, "running", summary)
+    return Listed(directory, summary.ending or "killed", summary)

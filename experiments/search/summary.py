@@ -1,0 +1,308 @@
+"""What a run came to, and the files that scripts rely on: summary.json, results.csv, best.json.
+
+They are functions of the store, written again after every session, also when nothing valid was found.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+from experiments.files import write_atomically
+from experiments.search.finals import Ranking, ranking, settled, winner
+from experiments.store import Store
+from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, Spent, Timing
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Ending, Result, RunInfo, speedup
+from experiments.values.stopping import NO_GAINS, gained
+from experiments.words import describe_percent
+from generator.frontend_c.source import PROGRAM_LIMIT_S
+from generator.problem import Baseline
+from metrics.finals import Standing
+from metrics.outcome import Timed, cost_ms, program_metrics
+
+TOO_WIDE = 0.1
+"""A tie within more than this share says that the machine was too noisy."""
+RESULTS_HEADER = ("evaluation", "iteration", "ant", "status", "median_ms", "best_so_far_ms", "plan", "reused_from")
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the worker time was spent, as fractions of its total (all 0 when nothing was measured)."""
+
+    generate: float
+    compile: float
+    check: float
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """A plan that was measured again, by its evaluation; `ratio` is its time over the winner's (see `metrics.finals`).
+
+    `verdict`: the winner, a tie with it, slower, or failed (then its times are those of the sittings before).
+    """
+
+    evaluation: int
+    plan: str
+    median_ms: float
+    low_ms: float
+    high_ms: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    verdict: Literal["winner", "tie", "slower", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalSummary:
+    """The plans measured again in turns at the end, the winner first. `ties` counts the winner and what equals it.
+
+    Those differ by less than the share `tied_within`, as far as the measurement can tell. `failed`: what went wrong, by
+    evaluation.
+    """
+
+    sittings: int
+    ties: int
+    tied_within: float
+    finalists: tuple[Finalist, ...]
+    failed: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The run in numbers: times in milliseconds, None when there is no valid value.
+
+    Where a final was held, the times of the best and of the default plan, and who is best, are what it says (`final`).
+    `reason` says why the latest session ended, None if it was killed or goes on.
+    `devices`: how many outcomes come from which device, where a run has several.
+    `evaluations` does not count the default plan, `outcomes` counts it. `best_plan` is a Plan's digest. The metrics are
+    the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
+
+    Times of plans are device time, except the `wall` ones: what the host waited for all kernels.
+    `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that with the
+    file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began the run.
+    """
+
+    name: str
+    file: str
+    device: str
+    ending: Ending | None
+    reason: str | None
+    sequential_ms: float | None
+    default_ms: float | None
+    best_ms: float | None
+    best_low_ms: float | None
+    best_high_ms: float | None
+    best_evaluation: int | None
+    best_plan: str | None
+    speedup_over_sequential: float | None
+    speedup_over_default: float | None
+    evaluations: int
+    iterations: int
+    outcomes: dict[str, int]
+    elapsed_s: float
+    shares: Shares
+    explorer: str
+    space: str
+    seed: int
+    default_metrics: dict[str, float]
+    best_metrics: dict[str, float]
+    final: FinalSummary | None
+    devices: dict[str, int]
+    compiler: str
+    sequential_o3_ms: float | None
+    openmp_ms: float | None
+    openmp_threads: int | None
+    openmp_compiler: str | None
+    default_wall_ms: float | None
+    best_wall_ms: float | None
+
+
+def summarize(store: Store) -> Summary:
+    """The summary of what is in the store now."""
+    info, results = store.info(), store.results()
+    final = store.finals.latest()
+    ranked = ranking(results, final)
+    best, default = winner(results, ranked), next((r for r in results if r.evaluation.number == 0), None)
+    outcomes = settled(results, final, ranked)
+    default_time, best_time = _time(default, outcomes), _time(best, outcomes)
+    default_ms, best_ms = (time.median_ms if time else None for time in (default_time, best_time))
+    sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
+    options, others = info.options, {baseline.name: baseline for baseline in info.baselines}
+    openmp = others.get("openmp")
+    return Summary(
+        info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms, default_ms, best_ms,
+        best_time.low_ms if best_time else None, best_time.high_ms if best_time else None, best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
+        speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
+        sum(r.evaluation.number > 0 for r in results), store.iterations(),
+        dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
+        shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
+        _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())), info.compiler,
+        _baseline_ms(others.get("o3")), _baseline_ms(openmp), openmp.threads if openmp else None, openmp.compiler if openmp else None,
+        default_time.host_ms if default_time else None, best_time.host_ms if best_time else None)
+
+
+def _baseline_ms(baseline: Baseline | None) -> float | None:
+    return median(baseline.samples_ms) if baseline and baseline.samples_ms else None
+
+
+def _reason(store: Store, results: Sequence[Result]) -> str | None:
+    """Why the latest session ended. It follows from the results, as the end did."""
+    match store.ending():
+        case "finished":
+            gains = gained(NO_GAINS, ((r.evaluation.number, r.outcome) for r in results))
+            spent = Spent(sum(r.evaluation.number > 0 for r in results), store.iterations(), store.elapsed_s(), gains)
+            budget = store.budget()
+            reached = budget.reached(spent)
+            return reached or (budget.time_is_up if budget.minutes else None)  # the clock goes on while no result arrives
+        case "exhausted":
+            return "every plan was tried"
+        case "interrupted":
+            return "it was asked to stop" if results else "nothing was measured"
+        case None:
+            return None
+
+
+def best_result(results: Sequence[Result], summary: Summary) -> Result | None:
+    """The best plan of a run, as its summary names it."""
+    return next((r for r in results if r.evaluation.number == summary.best_evaluation), None)
+
+
+def _time(result: Result | None, final: Mapping[int, Timed]) -> Timed | None:
+    """How long a plan takes: by the `final` if it took part, else by its own evaluation."""
+    if result is None or not isinstance(result.outcome, Timed):
+        return None
+    return final.get(result.evaluation.number, result.outcome)
+
+
+def _final(results: Sequence[Result], ranked: Ranking | None) -> FinalSummary | None:
+    if ranked is None:
+        return None
+    plans = {r.evaluation.number: r.evaluation.plan.digest for r in results}
+    finalists = tuple(Finalist(s.number, plans[s.number], s.median_ms, s.low_ms, s.high_ms, s.ratio, s.ratio_low,
+                               s.ratio_high, _verdict(s, ranked)) for s in ranked.standings)
+    tied = ranked.tied
+    failed = {number: f"{kind_of(outcome).replace('_', ' ')}: {outcome.message}"
+              for number, outcome in ranked.failed.items() if not isinstance(outcome, Timed)}
+    return FinalSummary(ranked.sittings, len(tied), max(s.ratio_high for s in tied) - 1, finalists, failed)
+
+
+def describe_final(final: FinalSummary) -> str:
+    """`Measured again in turns, 6 sittings: 2 plans within 0.8 % (evaluations 12 and 7); evaluation 3 is 4.1 % slower.`"""
+    tied = [str(f.evaluation) for f in final.finalists[:1]] + [str(f.evaluation) for f in final.finalists if f.verdict == "tie"]
+    head = f"Measured again in turns, {final.sittings} sitting{'s' * (final.sittings > 1)}: "
+    if len(tied) > 1 and final.tied_within > TOO_WIDE:
+        words = [f"{len(tied)} plans could not be told apart in the time (evaluations {', '.join(tied)})"]
+    elif len(tied) > 1:
+        words = [f"{len(tied)} plans within {describe_percent(final.tied_within)}, a tie (evaluations {', '.join(tied)})"]
+    else:
+        words = [f"evaluation {tied[0]} is the fastest"]
+    slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" for f in final.finalists
+              if f.verdict == "slower" and f.evaluation]
+    words += ["slower: " + ", ".join(slower)] if slower else []
+    failed = [f"evaluation {number} failed now ({message.split(':')[0]})" for number, message in final.failed.items()]
+    return head + "; ".join(words + failed)
+
+
+def _verdict(standing: Standing, ranked: Ranking) -> Literal["winner", "tie", "slower", "failed"]:
+    if standing.number in ranked.failed:
+        return "failed"
+    if standing is ranked.standings[0]:
+        return "winner"
+    return "tie" if standing.tied else "slower"
+
+
+def _metrics(result: Result | None) -> dict[str, float]:
+    if result is None or not isinstance(result.outcome, Timed):
+        return {}
+    return dict(program_metrics(result.outcome.kernels))
+
+
+def shares_of(results: Sequence[Result]) -> Shares:
+    """How the time of all evaluations was spent."""
+    spent = [r.outcome.durations for r in results]
+    sums = (sum(d.generate_s for d in spent), sum(d.compile_s for d in spent), sum(d.check_s for d in spent),
+            sum(d.time_s for d in spent))
+    total = sum(sums)
+    return Shares(*(part / total if total else 0.0 for part in sums))
+
+
+def results_csv(results: Sequence[Result]) -> str:
+    """One line per evaluation in ask order; times in milliseconds, empty where there is none."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(RESULTS_HEADER)
+    best_ms: float | None = None
+    for result in results:
+        asked, ms = result.evaluation, cost_ms(result.outcome)
+        best_ms = ms if best_ms is None or (ms is not None and ms < best_ms) else best_ms
+        rows.writerow([asked.number, asked.iteration, asked.ant, kind_of(result.outcome), "" if ms is None else ms,
+                       "" if best_ms is None else best_ms, asked.plan.to_json(), result.reused_from or ""])
+    return text.getvalue()
+
+
+def write_summary(store: Store, directory: Path) -> Summary:
+    """Write summary.json and results.csv, and best.json when something valid was found."""
+    summary, results = summarize(store), store.results()
+    write_atomically(directory / "summary.json", json.dumps(asdict(summary), indent=2) + "\n")
+    write_atomically(directory / "results.csv", results_csv(results))
+    if best := best_result(results, summary):
+        write_atomically(directory / "best.json", best.evaluation.plan.to_json() + "\n")
+    return summary
+
+
+def _limits(budget: Budget) -> tuple[tuple[str, str | float | None], ...]:
+    return (("--iterations", budget.iterations), ("--evaluations", budget.evaluations), ("--minutes", budget.minutes),
+            ("--stop-at", budget.stop_at.option if budget.stop_at else None), ("--stagnation", budget.stagnation))
+
+
+def _timing_words(timing: Timing) -> list[str]:
+    usual = Timing()
+    flags = (("--precision", f"{timing.precision:g}", f"{usual.precision:g}"), ("--cache", timing.cache, usual.cache),
+             ("--max-repeats", str(timing.max_repeats), str(usual.max_repeats)),
+             ("--finalists", str(timing.finalists), str(usual.finalists)))
+    return [word for flag, value, default in flags if value != default for word in (flag, value)]
+
+
+def reproduce_command(info: RunInfo) -> str:
+    """The shell command that makes this run again."""
+    options, compilation = info.options, info.options.compilation
+    words = ["antune", "tune", options.file]
+    for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
+                         ("--source", compilation.sources),
+                         ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
+                         ("--device", options.place.devices), ("--cluster", (options.cluster or "",) if options.cluster else ()), ("--reuse", options.reuse)):
+        for value in values:
+            words += [flag, value]
+    if compilation.cflags:
+        words.append("--cflags=" + shlex.join(compilation.cflags))
+    if compilation.invocation.arguments:
+        words.append("--args=" + shlex.join(compilation.invocation.arguments))
+    if compilation.invocation.stdin is not None:
+        words += ["--stdin", compilation.invocation.stdin]
+    if compilation.invocation.random_inputs:
+        words += ["--random-inputs"]
+    if compilation.invocation.limit_s != PROGRAM_LIMIT_S:
+        words += ["--program-limit", f"{compilation.invocation.limit_s:g}"]
+    single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
+              ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed), ("--space", options.space),
+              ("--level", options.level))
+    seldom = (("--compile-limit", options.compile_limit_s, COMPILE_LIMIT_S),
+              ("--run-limit", options.run_limit_s, RUN_LIMIT_S), ("--memory-limit", options.memory_limit_gb, None),
+              ("--profile", options.profile, 0))
+    words += _timing_words(options.timing)
+    for flag, single_value in [*single, *((flag, f"{value:g}") for flag, value, usual in seldom if value != usual)]:
+        if single_value is not None:
+            words += [flag, str(single_value)]
+    if options.strict_float:
+        words.append("--strict-float")
+    return shlex.join(words)

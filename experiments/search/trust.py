@@ -1,0 +1,74 @@
+"""What must be known of a run before its code is run: that it is this user's own, or that it can do no harm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.store import Store, is_own
+from experiments.values.records import RunInfo
+from generator.errors import InputError
+from generator.intervals import Interval
+from generator.problem import Problem
+from generator.program import NUMPY_TYPES, Program
+from runners.many import Place
+
+_REMEDY = "begin a run of your own from the source, or give --trust if you know who made this one"
+
+
+def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
+    """The problem of a stored run, whose kernels may be run.
+
+    Every run is checked: subscripts stay inside their arrays, data fit them. Where only data tell where an access goes and
+    they prove nothing, the run must be one's own or `trusted`.
+
+    Raises:
+        InputError: the program or the data are not sound, or trust is missing.
+    """
+    problem = Problem(info.program, store.reference())
+    _check_data(store.directory, problem)
+    questions = open_questions(problem)
+    if questions and not trusted and not is_own(store.directory):
+        raise InputError(f"{store.directory} was not begun by you on this machine, and nothing proves that {questions[0]} stays "
+                         f"inside its array; what leaves it could run any code; {_REMEDY}")
+    return problem
+
+
+def open_questions(problem: Problem) -> tuple[str, ...]:
+    """Accesses, in words, of which the data do not prove that they stay inside their arrays. Raises InputError as `unproven`."""
+    from generator.polyhedral.dependences.inside import unproven
+
+    return unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
+
+
+def check_cluster(directory: Path, info: RunInfo, elsewhere: Place, trusted: bool) -> None:
+    """Raise InputError where somebody else's run names a cluster: its scheduler could run any code here."""
+    address = info.options.cluster
+    if address is not None and elsewhere.cluster is None and not trusted and not is_own(directory):
+        raise InputError(f"{directory} was not begun by you on this machine, and measures on the cluster {address}, which could run any "
+                         "code here; give --cluster none to measure here, --cluster ADDRESS for one of your own, or --trust")
+
+
+def _check_data(directory: Path, problem: Problem) -> None:
+    reference = problem.reference
+    known = {array.name: array for array in problem.program.arrays}
+    for name, values in (*reference.inputs.items(), *reference.outputs.items()):
+        array = known.get(name)
+        if array is None or values.dtype != NUMPY_TYPES[array.type] or values.size not in (array.elements, array.own_elements):
+            raise InputError(f"the data of {directory} do not fit its program (`{name}`); start a new run")
+    if missing := [a.name for a in problem.program.outputs if a.name not in reference.outputs]:
+        raise InputError(f"the data of {directory} lack `{missing[0]}`; start a new run")
+
+
+def _ranges(program: Program, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, Interval]:
+    """The least and the greatest value of every input that is only read and holds numbers."""
+    found = {}
+    for array in program.arrays:
+        values = inputs.get(array.name)
+        if array.role == "in" and values is not None and values.size and np.isfinite(values).all():
+            found[array.name] = (values.min().item(), values.max().item())
+    return found

@@ -1,0 +1,102 @@
+"""Which runs belong together, and which may be compared.
+
+A *section* holds what may be compared: the same program with the same sizes, on the same model of device with the same
+driver, timed in the same way. A *group* of a section holds runs that differ by nothing but their seeds and budgets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
+from typing import TypeAlias
+
+from experiments.studies.comparison.trials import Trial
+from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, RunOptions, Timing
+from generator.frontend_c.source import Compilation
+from runners.many import model_key
+
+_Key: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that differ by their seeds; `label` says how they were made, as far as that differs from other groups."""
+
+    label: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What may be compared: `program` with its sizes on `device`."""
+
+    program: str
+    device: str
+    driver: str
+    cache: str
+    groups: tuple[Group, ...]
+
+    @property
+    def title(self) -> str:
+        """`kernel_gemm (-D SMALL_DATASET) on Device, driver 1.2`."""
+        cold = ", cold caches" if self.cache == "cold" else ""
+        return f"{self.program} on {self.device}, driver {self.driver}{cold}"
+
+
+def sections_of(trials: Sequence[Trial]) -> tuple[Section, ...]:
+    """The sections, by program and device; their groups by explorer."""
+    ordered = sorted(trials, key=lambda trial: (_section_key(trial), trial.info.options.seed, str(trial.directory)))
+    return tuple(_section(list(members)) for _, members in groupby(ordered, key=_section_key))
+
+
+def repeated_seeds(group: Group) -> list[int]:
+    """The seeds that more than one run of the group has: their walks are alike."""
+    counts = Counter(trial.info.options.seed for trial in group.trials)
+    return sorted(seed for seed, count in counts.items() if count > 1)
+
+
+def _section_key(trial: Trial) -> _Key:
+    info = trial.info
+    return (info.program.name, info.program.digest, model_key(info.device.key), info.device.driver, info.options.timing.cache)
+
+
+def _section(trials: list[Trial]) -> Section:
+    found: dict[RunOptions, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(_recipe(trial.info.options), []).append(trial)
+    labels = _labels(list(found))
+    groups = [Group(label, tuple(members)) for label, members in zip(labels, found.values(), strict=True)]
+    first = trials[0]
+    return Section(_program_words(first), first.info.device.name, first.info.device.driver, first.info.options.timing.cache,
+                   tuple(sorted(groups, key=lambda group: group.label)))
+
+
+def _program_words(trial: Trial) -> str:
+    options = trial.info.options
+    sizes = [f"-D {define}" for define in options.compilation.defines] + [f"{n}={v}" for n, v in options.parameters]
+    return trial.info.program.name + (f" ({' '.join(sizes)})" if sizes else "")
+
+
+def _recipe(options: RunOptions) -> RunOptions:
+    """The options without what does not tell groups apart: the program, the device, the seed, how long it went on."""
+    return replace(options, file="", compilation=Compilation(), budget=Budget(evaluations=1), function=None, scop=None,
+                   parameters=(), seed=0, device=None, more_devices=(), cluster=None, reuse=(), compile_limit_s=COMPILE_LIMIT_S,
+                   run_limit_s=RUN_LIMIT_S, memory_limit_gb=None,
+                   timing=Timing(cache=options.timing.cache, precision=options.timing.precision,
+                                 max_repeats=options.timing.max_repeats))
+
+
+def _labels(recipes: Sequence[RunOptions]) -> list[str]:
+    """The explorers' names, with those other options in which the recipes differ."""
+    differing = [f.name for f in fields(RunOptions) if f.name != "explorer"
+                 and len({getattr(recipe, f.name) for recipe in recipes}) > 1]
+    return [" ".join([recipe.explorer, *(_option_words(name, getattr(recipe, name)) for name in differing)])
+            for recipe in recipes]
+
+
+def _option_words(name: str, value: object) -> str:
+    if isinstance(value, Timing):
+        return f"precision={value.precision:g} max-repeats={value.max_repeats}"
+    return f"{name.replace('_', '-')}={str(value).lower()}"

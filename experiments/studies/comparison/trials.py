@@ -1,0 +1,90 @@
+"""A run as it is compared: what it was, and how its best time fell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.search.summary import summarize
+from experiments.store import is_busy, read_store
+from experiments.values.records import Ending, Result, RunInfo
+from generator.errors import InputError
+from metrics.outcome import cost_ms
+
+Status: TypeAlias = Ending | Literal["running", "killed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run.
+
+    `best_ms[n]` is the lowest time of the evaluations 0 (the default plan) to n, infinite as long as none was valid;
+    `elapsed_s[n]` are the active seconds after which all of these were done. Only complete beginnings count: what arrived
+    before an earlier evaluation did is left out. `final_ms` is the time of the best plan when its run measured it again, in
+    turns; None when it did not.
+    """
+
+    directory: Path
+    info: RunInfo
+    status: Status
+    sequential_ms: float | None
+    default_ms: float | None
+    final_ms: float | None
+    best_ms: NDArray[np.float64] = field(repr=False)
+    elapsed_s: NDArray[np.float64] = field(repr=False)
+
+    @property
+    def evaluations(self) -> int:
+        """How many it has made, without the default plan."""
+        return max(len(self.best_ms) - 1, 0)
+
+    @property
+    def exhausted(self) -> bool:
+        """Every plan of its space was tried: more evaluations would change nothing."""
+        return self.status == "exhausted"
+
+    def best_at(self, evaluations: int) -> float:
+        """The best time of the first so many evaluations; of all when there are fewer."""
+        return float(self.best_ms[min(evaluations, self.evaluations)])
+
+    def reached(self, target_ms: float, evaluations: int) -> int | None:
+        """How many evaluations it took to be as fast as `target_ms`, None when it took more than `evaluations`."""
+        hits = np.flatnonzero(self.best_ms[: evaluations + 1] <= target_ms)
+        return int(hits[0]) if len(hits) else None
+
+
+def read_trial(directory: Path) -> Trial:
+    """The run in `directory`, finished or not. Raises InputError when there is none, or it cannot be read."""
+    with read_store(directory) as store:
+        info, results, ending, summary = store.info(), store.results(), store.ending(), summarize(store)
+    status: Status = "running" if is_busy(directory) else ending or "killed"
+    best_ms, elapsed_s = _course(results)
+    sequential_ms = median(info.sequential_ms) if info.sequential_ms else None
+    default_ms = cost_ms(results[0].outcome) if len(best_ms) else None
+    return Trial(directory, info, status, sequential_ms, default_ms,
+                 summary.best_ms if summary.final else None, best_ms, elapsed_s)
+
+
+def read_trials(directories: Sequence[Path]) -> tuple[list[Trial], list[str]]:
+    """The runs that can be read, and of each other one why it cannot."""
+    trials, reasons = [], []
+    for directory in directories:
+        try:
+            trials.append(read_trial(directory))
+        except InputError as error:
+            reasons.append(f"{directory}: {error}")
+    return trials, reasons
+
+
+def _course(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Best time and seconds after each evaluation of the complete beginning."""
+    whole = [r for n, r in enumerate(results) if r.evaluation.number == n]
+    ms = [np.inf if (cost := cost_ms(r.outcome)) is None else cost for r in whole]
+    seconds = [r.elapsed_s for r in whole]
+    return np.minimum.accumulate(np.array(ms, float)), np.maximum.accumulate(np.array(seconds, float))

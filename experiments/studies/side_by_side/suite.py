@@ -1,0 +1,223 @@
+"""The suite: one program after the other, and a table whenever one is done."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from experiments.ceilings.files import kept_ceilings
+from experiments.ceilings.placed import unknown_ceilings
+from experiments.files import write_atomically
+from experiments.run import opened
+from experiments.search.parts import PARTS, Parts, ReadProblem, find_device, limits_of, place_of
+from experiments.store import read_store
+from experiments.studies.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
+from experiments.studies.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
+from experiments.studies.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
+from experiments.studies.side_by_side.measured import measure
+from experiments.studies.side_by_side.placing import placed
+from experiments.studies.side_by_side.polybench import TILES
+from experiments.studies.side_by_side.sequential import sequential_times
+from experiments.studies.side_by_side.table import Section, markdown, sections_of, to_data
+from experiments.studies.side_by_side.wanted import GPU_DEFAULT, SuiteOptions, guest_words
+from experiments.values.options import Budget, RunOptions
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result, RunInfo
+from generator.errors import AntuneError
+from generator.plan import Plan
+from generator.problem import Problem
+from metrics.outcome import Failed
+from runners.base import DeviceInfo
+from runners.registry import is_deterministic
+
+TABLE_FILES = ("table.md", "table.json")
+
+
+class Show(Protocol):
+    """Is told how a suite goes on."""
+
+    def note(self, text: str) -> None:
+        """Something the user should know."""
+
+    def progress(self, done: int, total: int) -> None:
+        """So many evaluations are done, of so many."""
+
+    def entry(self, entry: Entry) -> None:
+        """A program is done."""
+
+
+class Interrupted(Exception):
+    """Asked to stop; what was done is kept."""
+
+
+@dataclass(slots=True)
+class _Reporter:
+    """Follows one search; see `experiments.run.Reporter`."""
+
+    show: Show
+    name: str
+    done: Callable[[], None]
+
+    def note(self, text: str) -> None:
+        """Warnings only: a suite has many searches."""
+        if text.startswith(("warning", "stopping")):
+            self.show.note(f"{self.name}: {text}")
+
+    def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
+        """The suite has counted what was stored."""
+
+    def result(self, result: Result) -> None:
+        """One more evaluation."""
+        if result.evaluation.number > 0:
+            self.done()
+
+
+@dataclass(slots=True)
+class _Suite:
+    """A suite at work. `planned` evaluations per program, and how many of these are `done`."""
+
+    wanted: SuiteOptions
+    folder: Path
+    device: DeviceInfo
+    show: Show
+    parts: Parts
+    planned: dict[str, int] = field(default_factory=dict)
+    done: dict[str, int] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """All programs; one that cannot be tuned is left out."""
+        tasks = {program: self._task(program) for program in self.wanted.programs}
+        for program, (_, _, lanes) in tasks.items():
+            self.planned[program], self.done[program] = sum(lane.planned for lane in lanes), done_in(lanes)
+        self._progress()
+        for program, (known, wanted, lanes) in tasks.items():
+            try:
+                entry = known if known and all(map(is_complete, lanes)) else self._measured(program, wanted, lanes)
+                self.show.entry(placed(entry, self._folder(program)))
+            except AntuneError as error:
+                self.show.note(f"{program}: left out: {error}")
+            self.done[program] = self.planned[program]  # a search may end early
+            self._progress()
+
+    def _task(self, program: str) -> tuple[Entry | None, SuiteOptions, tuple[Lane, ...]]:
+        """What is to be done for a program: the entry that is there if it will do, what it shall have, its searches.
+
+        An entry never loses anything: it is measured again with all that it has and all that is wanted.
+        """
+        folder = self._folder(program)
+        known, wanted = read_entry(folder), self.wanted
+        if known is not None:
+            explorers = tuple(dict.fromkeys([*known.explorers, *wanted.explorers]))
+            wanted = replace(wanted, explorers=explorers, seeds=max(known.seeds, wanted.seeds),
+                             evaluations=max(known.evaluations, wanted.evaluations))
+            same = (explorers, wanted.seeds, wanted.evaluations) == (known.explorers, known.seeds, known.evaluations)
+            known = known if same else None
+        return known, wanted, lanes_of(wanted, program, folder)
+
+    def _folder(self, program: str) -> Path:
+        return self.folder / self.wanted.setting.entry_name(program)
+
+    def _progress(self) -> None:
+        self.show.progress(sum(self.done.values()), sum(self.planned.values()))
+
+    def _measured(self, program: str, wanted: SuiteOptions, lanes: Sequence[Lane]) -> Entry:
+        """Search what is missing, and measure the best. All searches have the same problem: it is compiled and run once."""
+        def count() -> None:
+            self.done[program] = min(self.done[program] + 1, self.planned[program])
+            self._progress()
+
+        parts = replace(self.parts, read_problem=_once(self.parts.read_problem))
+        for lane in lanes:
+            if not advance(lane, _Reporter(self.show, f"{program}, {lane.way}", count), parts):
+                raise Interrupted
+        self.show.note(f"{program}: measuring the best of each way again, in turns")
+        entry = self._measure(program, wanted, lanes)
+        write_entry(entry, self._folder(program))
+        draw_course(lanes, wanted.setting.rival, self._folder(program))
+        return entry
+
+    def _measure(self, program: str, wanted: SuiteOptions, lanes: Sequence[Lane]) -> Entry:
+        results: list[tuple[Result, ...]] = []
+        runs: list[RunInfo] = []
+        for lane in lanes:
+            with read_store(lane.directory) as store:
+                info, found, reference = store.info(), store.results(), store.reference()
+            # tile sizes are those of another plan than the default one on CPUs; evaluation 0 is only where it began
+            results.append(tuple(r for r in found if r.evaluation.number) if lane.way == TILES else found)
+            runs.append(info)
+        problem = Problem(info.program, reference)
+        guests, teams = self._guests(info), self._teams(lanes)
+        with opened(self.parts, problem, place_of(info), limits_of(info.options), self._folder(program)) as runner:
+            measured = measure(runner, results, guests, teams)
+            for name, failure in measured.failures.items():
+                self.show.note(f"{program}: {guest_words(wanted.setting, name)}: {_words(failure)}")
+            return make_entry(wanted, program, runner.device, lanes, sequential_times(runs), measured)
+
+    def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
+        """What is measured beside the searches, by name: the rival that is no search, and on CPUs the default plan of GPUs."""
+        setting, target = self.wanted.setting, info.device.target
+        rival = None if setting.rival_is_searched else self.parts.inlined_plan(info.program, target)
+        found = {setting.rival: rival, GPU_DEFAULT: self.parts.gpu_plan(info.program, target, info.options)}
+        return {name: plan for name, plan in found.items() if plan is not None}
+
+    def _teams(self, lanes: Sequence[Lane]) -> Sequence[Sequence[int]]:
+        """For every seed the searches of which the best is wanted, by their positions."""
+        if self.wanted.setting.rival_is_searched:
+            return ()
+        seeds = dict.fromkeys(lane.seed for lane in lanes)
+        return [[number for number, lane in enumerate(lanes) if lane.seed == seed] for seed in seeds]
+
+
+def _words(failure: Failed) -> str:
+    """What went wrong, in one line."""
+    return f"{kind_of(failure).replace('_', ' ')}: {next(iter(failure.message.splitlines()), '')}"
+
+
+def _once(read: ReadProblem) -> ReadProblem:
+    """`read`, whose first answer is that to all later questions."""
+    answers: list[Problem] = []
+
+    def answer(options: RunOptions, tell: Callable[[str], None]) -> Problem:
+        if not answers:
+            answers.append(read(options, tell))
+        return answers[0]
+
+    return answer
+
+
+def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = PARTS,
+              find: Callable[[str | None], DeviceInfo] = find_device) -> tuple[Section, ...]:
+    """Do what is missing of a suite; the tables of all that the directory holds for the device, which are written to it, too.
+
+    Raises:
+        InputError: there is no such device or explorer, or the directory cannot be written.
+        Interrupted: asked to stop; the same call goes on.
+    """
+    for way in wanted.explorers:
+        parts.check_explorer(wanted.setting.explorer_of(way))
+    device = find(wanted.device)
+    if kept_ceilings(device) is None and not is_deterministic(device.key):
+        show.note(f"{unknown_ceilings(device)}, and the same command then says how near the best plans are to them")
+    folder = directory / re.sub(r"[^\w.-]+", "-", device.key)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        _Suite(wanted, folder, device, show, parts).run()
+    finally:
+        sections = write_tables(directory)
+    return sections
+
+
+def write_tables(directory: Path) -> tuple[Section, ...]:
+    """Write the tables and the picture of everything that a suite's directory holds, if it holds anything."""
+    entries = [with_courses(placed(entry, path.parent), path.parent) for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
+               if (entry := read_entry(path.parent))]
+    sections = sections_of(entries)
+    if sections:
+        write_atomically(directory / TABLE_FILES[0], markdown(sections))
+        write_atomically(directory / TABLE_FILES[1], json.dumps(to_data(sections), indent=2) + "\n")
+        draw_means(sections, directory / COURSE_FILE)
+    return sections

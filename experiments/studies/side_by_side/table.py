@@ -1,0 +1,331 @@
+"""The tables of a suite: a section per device, size, type and budget, a line per program, geometric means at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby, pairwise
+from typing import Any, TypeAlias
+
+from experiments.search.result_table import C_TIME, PLAN_TIME
+from experiments.studies.side_by_side.entries import Entry, entry_data
+from experiments.studies.side_by_side.paper import PAPER, PAPER_LEVELS, PAPER_WORDS, RANDOM, RANDOM_LEVEL
+from experiments.studies.side_by_side.wanted import BEST, GPU_DEFAULT, Setting
+from experiments.words import describe_ms, describe_percent, describe_ratio
+from metrics.finals import Ratio
+from metrics.statistics import geometric_mean
+
+Cells: TypeAlias = tuple[str, ...]
+Table: TypeAlias = tuple[Cells, Sequence[Cells]]
+"""The names of the columns, and the lines."""
+Column: TypeAlias = tuple[str, Sequence[str]]
+"""The name of a column, and its cells from top to bottom."""
+FEWEST = 3
+"""Programs that make an interval."""
+BRACKETS = "ratios have their 95 % interval in [brackets], or all that was seen where there are fewer than six sittings or seeds"
+"""With one seed, the sittings are what the interval is over."""
+WIDEST = 120
+"""Characters of a line: columns that would make it longer go into a table of their own."""
+GPU_WORDS = (f"{GPU_DEFAULT} is what the default plan is on GPUs (PPCG's choice: tiles of 32, blocks of hundreds of threads, shared "
+             "memory), generated for this CPU")
+TILE_WORDS = f"the best tile size is that of all loops of {GPU_DEFAULT}"
+PARTS = 5
+"""How often it is said how far the searches had come."""
+ROOFLINE = "of the roofline"
+ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least time is that of the program's operations or of moving its data "
+                  "once, whichever is longer, at the rates that `antune suite roofline` measured on the device")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Programs that were measured in the same way: their geometric means make sense."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def title(self) -> str:
+        """`Device (Platform), driver 1.2: SMALL_DATASET, float, level o2, 20 evaluations per search`."""
+        one = self.entries[0]
+        minutes = "" if one.minutes is None else f", at most {one.minutes:g} minutes"
+        seeds = f", {one.seeds} seeds" if one.seeds > 1 else ""
+        others = [level for level in self.levels if level != one.setting.level_of("")]
+        beside = f" (and ways at {', '.join(others)})" if others else ""
+        return (f"{one.device} ({one.platform}), driver {one.driver}: {one.setting.title}{beside}, "
+                f"{one.evaluations} evaluations per search{minutes}{seeds}")
+
+    @property
+    def setting(self) -> Setting:
+        """That of all entries."""
+        return self.entries[0].setting
+
+    @property
+    def explorers(self) -> tuple[str, ...]:
+        """The explorers that any entry has."""
+        return tuple(dict.fromkeys(name for entry in self.entries for name in entry.explorers))
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """All ways in the order of the tables: the rival, what else any entry has beside the explorers, the explorers."""
+        others = [name for name in (GPU_DEFAULT, BEST) if any(entry.way(name) for entry in self.entries)]
+        return (self.setting.rival, *others, *self.explorers)
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Who is compared with the rival and with sequential C, line by line: the best of all, else every explorer."""
+        return (BEST,) if BEST in self.ways else self.explorers
+
+    def words(self, way: str) -> str:
+        """What a way is called."""
+        known = {self.setting.rival: self.setting.rival_words, BEST: "best of all"}.get(way)
+        if known or not self.levels:
+            return known or way
+        return f"{self.setting.explorer_of(way)} {self.setting.level_of(way)}"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels of the explorers, in order; none where all search at that of the setting."""
+        found = sorted({self.setting.level_of(way) for way in self.explorers})
+        return () if found == [self.setting.level_of("")] else tuple(found)
+
+    @property
+    def duels(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of ways that any entry compares."""
+        return tuple(dict.fromkeys((duel.one, duel.two) for entry in self.entries for duel in entry.duels))
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A geometric mean over `programs`, with its 95 % interval if there are `FEWEST`; `lowest` is the least of the ratios."""
+
+    name: str
+    mean: float
+    low: float | None
+    high: float | None
+    programs: int
+    lowest: float
+
+
+def sections_of(entries: Sequence[Entry]) -> tuple[Section, ...]:
+    """The entries, by what they have in common."""
+    ordered = sorted(entries, key=lambda entry: (_key(entry), entry.program))
+    return tuple(Section(tuple(members)) for _, members in groupby(ordered, key=_key))
+
+
+def _key(entry: Entry) -> tuple[str, ...]:
+    return (entry.device, entry.platform, entry.driver, entry.setting.suite, entry.setting.title,
+            f"{entry.evaluations:9d} {entry.minutes or 0:9.3f} {entry.seeds:4d}")
+
+
+def times(section: Section) -> tuple[Table, ...]:
+    """What everything takes, a line per program."""
+    entries = section.entries
+    return _fitting("time", entries, [
+        ("sequential C", [describe_ms(entry.sequential_ms) for entry in entries]),
+        *((name, [describe_ms(ms) for ms in column]) for name, column in _other_builds(entries) if any(column)),
+        (section.setting.default_words, [describe_ms(entry.default_ms) for entry in entries]),
+        *((section.words(name), [_time(entry, name) for entry in entries]) for name in section.ways)])
+
+
+def _other_builds(entries: Sequence[Entry]) -> Iterator[tuple[str, Sequence[float | None]]]:
+    """The times of the C programs in their other builds."""
+    yield "C, plain -O3", [entry.sequential_o3_ms for entry in entries]
+    threads = sorted({entry.openmp_threads for entry in entries if entry.openmp_threads})
+    yield f"C, its OpenMP ({' or '.join(map(str, threads))} threads)", [entry.openmp_ms for entry in entries]
+
+
+def shares(section: Section) -> tuple[Table, ...]:
+    """How near everything comes to the least time that the device's ceilings allow; no table where no ceilings are known."""
+    entries = section.entries
+    if not any(entry.roof for entry in entries):
+        return ()
+    return _fitting(ROOFLINE, entries, [
+        ("least time", [describe_ms(entry.roof.ms if entry.roof else None) for entry in entries]),
+        ("limited by", [entry.roof.limit if entry.roof else "-" for entry in entries]),
+        (section.setting.default_words, [describe_percent(entry.default_share) for entry in entries]),
+        *((section.words(name), [describe_percent(entry.share_of_roof(name)) for entry in entries]) for name in section.ways)])
+
+
+def speedups(section: Section) -> tuple[Table, ...]:
+    """Over the default plan, over each other, over sequential C, a line per program; in several tables where one is too wide."""
+    words, entries = section.words, section.entries
+    over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries]) for name in section.ways]
+    pairs = [(f"{words(one)} : {words(two)}", [describe_interval(_duel(entry, one, two)) for entry in entries])
+             for one, two in section.duels if two not in (section.setting.rival, GPU_DEFAULT) or one in (BEST, *(section.leaders if two == GPU_DEFAULT else ()))]
+    serial = [(f"{words(name)} : C", [describe_ratio(entry.over_sequential(name)) for entry in entries]) for name in section.leaders]
+    title = f"over the {section.setting.default_words}"
+    whole = _fitting(title, entries, over + pairs + serial)
+    if not pairs or len(whole) == 1:
+        return whole
+    return *_fitting(title, entries, over), *_fitting("over each other", entries, pairs + serial)
+
+
+def _fitting(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> tuple[Table, ...]:
+    """The columns in as few tables of about as many columns as have no line longer than WIDEST."""
+    for count in range(1, len(columns) + 1):
+        cuts = [place * len(columns) // count for place in range(count + 1)]
+        found = tuple(_table(title, entries, columns[low:high]) for low, high in pairwise(cuts))
+        if count == len(columns) or max(map(_width, found)) <= WIDEST:
+            return found
+    return ()
+
+
+def _width(table: Table) -> int:
+    """Characters of a line, both in Markdown and on a terminal."""
+    head, lines = table
+    return 1 + sum(3 + max(map(len, column)) for column in zip(head, *lines, strict=True))
+
+
+def _table(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> Table:
+    """The table with these columns and a line per entry."""
+    cells = zip(*(cells for _, cells in columns), strict=True)
+    return (title, *(name for name, _ in columns)), [(entry.program, *line) for entry, line in zip(entries, cells, strict=True)]
+
+
+def line_tables(section: Section) -> tuple[Table, ...]:
+    """The tables with a line per program."""
+    return *times(section), *speedups(section), *shares(section)
+
+
+def tables(section: Section) -> tuple[Table, ...]:
+    """All tables of a section."""
+    return *line_tables(section), mean_table(section), *courses(section), *published(section)
+
+
+def _time(entry: Entry, name: str) -> str:
+    way = entry.way(name)
+    if way is None:
+        return "-"
+    time = "nothing valid" if way.ms is None else describe_ms(way.ms)
+    return time + (f" ({way.detail})" if way.detail else "")
+
+
+def _over_default(entry: Entry, name: str) -> Ratio | None:
+    way = entry.way(name)
+    return way.over_default if way else None
+
+
+def _duel(entry: Entry, one: str, two: str) -> Ratio | None:
+    return next((duel.ratio for duel in entry.duels if (duel.one, duel.two) == (one, two)), None)
+
+
+def describe_interval(ratio: Ratio | None) -> str:
+    """`8.37x [8.1, 8.6]`, `-` when unknown."""
+    return "-" if ratio is None else f"{describe_ratio(ratio.middle)} [{ratio.low:.3g}, {ratio.high:.3g}]"
+
+
+def means(section: Section) -> tuple[Mean, ...]:
+    """The geometric means of all ratios: over the default plan, over each other, over sequential C, over the roofline."""
+    entries, words = section.entries, section.words
+    wanted = [*((f"{words(name)} : {section.setting.default_words}", [_middle(_over_default(entry, name)) for entry in entries])
+                for name in section.ways),
+              *((f"{words(one)} : {words(two)}", [_middle(_duel(entry, one, two)) for entry in entries])
+                for one, two in section.duels),
+              *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries]) for name in section.ways),
+              *((f"{words(name)} : C, plain -O3", [entry.over_o3(name) for entry in entries]) for name in section.ways),
+              *((f"{words(name)} : roofline", [entry.share_of_roof(name) for entry in entries]) for name in section.ways)]
+    return tuple(mean for name, ratios in wanted if (mean := _mean(name, ratios)))
+
+
+def _middle(ratio: Ratio | None) -> float | None:
+    return ratio.middle if ratio else None
+
+
+def _mean(name: str, ratios: Sequence[float | None]) -> Mean | None:
+    """The mean of those that are known. Its interval is Student's for the logarithms: what other programs may come to."""
+    known = [ratio for ratio in ratios if ratio]
+    if not known:
+        return None
+    mean, count = geometric_mean(known), len(known)
+    if count < FEWEST:
+        return Mean(name, mean, None, None, count, min(known))
+    from scipy.stats import t
+
+    logs = [math.log(ratio / mean) for ratio in known]
+    half = float(t.ppf(0.975, count - 1)) * math.sqrt(sum(x * x for x in logs) / (count - 1) / count)
+    return Mean(name, mean, mean * math.exp(-half), mean * math.exp(half), count, min(known))
+
+
+def mean_table(section: Section) -> Table:
+    """The geometric means."""
+    return ("geometric means", "mean", "95 % interval", "lowest", "programs"), [
+        (mean.name, describe_ratio(mean.mean), "-" if mean.low is None else f"{mean.low:.3g} to {mean.high:.3g}",
+         describe_ratio(mean.lowest), str(mean.programs)) for mean in means(section)]
+
+
+def mean_after(section: Section, way: str, evaluations: int) -> Mean | None:
+    """How many times faster than the default plan the best of a way was after so many evaluations."""
+    return _mean(section.words(way), [entry.after(way, evaluations) for entry in section.entries])
+
+
+def courses(section: Section) -> tuple[Table, ...]:
+    """How far the searches had come after every fifth of their evaluations; no table where that is not known."""
+    budget = section.entries[0].evaluations
+    marks = sorted({round(budget * part / PARTS) for part in range(1, PARTS + 1)} - {0})
+    lines = [(section.words(way), *(describe_ratio(mean.mean) for mean in found if mean), str(found[-1].programs))
+             for way in section.explorers if (found := [mean_after(section, way, mark) for mark in marks]) and found[-1]]
+    head = (f"means over the {section.setting.default_words} after so many evaluations", *map(str, marks), "programs")
+    return ((head, lines),) if lines else ()
+
+
+def published(section: Section) -> tuple[Table, ...]:
+    """The means that the paper reports beside those of a suite at several levels; no table for other suites."""
+    if not section.levels:
+        return ()
+    found = {mean.name.partition(" : ")[0]: mean.mean for mean in means(section)
+             if mean.name.endswith(f" : {section.setting.default_words}")}
+    random = describe_ratio(found.get(f"{RANDOM} {RANDOM_LEVEL}"))
+    explorers = dict.fromkeys(section.setting.explorer_of(way) for way in section.explorers)
+    ours = [(f"{explorer}, here", *(describe_ratio(found.get(f"{explorer} {level}")) for level in PAPER_LEVELS), random)
+            for explorer in explorers if explorer != RANDOM]
+    theirs = [(f"Coding Ants, {device}", *map(describe_ratio, ratios)) for device, ratios in PAPER.items()]
+    return ((f"means over the {section.setting.default_words}", *PAPER_LEVELS, f"{RANDOM} {RANDOM_LEVEL}"), [*ours, *theirs]),
+
+
+def markdown(sections: Sequence[Section]) -> str:
+    """All tables, for a file."""
+    return "\n".join(text for section in sections for text in _markdown(section)) + "\n"
+
+
+def _markdown(section: Section) -> Iterator[str]:
+    entries = section.entries
+    dates = sorted({entry.measured_at[:10] for entry in entries})
+    loads = [entry.load for entry in entries]
+    yield f"## {section.title}\n"
+    yield (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, load average {min(loads):.1f} to {max(loads):.1f}. Times "
+           f"are medians; {BRACKETS}. The best plan of each way and the {section.setting.default_words} were "
+           f"measured again in turns; sequential C was timed apart.{_notes(section)}\n")
+    for table in tables(section):
+        yield from _rows(*table)
+        yield ""
+
+
+def _notes(section: Section) -> str:
+    return "".join(f" {note[0].upper()}{note[1:]}." for note in notes(section))
+
+
+def notes(section: Section) -> tuple[str, ...]:
+    """What the times are, and what the words in some tables mean."""
+    compilers = ", ".join(dict.fromkeys(entry.compiler for entry in section.entries if entry.compiler))
+    clock = f"plans: {PLAN_TIME}; C: {C_TIME}, 1 thread" + (f", {compilers}" if compilers else "")
+    gpu = any(entry.way(GPU_DEFAULT) for entry in section.entries)
+    return (clock,) + ((f"on this CPU, {GPU_WORDS}" + (f"; {TILE_WORDS}" if section.setting.rival_is_searched else ""),) if gpu else ()) + ((ROOFLINE_WORDS,) if shares(section) else ()) + ((PAPER_WORDS,) if section.levels else ())
+
+
+def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
+    for cells in (head, ("---",) * len(head), *lines):
+        yield f"| {' | '.join(cells)} |"
+
+
+def to_data(sections: Sequence[Section]) -> dict[str, Any]:
+    """The tables for a JSON file: `rows` are the entries with their roofs and courses, `means` belong to the sections."""
+    return {"rows": [entry_data(entry) | {"roof": _roof_data(entry), "courses": {course.way: course.shares for course in entry.courses}} for section in sections for entry in section.entries],
+            "means": [asdict(mean) | {"section": section.title} for section in sections for mean in means(section)]}
+
+
+def _roof_data(entry: Entry) -> dict[str, Any] | None:
+    """The least time of a program, and the shares of the possible speed; None where that is not known."""
+    if entry.roof is None:
+        return None
+    return asdict(entry.roof) | {"default_share": entry.default_share,
+                                 "shares": {way.name: entry.share_of_roof(way.name) for way in entry.ways}}

@@ -1,0 +1,92 @@
+"""What a suite shall do, checked before anything begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from experiments.studies.side_by_side.everyday import Everyday
+from experiments.studies.side_by_side.names import words_of
+from experiments.studies.side_by_side.pipelines import Pipelines
+from experiments.studies.side_by_side.polybench import PolyBench
+from experiments.values.options import Budget, RunOptions
+from generator.errors import InputError
+
+Setting: TypeAlias = PolyBench | Pipelines | Everyday
+"""A set of programs, and all that is the same for each of them. What all have:
+
+`suite` is its name, `title` says in words what it sets, `file` and `entry_name` belong to a program. `default_words` are how the
+default plan is called. `rival` is what searches have to beat beside it, `rival_words` say what that is: the best plan of a
+search of its own if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `explorer_of` and `level_of` say who searches in a
+way, and which schedules. `run_options` are those of one search; a final of its own is left out, as the suite holds one for all.
+"""
+
+BEST = "best"
+"""The way that is the best of all explorers."""
+GPU_DEFAULT = "gpu-default"
+"""The way that is the default plan of GPUs, on devices that have another."""
+_SETTINGS: Mapping[str, type[Setting]] = MappingProxyType({"polybench": PolyBench, "pipelines": Pipelines, "everyday": Everyday})
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteOptions:
+    """Which programs are searched how.
+
+    Each of `explorers` (the ways to search: names of explorers, for PolyBench perhaps with a level, `colony@o1`) makes `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds
+    0..seeds-1. `device` as for a run.
+    """
+
+    programs: tuple[str, ...]
+    setting: Setting
+    explorers: tuple[str, ...] = ("random", "colony")
+    evaluations: int = 20
+    minutes: float | None = None
+    seeds: int = 1
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError for what makes no sense."""
+        if not self.programs or not self.explorers:
+            raise InputError(f"the suite has nothing to do: name some {'explorers' if self.programs else 'programs'}")
+        if self.setting.rival in self.explorers:
+            raise InputError(f"{self.setting.rival_words} is always measured; leave `{self.setting.rival}` away")
+        if self.seeds < 1:
+            raise InputError(f"--seeds is {self.seeds}; use 1 or more")
+        for name in self.programs:
+            self.setting.file(name)
+        for way in self.explorers:
+            self.setting.level_of(way)
+
+    @property
+    def budget(self) -> Budget:
+        """That of each search. Raises InputError for a number that makes no sense."""
+        return Budget(self.evaluations, minutes=self.minutes)
+
+    def run_options(self, program: str, way: str, seed: int) -> RunOptions:
+        """Those of one search."""
+        return self.setting.run_options(program, way, self.budget, seed, self.device)
+
+
+def guest_words(setting: Setting, way: str) -> str:
+    """What a plan that no search has to find is called."""
+    return setting.rival_words if way == setting.rival else way
+
+
+def parse_explorers(text: str) -> tuple[str, ...]:
+    """The explorers that an option lists, each once."""
+    return words_of(text)
+
+
+def setting_data(setting: Setting) -> dict[str, Any]:
+    """A setting for a JSON file: its fields and the name of its suite."""
+    return {"suite": setting.suite} | {field.name: getattr(setting, field.name) for field in fields(setting)}
+
+
+def take_setting(data: dict[str, Any]) -> Setting:
+    """Take the fields of a setting out of `data`; without a name it is PolyBench's. Raises KeyError, TypeError, InputError."""
+    kind = _SETTINGS[data.pop("suite", "polybench")]
+    found: dict[str, Any] = {field.name: data.pop(field.name) for field in fields(kind)}
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    return kind(**found)

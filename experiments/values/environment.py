@@ -1,0 +1,59 @@
+"""The machine and the versions a run was made with: recorded, shown in reports, compared on resume."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+
+from runners.opencl_platforms import measuring_settings
+
+PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
+            "pycuda", "cuda-bindings", "nvidia-cuda-nvrtc",
+            "scipy", "scikit-learn", "deap")
+SETTINGS = ("POCL_", "DPCPP_CPU_", "CL_CONFIG_", "CUDA_LAUNCH_", "CUDA_MODULE_")
+"""How the variables begin that tell PoCL, Intel's CPU runtime and CUDA how to run kernels..."""
+NO_MATTER = ("DEBUG", "CACHE", "TRACING", "TEMP_FILES", "_DIR", "_PATH")
+"""... and what is in the names of those that change no times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where a process ran; `packages` are (name, version) of what is installed, `rooms` (name, hash) of antune's code.
+
+    `settings` are the environment variables (name, value) that tell drivers how to run kernels, by the user's wish or antune's;
+    on a cluster those of the machine that searches. None: they were not recorded.
+    """
+
+    python: str
+    system: str
+    machine: str
+    cpus: int
+    packages: tuple[tuple[str, str], ...]
+    rooms: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] | None = None
+
+
+def package_version(name: str) -> str | None:
+    """The installed version of a distribution, None when it is absent."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def current_environment() -> Environment:
+    """The environment of this process."""
+    from experiments.values.versions import room_digests  # it needs Environment
+
+    found = ((name, package_version(name)) for name in PACKAGES)
+    packages = tuple((name, version) for name, version in found if version is not None)
+    return Environment(platform.python_version(), f"{platform.system()} {platform.release()}",
+                       platform.machine(), os.cpu_count() or 1, packages, room_digests(), _settings())
+
+
+def _settings() -> tuple[tuple[str, str], ...]:
+    told = {**os.environ, **measuring_settings()}
+    return tuple(sorted((name, value) for name, value in told.items()
+                        if name.startswith(SETTINGS) and not any(word in name for word in NO_MATTER)))

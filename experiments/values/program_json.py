@@ -1,0 +1,76 @@
+"""Frozen dataclasses as JSON and back, without pickle: Program, device and options in the store.
+
+Every dataclass becomes an object whose `is` names its type; tuples become lists. Only the types listed here
+are ever built, and a Program only of words that are safe to print as code, so a store is data, never code.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import TypeVar
+
+from experiments.values.environment import Environment
+from experiments.values.options import Budget, RunOptions, Timing
+from experiments.values.stopping import Goal
+from generator import expr, program
+from generator.errors import InputError
+from generator.frontend_c.source import Compilation, Invocation
+from generator.json_text import parse_json
+from generator.plain_text import printable
+from generator.target import Target
+from generator.words_of_programs import check_words
+from metrics.roofline import Bandwidth, Ceilings
+from runners.base import DeviceInfo
+
+T = TypeVar("T")
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (expr.Int, expr.Real, expr.Name, expr.Load, expr.Unary, expr.Binary, expr.Call, expr.Cast,
+                 expr.Select, expr.Fold, program.Array, program.Access, program.Assignment, program.Statement, program.Box,
+                 program.Program, Target, DeviceInfo, Compilation, Invocation, Budget, Goal, Timing, RunOptions, Environment, Bandwidth, Ceilings)
+}
+
+
+def to_json(value: object) -> str:
+    """`value` as JSON text: equal values have equal text. Raises TypeError for a type that is not listed."""
+    return json.dumps(_encode(value), sort_keys=True, separators=(",", ":"))
+
+
+def from_json(text: str, kind: type[T]) -> T:
+    """The value that `to_json` wrote.
+
+    Raises:
+        InputError: the text is damaged, made by a version that knows other types or fields, or holds a Program with
+            words that none has.
+    """
+    try:
+        value = _decode(parse_json(text))
+        if isinstance(value, program.Program):
+            check_words(value)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"a stored {kind.__name__} cannot be read: {error}; the run was made by another "
+                         "version of antune, start a new run") from None
+    if not isinstance(value, kind):
+        raise InputError(f"a stored {kind.__name__} cannot be read: found {type(value).__name__}")
+    return value
+
+
+def _encode(value: object) -> object:
+    if is_dataclass(value) and type(value) in _TYPES.values():
+        return {"is": type(value).__name__} | {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"cannot be stored: {type(value).__name__}")
+
+
+def _decode(data: object) -> object:
+    if isinstance(data, list):
+        return tuple(_decode(item) for item in data)
+    if isinstance(data, dict):
+        kind = _TYPES[data["is"]]
+        return kind(**{name: _decode(value) for name, value in data.items() if name != "is"})
+    return printable(data) if isinstance(data, str) else data

@@ -1,0 +1,55 @@
+"""What may have changed since a run began: antune's own code by room, and the versions of what it uses."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import import_module
+from pathlib import Path
+
+from experiments.values.environment import Environment
+
+SEARCH = ("explorer", "graph", "generator", "metrics")
+"""The rooms that decide which plans a search asks for."""
+MEASURE = ("generator", "runners")
+"""The rooms that decide which code a plan becomes, and how it is timed."""
+
+
+def room_digests() -> tuple[tuple[str, str], ...]:
+    """(room, hash of its source files) for every room that has a say in a run's results."""
+    return tuple((room, _digest(room)) for room in dict.fromkeys((*SEARCH, *MEASURE)))
+
+
+def _digest(room: str) -> str:
+    """A hash of names and contents of a room's source files; of an installation without sources, of nothing."""
+    home = import_module(room).__file__
+    found = hashlib.sha256()
+    for path in sorted(Path(home).parent.rglob("*.py")) if home else ():
+        found.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()[:16]
+
+
+def differences(before: Environment, now: Environment) -> tuple[str, ...]:
+    """What changed from one environment to another, one phrase each; nothing is said of what was not recorded."""
+    named: list[tuple[str, str, str]] = [("Python", before.python, now.python), ("system", before.system, now.system)]
+    known, present = dict(before.packages), dict(now.packages)
+    named += [(name, known[name], present.get(name, "none")) for name in known]
+    named += changed_settings(before, now)
+    changed = [f"{name} {old} -> {new}" for name, old, new in named if old != new]
+    if rooms := changed_rooms(before, now, (*SEARCH, *MEASURE)):
+        changed.append(f"antune's own code ({', '.join(rooms)})")
+    return tuple(changed)
+
+
+def changed_settings(before: Environment, now: Environment) -> tuple[tuple[str, str, str], ...]:
+    """(name, old value, new value) of what drivers are told otherwise; none where the old ones were not recorded."""
+    if before.settings is None:
+        return ()
+    known, present = dict(before.settings), dict(now.settings or ())
+    both = ((name, known.get(name, "unset"), present.get(name, "unset")) for name in sorted({*known, *present}))
+    return tuple((name, old, new) for name, old, new in both if old != new)
+
+
+def changed_rooms(before: Environment, now: Environment, rooms: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `rooms` whose code is another one now; none where the code was not recorded."""
+    known, present = dict(before.rooms), dict(now.rooms)
+    return tuple(room for room in dict.fromkeys(rooms) if room in known and known[room] != present.get(room))

@@ -1,0 +1,193 @@
+"""Exact value-based flow between accesses: which write does a read see, which reads see none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import islpy as isl
+
+from generator.polyhedral.kit.members import ends
+
+MANY = 30
+"""Loops, from which on they are gone through one by one."""
+
+_Box: TypeAlias = tuple[tuple[int, int], ...] | None
+"""The least and the greatest index per dimension; None: not known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """`dependences` relate source to sink instances; `unsourced` are the sink accesses that may see older data."""
+
+    dependences: Any
+    unsourced: Any
+
+
+def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
+    """The sources that reach `sinks`: those of `may` with none of `must` to the same element in between.
+
+    `must` is contained in `may`; all are isl UnionMaps from instances to elements, `schedule` an isl Schedule.
+    With `x -> e` a sink access, sources are the earlier `w` of `may` on `e`, except those before an `m` of `must`
+    on `e` that is itself earlier than `x`.
+
+    Programs of many loops, one after the other, are gone through loop by loop (`flow_of_sequence`): that is the same, sooner.
+
+    By relational algebra alone. isl's own flow analysis searches the last source by parametric integer programming;
+    as of isl 0.27 that misses sources in some domains with strides (tests/generator/polyhedral/dependences/test_flow.py holds one)
+    and fails on some subscripts with divisions.
+    """
+    if _apart(sinks, may):
+        return Flow(isl.UnionMap.empty(sinks.get_space()), sinks)
+    times = schedule.get_map().intersect_domain(schedule.get_domain())
+    places = _places(times)
+    if len(set(places.values())) > MANY:
+        return flow_of_sequence(sinks, must, may, times, places)
+    return _exact(sinks, must, may, times)
+
+
+def _exact(sinks: Any, must: Any, may: Any, times: Any) -> Flow:
+    """The same at the `times` of instances, all pairs of statements at once."""
+    earlier = _earlier(times, _meetings(sinks, may) | _meetings(must, may))  # x -> what runs before x
+    candidates = sinks.domain_map().apply_range(earlier)  # [x -> e] -> what runs before x
+    sources = sinks.range_map().apply_range(may.reverse()).intersect(candidates)
+    certain = sinks.range_map().apply_range(must.reverse()).intersect(candidates)
+    reaching = sources.subtract(certain.apply_range(earlier))
+    dependences = reaching.curry().range_factor_range().reverse()
+    return Flow(dependences.coalesce(), sinks.wrap().subtract(certain.domain()).unwrap())
+
+
+def flow_of_sequence(sinks: Any, must: Any, may: Any, times: Any, places: Mapping[str, int]) -> Flow:
+    """The same for loops that run one after the other; `places` says which statement belongs to which of them.
+
+    What a sink sees within its own loop is found among these statements alone. What it does not find there comes from the loops
+    before, the latest first: from each, what the loop itself does not overwrite, until writes for sure hide all that is older.
+    """
+    def part(accesses: Any, place: int) -> Any:
+        return _of_statements(accesses, places, place)
+
+    loops = {place: _Loop(part(sinks, place), part(must, place), part(may, place), times) for place in sorted(set(places.values()))}
+    touched = _ranges(loop.may for loop in loops.values())
+    dependences, unsourced = isl.UnionMap.empty(sinks.get_space()), isl.UnionMap.empty(sinks.get_space())
+    for place, loop in loops.items():
+        if loop.sinks.is_empty():
+            continue
+        own = _exact(loop.sinks, loop.must, loop.may, times)
+        dependences = dependences.union(own.dependences)
+        unsourced, rest = unsourced.union(own.unsourced.subtract_range(touched)), own.unsourced.intersect_range(touched)
+        for before in [loops[p] for p in reversed(loops) if p < place]:
+            if not before.arrays & _arrays(rest):
+                continue
+            dependences = dependences.union(before.left.apply_range(rest.reverse()))
+            rest = rest.subtract_range(before.must.range())
+            if rest.is_empty():
+                break
+        unsourced = unsourced.union(rest)
+    return Flow(dependences.coalesce(), unsourced)
+
+
+class _Loop:
+    """The accesses of the statements of one loop."""
+
+    def __init__(self, sinks: Any, must: Any, may: Any, times: Any) -> None:
+        self.sinks, self.must, self.may, self.times = sinks, must, may, times
+        self.arrays = _arrays(may)
+
+    @cached_property
+    def left(self) -> Any:
+        """Those of `may` whose element is not overwritten for sure by an instance that runs later (instances to elements)."""
+        earlier = _earlier(self.times, _meetings(self.must, self.may))
+        both = self.must.range_map().apply_range(self.may.reverse()).intersect(self.must.domain_map().apply_range(earlier))
+        return self.may.subtract(both.reverse().range_factor_range())
+
+
+def _places(times: Any) -> dict[str, int]:
+    """Which of the loops that follow each other a statement belongs to; {} where a loop is around all of them."""
+    found = {}
+    for clock in _maps(times):
+        first = clock.plain_get_val_if_fixed(isl.dim_type.out, 0) if clock.dim(isl.dim_type.out) else isl.Val.nan(times.get_ctx())
+        if first.is_nan():
+            return {}
+        found[clock.get_tuple_name(isl.dim_type.in_)] = int(first.to_python())
+    return found
+
+
+def _of_statements(accesses: Any, places: Mapping[str, int], place: int) -> Any:
+    """The accesses of the statements in one place."""
+    found = isl.UnionMap.empty(accesses.get_space())
+    for relation in _maps(accesses):
+        if places.get(relation.get_tuple_name(isl.dim_type.in_)) == place:
+            found = found.add_map(relation)
+    return found
+
+
+def _ranges(accesses: Iterable[Any]) -> Any:
+    """All elements of several accesses."""
+    found = isl.UnionSet("{ }")
+    for one in accesses:
+        found = found.union(one.range())
+    return found.coalesce()
+
+
+def _arrays(accesses: Any) -> set[str]:
+    return {array for array, _ in _named(accesses)}
+
+
+def _apart(sinks: Any, may: Any) -> bool:
+    """Whether it is plain that no two instances access the same element of what `sinks` access."""
+    arrays = {array for array, _ in _named(sinks)}
+    found: dict[str, Any] = {}
+    for relation in (*_maps(sinks), *_maps(may)):
+        array = relation.get_tuple_name(isl.dim_type.out)
+        if array not in arrays:
+            continue
+        before = found.setdefault(array, relation)
+        if before.get_tuple_name(isl.dim_type.in_) != relation.get_tuple_name(isl.dim_type.in_):
+            return False  # several statements
+        found[array] = before.union(relation)
+    return all(relation.is_injective() for relation in found.values())
+
+
+def _meetings(one: Any, other: Any) -> set[tuple[str, str]]:
+    """The pairs of statements (names) in which `one` and `other` may access the same element, as boxes around them tell."""
+    by_array: dict[str, list[tuple[str, _Box]]] = {}
+    for array, statement, box in _boxes(other):
+        by_array.setdefault(array, []).append((statement, box))
+    return {(a, b) for array, a, box in _boxes(one) for b, other_box in by_array.get(array, ()) if _meet(box, other_box)}
+
+
+def _boxes(accesses: Any) -> list[tuple[str, str, _Box]]:
+    """(array, statement, box of elements) of all accesses."""
+    found = []
+    for relation in _maps(accesses):
+        touched = relation.range()
+        if not touched.is_empty():
+            bounds = ends(touched) if touched.is_bounded() else None
+            found.append((relation.get_tuple_name(isl.dim_type.out), relation.get_tuple_name(isl.dim_type.in_), bounds))
+    return found
+
+
+def _meet(one: _Box, other: _Box) -> bool:
+    return one is None or other is None or all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(one, other, strict=True))
+
+
+def _named(accesses: Any) -> set[tuple[str, str]]:
+    """(array, statement) of all accesses."""
+    return {(m.get_tuple_name(isl.dim_type.out), m.get_tuple_name(isl.dim_type.in_)) for m in _maps(accesses)}
+
+
+def _earlier(times: Any, wanted: set[tuple[str, str]]) -> Any:
+    """Which instances run before which, for the pairs of statements in `wanted` alone: there are many more."""
+    clocks = {m.get_tuple_name(isl.dim_type.in_): m for m in _maps(times)}
+    found = isl.UnionMap.empty(times.get_space())
+    for late, early in sorted(wanted):
+        if late in clocks and early in clocks:
+            found = found.add_map(clocks[late].lex_gt_map(clocks[early]))
+    return found
+
+
+def _maps(union: Any) -> list[Any]:
+    listed = union.get_map_list()
+    return [listed.get_at(k) for k in range(listed.n_map())]

@@ -1,0 +1,57 @@
+"""A Program as isl objects, with exact value-based dependences (isl flow analysis)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import islpy as isl
+
+from generator.polyhedral.dependences.flow import value_flow
+from generator.polyhedral.dependences.original import access_maps
+from generator.program import Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """isl views of a Program: `flow` and `false` (anti and output) relate source to sink instances."""
+
+    program: Program
+    domain: Any
+    reads: Any
+    writes: Any
+    flow: Any
+    false: Any
+
+    @property
+    def dependences(self) -> Any:
+        """Everything a schedule must respect."""
+        return self.flow.union(self.false)
+
+
+@lru_cache(maxsize=256)
+def model(program: Program) -> Model:
+    """The Model of `program`; cached, since every Plan of a Program needs it."""
+    reads = access_maps(program.statements, "read")
+    writes = access_maps(program.statements, "write")
+    may = access_maps(program.statements, "may_write").union(writes)
+    schedule = isl.Schedule(program.schedule)
+    flow = value_flow(reads, writes, may, schedule).dependences
+    false = value_flow(may, writes, reads.union(may), schedule).dependences
+    return Model(program, schedule.get_domain(), reads, may, flow, false)
+
+
+def sets(union: Any) -> Iterator[Any]:
+    """The isl Sets of an isl UnionSet, by tuple name."""
+    listed = union.get_set_list()
+    yield from sorted((listed.get_at(i) for i in range(listed.n_set())), key=lambda s: s.get_tuple_name() or "")
+
+
+def maps(union: Any) -> Iterator[Any]:
+    """The isl Maps of an isl UnionMap, by tuple names."""
+    listed = union.get_map_list()
+    yield from sorted((listed.get_at(i) for i in range(listed.n_map())),
+                      key=lambda m: (m.get_tuple_name(isl.dim_type.in_) or "",
+                                     m.get_tuple_name(isl.dim_type.out) or ""))

@@ -1,0 +1,187 @@
+"""Loops and expressions out of isl: its AST as our nodes. No callbacks: statement arguments say everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr, Int, Name, Select, Unary
+from generator.linear import simplify
+from generator.nest import For, If, Instance, Node
+from generator.polyhedral.kit.context import isl_options
+from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pdiv_q": "/", "pdiv_r": "%", "zdiv_r": "%", "eq": "==",
+           "le": "<=", "lt": "<", "ge": ">=", "gt": ">", "and_": "&&", "and_then": "&&", "or_": "||",
+           "or_else": "||", "min": "min", "max": "max"}
+_OPERATIONS = {getattr(isl.ast_expr_op_type, name): op for name, op in _BINARY.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class LoopName:
+    """How the loop over a schedule dimension is called and explained in the text."""
+
+    name: str
+    note: str
+
+
+def enter(number: int) -> str:
+    """The pseudo statement at which stage `number` fills its copies."""
+    return f"enter_{number}"
+
+
+def leave(number: int) -> str:
+    """The pseudo statement after which stage `number` may be filled again."""
+    return f"leave_{number}"
+
+
+def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName]) -> tuple[Node, ...]:
+    """Loop nests that run `domain` in the order of `tree`; `context` is what is known of parameters.
+
+    `names[d]` belongs to schedule dimension d.
+
+    Raises:
+        IllegalPlan: isl fails (on some conditions with several divisions).
+    """
+    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
+    for loop in names:
+        ids = ids.add(isl.Id.read_from_str(isl.DEFAULT_CONTEXT, loop.name))
+    notes = {loop.name: loop.note for loop in names}
+    with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1, ast_build_scale_strides=0):
+        schedule = to_schedule(tree, domain)
+        build = isl.AstBuild.from_context(context).set_iterators(ids)
+        try:
+            root = build.node_from_schedule(schedule)
+        except isl.Error as error:
+            raise IllegalPlan(f"isl fails to make loops for this schedule: {error}") from None
+        return _nodes(root, notes)
+
+
+def to_schedule(tree: Tree, domain: Any) -> Any:
+    """The isl Schedule of `tree` on `domain`."""
+    root = isl.Schedule.from_domain(domain).get_root()
+    return _insert(tree, root.child(0)).get_schedule()
+
+
+def _insert(tree: Tree, leaf: Any) -> Any:
+    """Put `tree` at the isl node `leaf`; returns the node at its top."""
+    match tree:
+        case Leaf() | Launch():
+            return leaf
+        case Band(members=members, child=child):
+            return _below(leaf.insert_partial_schedule(multi(members)), child)
+        case Mapping(names=names, members=members, child=child):
+            return _below(leaf.insert_filter(index_filter(members, names)), child)
+        case Sequence(filters, children):
+            listed = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(filters))
+            for part in filters:
+                listed = listed.add(part)
+            node = leaf.insert_sequence(listed)
+            for index, child in enumerate(children):
+                depth = node.get_tree_depth()
+                inner = _insert(child, node.child(index).child(0))
+                node = inner.ancestor(inner.get_tree_depth() - depth)
+            return node
+        case Stage(number, child):
+            prefix = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
+            points = isl.Set.from_union_set(prefix.range()).coalesce()
+            node = _insert(child, leaf)
+            node = node.graft_before(_pseudo(points, enter(number)))
+            return node.graft_after(_pseudo(points, leave(number)))
+
+
+def _below(node: Any, child: Tree) -> Any:
+    depth = node.get_tree_depth()
+    inner = _insert(child, node.child(0))
+    return inner.ancestor(inner.get_tree_depth() - depth)
+
+
+def _pseudo(points: Any, name: str) -> Any:
+    extension = points.identity().set_tuple_name(isl.dim_type.out, name)
+    return isl.ScheduleNode.from_extension(isl.UnionMap.from_map(extension))
+
+
+def index_filter(members: SequenceOf[Any], names: SequenceOf[str]) -> Any:
+    """The instances x with `members[k](x) == names[k]` for all k, the names being parameters."""
+    result = None
+    for member, name in zip(members, names, strict=True):
+        ident = isl.Id.read_from_str(isl.DEFAULT_CONTEXT, name)  # isl.Id(name) would be a different identifier
+        value = isl.UnionPwAff.param_on_domain_id(member.domain(), ident)
+        same = member.sub(value).zero_union_set()
+        result = same if result is None else result.intersect(same)
+    assert result is not None
+    return result
+
+
+def box_context(bounds: SequenceOf[tuple[str, int, int]]) -> Any:
+    """The isl parameter Set `low <= name <= high` for all bounds."""
+    if not bounds:
+        return isl.Set("{ : }")
+    names = ", ".join(name for name, _, _ in bounds)
+    limits = " and ".join(f"{low} <= {name} <= {high}" for name, low, high in bounds)
+    return isl.Set(f"[{names}] -> {{ : {limits} }}")
+
+
+def _nodes(node: Any, notes: dict[str, str]) -> tuple[Node, ...]:
+    kind = node.get_type()
+    if kind == isl.ast_node_type.block:
+        children = node.block_get_children()
+        return tuple(n for i in range(children.n_ast_node()) for n in _nodes(children.get_at(i), notes))
+    if kind == isl.ast_node_type.for_:  # type: ignore[attr-defined]  # islpy's stub lacks it
+        return _loop(node, notes)
+    if kind == isl.ast_node_type.if_:  # type: ignore[attr-defined]  # islpy's stub lacks it
+        otherwise = _nodes(node.if_get_else_node(), notes) if node.if_has_else_node() else ()
+        return (If(expression(node.if_get_cond()), _nodes(node.if_get_then_node(), notes), otherwise),)
+    if kind == isl.ast_node_type.user:
+        call = node.user_get_expr()
+        arguments = tuple(expression(call.get_op_arg(i)) for i in range(1, call.get_op_n_arg()))
+        return (Instance(call.get_op_arg(0).get_id().name, arguments),)
+    raise AssertionError(f"isl made an AST node of type {kind}")
+
+
+def _loop(node: Any, notes: dict[str, str]) -> tuple[Node, ...]:
+    name = node.for_get_iterator().get_id().name
+    start = expression(node.for_get_init())
+    body = _nodes(node.for_get_body(), notes)
+    if node.for_is_degenerate():
+        return (For(name, start, Binary("<=", Name(name), start), 1, body, notes.get(name, "")),)
+    condition = expression(node.for_get_cond())
+    step = expression(node.for_get_inc())
+    assert isinstance(step, Int)
+    return (For(name, start, condition, step.value, body, notes.get(name, "")),)
+
+
+def expression(expr: Any) -> Expr:
+    """An isl AstExpr as an expression of ours, simplified."""
+    return simplify(_expression(expr))
+
+
+def _expression(expr: Any) -> Expr:
+    kind = expr.get_type()
+    if kind == isl.ast_expr_type.int:
+        return Int(int(expr.get_val().to_python()))
+    if kind == isl.ast_expr_type.id:
+        return Name(expr.get_id().name)
+    operation = expr.get_op_type()
+    arguments = [_expression(expr.get_op_arg(i)) for i in range(expr.get_op_n_arg())]
+    if operation == isl.ast_expr_op_type.minus:
+        return Unary("-", arguments[0])
+    if operation in (isl.ast_expr_op_type.cond, isl.ast_expr_op_type.select):
+        return Select(arguments[0], arguments[1], arguments[2])
+    if operation == isl.ast_expr_op_type.fdiv_q:
+        return _floor_division(arguments[0], arguments[1])
+    result = arguments[0]
+    for argument in arguments[1:]:
+        result = Binary(_OPERATIONS[operation], result, argument)
+    return result
+
+
+def _floor_division(dividend: Expr, divisor: Expr) -> Expr:
+    """C's `/` truncates; isl asks for the floor (its divisors are positive)."""
+    rounded = Binary("-", Binary("+", Unary("-", dividend), divisor), Int(1))
+    return Select(Binary("<", dividend, Int(0)), Unary("-", Binary("/", rounded, divisor)),
+                  Binary("/", dividend, divisor))

@@ -1,0 +1,49 @@
+"""Boxes of coordinates: which a stage of a pipeline computes, and which its expressions reach.
+
+All by isl, exactly, where the coordinates are affine; `NotAffine` says where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from generator.expr import Expr
+from generator.polyhedral.kit.affine import Iteration, affine, holds, top
+from generator.polyhedral.kit.wrapping import wrapped
+
+
+def box(iterators: Sequence[str], ranges: Sequence[tuple[int, int]]) -> Iteration:
+    """All points with `low <= iterator <= high` for the (low, high) of each iterator, outermost first."""
+    at = top()
+    for iterator in iterators:
+        at = at.enter(iterator)
+    domain = at.domain
+    for dim, (low, high) in enumerate(ranges):
+        domain = domain.lower_bound_val(isl.dim_type.set, dim, isl.Val(low))
+        domain = domain.upper_bound_val(isl.dim_type.set, dim, isl.Val(high))
+    return Iteration(at.iterators, domain)
+
+
+def where(condition: Expr, at: Iteration) -> Iteration:
+    """The points of `at` at which `condition` holds. Raises NotAffine."""
+    return at.restrict(holds(condition, at))
+
+
+def is_empty(at: Iteration) -> bool:
+    """Whether there is no point."""
+    return bool(at.domain.is_empty())
+
+
+def value_range(expr: Expr, at: Iteration) -> tuple[int, int] | None:
+    """The least and the greatest value of an integer expression at the points of `at`; None when it may wrap around.
+
+    Raises:
+        NotAffine: it is no affine function of the iterators.
+    """
+    value = affine(expr, at).intersect_domain(at.domain)
+    wrong = wrapped(expr, lambda part: affine(part, at), lambda part: holds(part, at))
+    if wrong is not None and not wrong.intersect(at.domain).is_empty():
+        return None
+    return int(value.min_val().to_python()), int(value.max_val().to_python())

@@ -1,0 +1,139 @@
+"""What the threads of a block compute of a stage at one place of a kernel: a box that holds all that is read there.
+
+Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box has two rows more than the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any
+
+import islpy as isl
+
+from generator.polyhedral.kit.parsed import map_of
+from generator.polyhedral.kit.tree import multi
+from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.mapping import block_names, tile_member
+from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
+from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
+from generator.polyhedral.pipelines.stages import reached, reads_by_element
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart
+from generator.program import Program, Stage
+
+
+def tile_names(point: StagePoint) -> tuple[str, ...]:
+    """Names of the numbers of the tiles around a stage point."""
+    return tuple(f"q{d}" for d in range(len(point.tiled)))
+
+
+@lru_cache(maxsize=4096)
+def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
+                number: int) -> tuple[TileBox, ...]:
+    """The boxes at stage point `number` of a kernel, in the order in which they can be computed.
+
+    Raises:
+        IllegalPlan: a box does not hold what is read (never seen; checked because wrong results would come of it).
+    """
+    point = stage_points(program, part)[number]
+    loops = [(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    if inner_tile > 1:
+        loops += [(name, d, inner_tile) for name, d in zip(tile_names(point), point.tiled, strict=True)]
+    finder = _Finder(program, point, _Tiles(tuple(loops)))
+    boxes = tuple(finder.box(stage) for stage in program.stages if stage.array in point.computed)
+    if boxes:
+        finder.check()
+    return boxes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tiles:
+    """Blocks, and tiles inside them: name, dimension and size of each."""
+
+    loops: tuple[tuple[str, Dimension, int], ...]
+
+    @property
+    def ranges(self) -> list[tuple[str, int, int]]:
+        """Name, first and last number."""
+        return [(name, 0, (d.extent - 1) // size) for name, d, size in self.loops]
+
+    def numbers(self, domain: Any) -> Any:
+        """`{ instance -> [numbers] }` (isl UnionMap)."""
+        if not self.loops:
+            return isl.UnionMap.from_domain_and_range(domain, isl.UnionSet("{ [] }"))
+        members = multi([tile_member(d, size).intersect_domain(domain) for _, d, size in self.loops])
+        return isl.UnionMap.from_multi_union_pw_aff(members)
+
+
+class _Finder:
+    """Follows reads from the statements of a kernel to the stages that it computes."""
+
+    def __init__(self, program: Program, point: StagePoint, tiles: _Tiles) -> None:
+        self.program, self.point, self.tiles = program, point, tiles
+        self.numbers = tiles.numbers(point.domain).reverse()
+        self.computed: dict[str, tuple[TileBox, Any]] = {}
+
+    def box(self, stage: Stage) -> TileBox:
+        """The box of a stage of the kind `block`, checked."""
+        return self._shape(stage)[0]
+
+    def check(self) -> None:
+        """The exact check of the tiles with their boxes: stages are run for all elements of theirs, or where a thread reads them."""
+        stages = [stage for stage in self.program.stages if stage.array in self._reached]
+        held = {stage.array: self._shape(stage)[1] for stage in stages if stage.where == "block"}
+        readers, written, read = list(self.point.statements), isl.UnionMap("{ }"), isl.UnionMap("{ }")
+        runs = self.numbers
+        for stage in stages:
+            elements = isl.UnionMap.from_map(held[stage.array] if stage.array in held else self.read(stage.array))
+            for step in stage.steps:
+                writes = next(a for a in step.statement.accesses if a.kind == "write")
+                writers = isl.UnionMap.from_map(map_of(writes.relation))
+                written, runs = written.union(writers), runs.union(elements.apply_range(writers.reverse()))
+                readers.append(step.statement.name)
+        for access in (a for name in readers for a in self.program.statement(name).accesses if a.kind == "read"):
+            if access.array in self._reached:
+                read = read.union(isl.UnionMap.from_map(map_of(access.relation)))
+        holds = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, held.values()))
+        anything = isl.UnionMap.from_domain_and_range(self.numbers.domain(), written.domain())  # nothing of stages is there before a launch
+        tiles = OverlappedTiles(runs, self.numbers, anything, holds)
+        check_overlap(tiles, self.point.domain, read.apply_range(written.reverse()), read.intersect_range(holds.range().universe()))
+
+    def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
+        """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
+        if stage.array not in self.computed:
+            extents = self.program.array(stage.array).extents
+            read = self.read(stage.array)
+            self.computed[stage.array] = tile_box(stage.array, read, self.tiles.ranges, extents, always=True)
+        return self.computed[stage.array]
+
+    def read(self, array: str) -> Any:
+        """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point (isl Map).
+
+        Made of parts that do not overlap: with others, what isl makes of it (and the text of the kernel) hangs on where in memory
+        its objects happen to lie.
+        """
+        parts = list(self._readers(array))
+        total = parts[0]
+        for part in parts[1:]:
+            total = total.union(part)
+        return isl.Map.from_union_map(total).make_disjoint().coalesce()
+
+    def _readers(self, array: str) -> Iterator[Any]:
+        for name in self.point.statements:
+            statement = self.program.statement(name)
+            for access in statement.accesses:
+                if access.array == array:
+                    yield self.numbers.apply_range(isl.UnionMap.from_map(map_of(access.relation)))
+        for stage in self.program.stages:
+            if stage.array != array and stage.array in self._reached:
+                reads = [reads_by_element(step, number) for step in stage.steps
+                         for number, access in enumerate(step.statement.accesses) if access.array == array]
+                if reads:
+                    source = self._shape(stage)[1] if stage.where == "block" else self.read(stage.array)
+                    yield isl.UnionMap.from_map(source.apply_range(reduce(isl.Map.union, reads).coalesce()))
+
+    @property
+    def _reached(self) -> frozenset[str]:
+        """The stages that the statements below the point need."""
+        return reached(self.program, self.point.statements)

@@ -1,0 +1,216 @@
+"""Which arrays are worth a shared copy, where the copies are filled, and the boxes they hold.
+
+A *stage point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none).
+There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q + rest`, so that one tile of a block touches a
+box whose corner is affine in block and tile indices and whose size is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import islpy as isl
+
+from generator.polyhedral.kit.members import value_range
+from generator.polyhedral.kit.parsed import map_of, set_of
+from generator.polyhedral.kit.tree import Band, Sequence, Tree, multi, statements_of
+from generator.polyhedral.pipelines.stages import reached
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
+from generator.program import Program, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """One array dimension of a footprint: coefficients of parallel and tiled members, range of the rest."""
+
+    parallel: tuple[int, ...]
+    tiled: tuple[int, ...]
+    low: int
+    high: int
+
+    def size(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> int:
+        """Elements that a tile of these sizes touches in this dimension."""
+        steps = zip((*self.parallel, *self.tiled), (*tile, *inner), strict=True)
+        return 1 + self.high - self.low + sum(abs(a) * (t - 1) for a, t in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedArray:
+    """A part of an array that can be copied to shared memory at a stage point; one Extent per array dimension.
+
+    `accesses` (statement, number) are those that read the copy: all accesses to the array that move alike with block
+    and tile. A product of a matrix with itself reads two parts, one that moves with its rows and one with its columns.
+    """
+
+    array: str
+    extents: tuple[Extent, ...]
+    accesses: tuple[tuple[str, int], ...]
+
+    def sizes(self, tile: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
+        """The box that holds everything one tile touches."""
+        return tuple(e.size(tile, inner) for e in self.extents)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StagePoint:
+    """A place for shared copies: what runs below it, the members tiled above it, the arrays that qualify.
+
+    `computed` are the stages that a block computes there.
+    """
+
+    statements: tuple[str, ...]
+    domain: Any
+    tiled: tuple[Dimension, ...]
+    arrays: tuple[StagedArray, ...]
+    computed: frozenset[str] = frozenset()
+
+    def needed(self, shared: bool) -> bool:
+        """Whether anything is filled there, with `shared` copies or without."""
+        return bool(self.computed) or (shared and bool(self.arrays))
+
+
+@lru_cache(maxsize=1024)
+def stage_points(program: Program, part: KernelPart) -> tuple[StagePoint, ...]:
+    """The stage points of a kernel, in tree order (one per path to its first sequential band)."""
+    return tuple(_points(program, part, part.tree, part.domain))
+
+
+def tiled_members(band: Band) -> int:
+    """How many leading members may be tiled together: all of a permutable band, else the first alone."""
+    return len(band.members) if band.permutable else 1
+
+
+def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iterator[StagePoint]:
+    if isinstance(tree, Sequence):
+        for filters, child in zip(tree.filters, tree.children, strict=True):
+            yield from _points(program, part, child, domain.intersect(filters))
+        return
+    tiled: tuple[Dimension, ...] = ()
+    if isinstance(tree, Band):
+        tiled = tuple(dimension(m, domain) for m in tree.members[:tiled_members(tree)])
+    arrays = tuple(_arrays(program, part, tree, domain, tiled)) if part.parallel else ()
+    names = statements_of(domain)
+    blocks = {stage.array for stage in program.stages if stage.where == "block"}
+    yield StagePoint(names, domain, tiled, arrays, reached(program, names) & blocks)
+
+
+def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,
+            tiled: tuple[Dimension, ...]) -> Iterator[StagedArray]:
+    statements = [program.statement(name) for name in statements_of(domain)]
+    written = {program.statement(name).body.target.array for name in part.statements}
+    computed = {stage.array for stage in program.stages}
+    names = sorted({a.array for s in statements for a in s.accesses} - written - computed)
+    loops = {s.name: _loops(s, part, tree, domain, tiled) for s in statements} if names else {}
+    for name in names:
+        if not program.array(name).extents:
+            continue
+        rows = {(s.name, number): _rows(access.relation, loops[s.name], len(part.parallel), len(tiled))
+                for s in statements for number, access in enumerate(s.accesses) if access.array == name}
+        parts = _alike(rows)
+        for alike in parts:
+            merged = _merge(list(alike.values()))
+            if len(parts) > 1 and _is_diagonal(merged):
+                continue
+            if _pays(merged, len(set(alike.values())), part, tiled):
+                yield StagedArray(name, merged, tuple(alike))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loops:
+    """The instances of a statement (isl Set), and the isl UnionMap to them from the values of the loops around them."""
+
+    instances: Any
+    order: Any
+
+
+def _loops(statement: Statement, part: KernelPart, tree: Tree, domain: Any, tiled: tuple[Dimension, ...]) -> _Loops:
+    instances = set_of(statement.domain).intersect(domain.extract_set(set_of(statement.domain).get_space()))
+    space = isl.UnionSet.from_set(instances)
+    outer = [d.member for d in (*part.parallel, *tiled)]
+    path = outer + _deeper(tree, space, len(tiled))
+    order = isl.UnionMap.from_multi_union_pw_aff(multi([m.intersect_domain(space) for m in path]))
+    return _Loops(instances, order.reverse())
+
+
+def _rows(access: str, loops: _Loops, parallel: int, tiled: int) -> tuple[Extent, ...] | None:
+    """The access as Extents; None when it is not affine in the loops."""
+    relation = map_of(access).intersect_domain(loops.instances)
+    if relation.is_empty():
+        return None
+    by_loops = isl.Map.from_union_map(loops.order.apply_range(isl.UnionMap.from_map(relation)))
+    if not by_loops.is_single_valued():
+        return None
+    index = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(by_loops))
+    result = []
+    for dim in range(relation.dim(isl.dim_type.out)):
+        row = index.get_pw_aff(dim).gist(by_loops.domain())
+        extent = _extent(row, by_loops.domain(), parallel, tiled)
+        if extent is None:
+            return None
+        result.append(extent)
+    return tuple(result)
+
+
+def _deeper(tree: Tree, space: Any, skip: int) -> list[Any]:
+    """Members below the tiled ones, on the path of one statement."""
+    if isinstance(tree, Band):
+        return [*tree.members[skip:], *_deeper(tree.child, space, 0)]
+    if isinstance(tree, Sequence):
+        for filters, child in zip(tree.filters, tree.children, strict=True):
+            if not filters.intersect(space).is_empty():
+                return _deeper(child, space, 0)
+    return []
+
+
+def _extent(row: Any, loops: Any, parallel: int, tiled: int) -> Extent | None:
+    if not row.isa_aff():
+        return None
+    affine = row.as_aff()
+    if affine.dim(isl.dim_type.div) or not affine.get_denominator_val().is_one():
+        return None
+    outer = parallel + tiled
+    coefficients = [int(affine.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(outer)]
+    for k in range(outer):
+        affine = affine.set_coefficient_val(isl.dim_type.in_, k, 0)
+    rest = isl.PwAff.from_aff(affine).intersect_domain(loops)
+    return Extent(tuple(coefficients[:parallel]), tuple(coefficients[parallel:]), *value_range(rest))
+
+
+Rows: TypeAlias = tuple[Extent, ...]
+Reads: TypeAlias = dict[tuple[str, int], Rows]
+"""The Extents of accesses, by statement and number."""
+
+
+def _alike(rows: dict[tuple[str, int], Rows | None]) -> list[Reads]:
+    """Accesses that move alike with block and tile, together; none at all where one of them is not affine."""
+    found: dict[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], Reads] = {}
+    for access, row in rows.items():
+        if row is None:
+            return []
+        found.setdefault(tuple((e.parallel, e.tiled) for e in row), {})[access] = row
+    return list(found.values())
+
+
+def _merge(rows: list[Rows]) -> Rows:
+    """One footprint for several accesses that move alike."""
+    return tuple(Extent(same[0].parallel, same[0].tiled, min(e.low for e in same), max(e.high for e in same))
+                 for same in zip(*rows, strict=True))
+
+
+def _is_diagonal(extents: tuple[Extent, ...]) -> bool:
+    """Whether a loop moves along several dimensions at once, so that most of the box is not read."""
+    return any(sum(map(bool, moves)) > 1 for moves in zip(*((*e.parallel, *e.tiled) for e in extents), strict=True))
+
+
+def _pays(extents: tuple[Extent, ...], accesses: int, part: KernelPart, tiled: tuple[Dimension, ...]) -> bool:
+    """Reuse (several accesses, or a loop that the element does not depend on), or lanes that stride."""
+    moving = [any(e.parallel[p] for e in extents) for p in range(len(part.parallel))]
+    moving += [any(e.tiled[q] for e in extents) for q in range(len(tiled))]
+    wide = [d.extent > 1 for d in (*part.parallel, *tiled)]
+    reused = accesses > 1 or any(w and not m for w, m in zip(wide, moving, strict=True))
+    lane = [e.parallel[-1] for e in extents]
+    coalesced = not any(lane) or (not any(lane[:-1]) and abs(lane[-1]) == 1)
+    return reused or not coalesced

@@ -1,0 +1,165 @@
+"""A kernel's tree with blocks, threads, points per thread, inner tiles and stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.plan import KernelPlan
+from generator.polyhedral.kit.tree import Band, Mapping, Sequence, Stage, Tree
+from generator.polyhedral.memory.footprint import StagePoint, tiled_members
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MappedKernel:
+    """The final tree and the number of blocks per parallel dimension (outermost first).
+
+    `several` are the dimensions in which a thread has several points, in the order of the loops over these.
+    """
+
+    tree: Tree
+    blocks: tuple[int, ...]
+    several: tuple[int, ...]
+
+
+def block_names(count: int) -> tuple[str, ...]:
+    """Names of the block indices, outermost first."""
+    return tuple(f"b{d}" for d in range(count))
+
+
+def thread_names(count: int) -> tuple[str, ...]:
+    """Names of the thread indices, outermost first."""
+    return tuple(f"t{d}" for d in range(count))
+
+
+def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: tuple[int, ...] = ()) -> MappedKernel:
+    """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the stages.
+
+    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a thread's points, the
+    loops over the dimensions `outer` come first, in their order.
+
+    Raises:
+        IllegalPlan: sizes that do not fit the kernel.
+    """
+    _check_sizes(part, plan)
+    sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
+    several = tuple(sorted((d for d, (_, t, b) in enumerate(sizes) if t > b), key=lambda d: (outer.index(d) if d in outer else len(outer), d)))
+    mapper = _Mapper(part, plan, points, sizes, several)
+    inside = mapper.below(part.tree, part.domain)
+    members = tuple(tile_member(d, t) for d, t, _ in sizes)
+    tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside
+    return MappedKernel(tree, tuple(-(-d.extent // t) for d, t, _ in sizes), several)
+
+
+def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
+    if not len(plan.tile) == len(plan.block) == len(part.parallel):
+        raise IllegalPlan(f"kernel {', '.join(plan.statements)} has {len(part.parallel)} parallel dimensions but the "
+                          f"plan gives {len(plan.tile)} tile and {len(plan.block)} block sizes")
+    check_sizes(plan)
+
+
+def check_sizes(plan: KernelPlan) -> None:
+    """Raise IllegalPlan for sizes that fit no kernel."""
+    for tile, block in zip(plan.tile, plan.block, strict=True):
+        if block < 1 or tile % block:
+            raise IllegalPlan(f"block size {block} does not divide tile size {tile}")
+    if plan.inner_tile < 1 or plan.unroll < 1:
+        raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
+
+
+class _Mapper:
+    """Builds the part of the tree inside a block."""
+
+    def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...],
+                 sizes: list[tuple[Dimension, int, int]], several: tuple[int, ...]) -> None:
+        self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
+        self.stages = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
+
+    def below(self, tree: Tree, domain: Any) -> Tree:
+        """`tree` with the threads put where they belong: below stages, else at the top."""
+        if not self.stages:
+            return self.threads(self.tiled(tree, domain, lambda child: child), domain)
+        return self.staged(tree, domain)
+
+    def staged(self, tree: Tree, domain: Any) -> Tree:
+        """Every path gets its stage point, in the order of `stage_points`."""
+        if isinstance(tree, Sequence):
+            parts = [domain.intersect(f) for f in tree.filters]
+            return Sequence(tuple(parts), tuple(self.staged(c, p)
+                                                for c, p in zip(tree.children, parts, strict=True)))
+        return self.tiled(tree, domain, lambda child: self.stage(self.threads(child, domain), domain))
+
+    def stage(self, tree: Tree, domain: Any) -> Tree:
+        """A stage, where any array qualifies."""
+        listed = domain.get_set_list()
+        first = min(listed.get_at(i).get_tuple_name() for i in range(listed.n_set()))
+        return Stage(self.stages[first], tree) if first in self.stages else tree
+
+    def tiled(self, tree: Tree, domain: Any, inside: Any) -> Tree:
+        """Tile the first sequential band by `inner_tile`; `inside` wraps what is below the tile loops."""
+        if not isinstance(tree, Band) or self.plan.inner_tile == 1:
+            return inside(tree)  # type: ignore[no-any-return]
+        count = tiled_members(tree)
+        dims = [dimension(m, domain) for m in tree.members[:count]]
+        tiles = tuple(tile_member(d, self.plan.inner_tile) for d in dims)
+        return Band(tiles, (False,) * count, tree.permutable, inside(tree), ("tile",) * count)
+
+    def threads(self, tree: Tree, domain: Any) -> Tree:
+        """Thread indices, then the loops over the points of one thread."""
+        if not self.sizes:
+            return tree
+        if self.several:
+            steps = tuple(point_member(*self.sizes[d]).intersect_domain(domain) for d in self.several)
+            tree = self.around(tree, steps)
+        members = tuple(thread_member(*size).intersect_domain(domain) for size in self.sizes)
+        return Mapping("thread", thread_names(len(self.sizes)), members, tree)
+
+    def around(self, tree: Tree, steps: tuple[Any, ...]) -> Tree:
+        """The loops over a thread's points around `tree`, or around each of its leaves.
+
+        `for point: for k: S` or, with `points_inside`, `for k: for point: S`.
+        """
+        if self.plan.points_inside and isinstance(tree, Band):
+            return replace(tree, child=self.around(tree.child, steps))
+        if self.plan.points_inside and isinstance(tree, Sequence):
+            return Sequence(tree.filters, tuple(
+                self.around(child, tuple(s.intersect_domain(part) for s in steps))
+                for part, child in zip(tree.filters, tree.children, strict=True)))
+        return Band(steps, (True,) * len(steps), True, tree, ("point",) * len(steps))
+
+
+def _shifted(dim: Dimension) -> Any:
+    """The member counted from 0."""
+    if dim.low == 0:
+        return dim.member
+    value = isl.UnionPwAff.val_on_domain(dim.member.domain(), isl.Val(dim.low))
+    return dim.member.sub(value)
+
+
+def _scaled_floor(member: Any, size: int) -> Any:
+    return member if size == 1 else member.scale_down_val(isl.Val(size)).floor()
+
+
+def tile_member(dim: Dimension, size: int) -> Any:
+    """The number of the tile of `size` that an instance lies in."""
+    return _scaled_floor(_shifted(dim), size)
+
+
+def thread_member(dim: Dimension, tile: int, block: int) -> Any:
+    """The thread that runs an instance: points of a tile go to the threads of a block in turn."""
+    return _in_tile(dim, tile).mod_val(isl.Val(block))
+
+
+def point_member(dim: Dimension, tile: int, block: int) -> Any:
+    """The number of an instance's point among those of its thread."""
+    return _scaled_floor(_in_tile(dim, tile), block)
+
+
+def _in_tile(dim: Dimension, size: int) -> Any:
+    return _shifted(dim).mod_val(isl.Val(size))
+
+

@@ -1,0 +1,210 @@
+"""What a block computes of its stages, roughly and quickly: for a search that asks for many tile sizes.
+
+`boxes.py` finds boxes exactly, for all blocks. Here a block in the middle stands for all, subscripts are followed by
+interval arithmetic, and a box may come out longer by an element or two. Kernels whose loops are no plain boxes are left
+to `boxes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, TypeAlias
+
+import islpy as isl
+
+from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
+from generator.polyhedral.kit.members import ends
+from generator.polyhedral.kit.parsed import set_of
+from generator.polyhedral.memory.boxes import stage_boxes
+from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.pipelines.stages import reached, read_subscripts
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart
+from generator.program import ELEMENT_BYTES, Program, Stage, Step
+
+Range: TypeAlias = tuple[int, int]
+"""The least and the greatest value."""
+
+Ranges: TypeAlias = tuple[Range, ...]
+
+
+@lru_cache(maxsize=16384)
+def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+    """Bytes of shared memory that a block of the kernel needs for its stages."""
+    total = 0
+    for number, point in enumerate(stage_points(program, part)):
+        for array, sizes in _sizes(program, part, tile, inner_tile, number) if point.computed else ():
+            total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
+    return total
+
+
+def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
+           number: int) -> Iterator[tuple[str, list[int]]]:
+    loops = _loops(program, part, number)
+    if loops is None:
+        yield from ((box.array, list(box.sizes)) for box in stage_boxes(program, part, tile, inner_tile, number))
+        return
+    blocks = {name: one.middle((*tile, *[inner_tile] * one.tiled)) for name, one in loops.items()}
+    finder = _Finder(program, blocks)
+    for stage in program.stages:
+        if stage.array in stage_points(program, part)[number].computed:
+            yield stage.array, [1 + high - low for low, high in finder.read(stage)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """The iterators of a statement: their ranges; and of each parallel and tiled loop, the iterator that it follows.
+
+    `followed` holds position, constant, least and greatest value of the loop; the last `tiled` ones may be untiled
+    (size 1).
+    """
+
+    ranges: Ranges
+    followed: tuple[tuple[int, int, int, int], ...]
+    tiled: int
+
+    def middle(self, sizes: Sequence[int]) -> Ranges:
+        """The ranges in a block in the middle."""
+        ranges = list(self.ranges)
+        for number, ((position, constant, low, high), size) in enumerate(zip(self.followed, sizes, strict=True)):
+            if size == 1 and number >= len(sizes) - self.tiled:
+                continue
+            first = low + (high - low) // 2 // size * size - constant
+            ranges[position] = first, min(first + size - 1, self.ranges[position][1])
+        return tuple(ranges)
+
+
+@lru_cache(maxsize=4096)
+def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loops] | None:
+    """The loops around every statement below a stage point; None when they are no plain boxes."""
+    point: StagePoint = stage_points(program, part)[number]
+    found = {}
+    for name in point.statements:
+        domain = point.domain.extract_set(set_of(program.statement(name).domain).get_space())
+        followed = [_followed(dim, domain) for dim in (*part.parallel, *point.tiled)]
+        known = tuple(one for one in followed if one is not None)
+        if not domain.is_box() or len(known) < len(followed):
+            return None
+        found[name] = _Loops(ends(domain), known, len(point.tiled))
+    return found
+
+
+def _followed(dim: Dimension, domain: Any) -> tuple[int, int, int, int] | None:
+    """Position and constant of a loop `iterator + constant`, with its range; None for others."""
+    value = dim.member.extract_pw_aff(domain.get_space().from_domain().add_dims(isl.dim_type.out, 1)).gist(domain)
+    if not value.isa_aff():
+        return None
+    affine = value.as_aff()
+    factors = [affine.get_coefficient_val(isl.dim_type.in_, d).to_python() for d in range(affine.dim(isl.dim_type.in_))]
+    if affine.dim(isl.dim_type.div) or sorted(factors) != [0] * (len(factors) - 1) + [1]:
+        return None
+    return factors.index(1), int(affine.get_constant_val().to_python()), dim.low, dim.high
+
+
+class _Finder:
+    """Follows reads from the statements of a block to the stages that it computes."""
+
+    def __init__(self, program: Program, blocks: Mapping[str, Ranges]) -> None:
+        self.program, self.blocks = program, blocks
+        self.reached = reached(program, tuple(blocks))
+        self.known: dict[str, list[Range]] = {}
+
+    def read(self, stage: Stage) -> list[Range]:
+        """The elements of a stage that are read."""
+        if stage.array not in self.known:
+            extents = self.program.array(stage.array).extents
+            along: list[list[Range]] = [[] for _ in extents]
+            for subscripts, names in self._readers(stage.array):
+                for ranges, different, n in zip(along, subscripts, extents, strict=True):
+                    ranges += (_interval(index, names) or (0, n - 1) for index in different)
+            self.known[stage.array] = [_hull(ranges, n) for ranges, n in zip(along, extents, strict=True)]
+        return self.known[stage.array]
+
+    def _readers(self, array: str) -> Iterator[tuple[tuple[tuple[Expr, ...], ...], Mapping[str, Range]]]:
+        """What reads `array`: its subscripts by dimension, and the ranges of the iterators in them."""
+        for name, ranges in self.blocks.items():
+            if any(subscripts := _subscripts(self.program, name, array)):
+                yield subscripts, dict(zip(self.program.statement(name).iterators, ranges, strict=True))
+        for stage in self.program.stages:
+            if stage.array not in self.reached or stage.array == array:
+                continue
+            for step in stage.steps:
+                if any(subscripts := _subscripts(self.program, step.statement.name, array)):
+                    yield subscripts, _iterators(step, self.read(stage))
+
+
+@lru_cache(maxsize=16384)
+def _subscripts(program: Program, name: str, array: str) -> tuple[tuple[Expr, ...], ...]:
+    """The different subscripts, dimension by dimension, with which a statement reads `array`; none where it does not."""
+    found = list(read_subscripts(program.statement(name), array))
+    return tuple(tuple(dict.fromkeys(along)) for along in zip(*found, strict=True))
+
+
+def _hull(ranges: Sequence[Range], extent: int) -> Range:
+    """From the least value to the greatest, in the array."""
+    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+    return min(max(low, 0), extent - 1), max(min(high, extent - 1), 0)
+
+
+def _iterators(step: Step, element: Sequence[Range]) -> dict[str, Range]:
+    """The ranges of a step's iterators for these elements of its target."""
+    names = step.statement.iterators
+    found = {names[position]: (low, high) for position, low, high in step.loops}
+    for (position, constant), (low, high) in zip(step.dims, element, strict=True):
+        found[names[position]] = low - constant, high - constant
+    return found
+
+
+def _interval(expr: Expr, names: Mapping[str, Range]) -> Range | None:
+    """The values of `expr`; None when data decide."""
+    if isinstance(expr, Select):
+        truth = _interval(expr.condition, names)
+        branches = [expr.then] * (truth != (0, 0)) + [expr.otherwise] * (truth != (1, 1))
+    else:
+        branches = list(children(expr))
+    parts = [part for part in (_interval(child, names) for child in branches) if part is not None]
+    if len(parts) < len(branches):
+        return None
+    match expr:
+        case Int(value):
+            return value, value
+        case Name(name):
+            return names.get(name)
+        case Unary("-"):
+            return -parts[0][1], -parts[0][0]
+        case Binary(op):
+            return _operated(op, *parts)
+        case Select():
+            return min(low for low, _ in parts), max(high for _, high in parts)
+        case _:
+            return None
+
+
+def _operated(op: str, a: Range, b: Range) -> Range | None:
+    """None where isl knows no more either, so that `boxes.py` takes the whole extent: no box may come out shorter."""
+    match op:
+        case "+":
+            return a[0] + b[0], a[1] + b[1]
+        case "-":
+            return a[0] - b[1], a[1] - b[0]
+        case "*":
+            products = [p * q for p in a for q in b]
+            return min(products), max(products)
+        case "/" if b[0] == b[1] and b[0] > 0:
+            return int(a[0] / b[0]), int(a[1] / b[0])
+        case "%" if b[0] == b[1] and b[0] > 0:
+            return (0, b[0] - 1) if a[0] >= 0 else (1 - b[0], b[0] - 1)
+        case "min":
+            return min(a[0], b[0]), min(a[1], b[1])
+        case "max":
+            return max(a[0], b[0]), max(a[1], b[1])
+        case "<":
+            return int(a[1] < b[0]), int(a[0] < b[1])
+        case ">":
+            return int(a[0] > b[1]), int(a[1] > b[0])
+        case "<=" | ">=" | "==" | "!=" | "&&" | "||":
+            return 0, 1
+        case _:
+            return None

@@ -1,0 +1,108 @@
+"""A program in sections that are scheduled one by one and run one after the other.
+
+Most Plans schedule the whole program: one section. `Stages` makes a section of every group of nests whose arrays are
+not computed where they are read. It is a program of its own, so that what is known of it serves every Plan in which it
+is the same,
+and a pipeline of a hundred stages costs a hundred small schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generator.errors import IllegalPlan
+from generator.plan import Schedule, ScheduleChoice, Stages
+from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.kit.ast import to_schedule
+from generator.polyhedral.kit.tree import Sequence
+from generator.polyhedral.pipelines.stages import Group, groups_of, possible_stages, reached
+from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
+from generator.program import Program, Stage, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a program, and how it is scheduled; `whole`: it is the whole program."""
+
+    program: Program
+    schedule: Schedule
+    whole: bool
+
+    def identity(self, statements: tuple[str, ...]) -> tuple[str, ...]:
+        """The statements whose work a kernel with these `statements` does, those of its stages too; sorted."""
+        computed = reached(self.program, statements)
+        steps = (step for stage in self.program.stages if stage.array in computed for step in stage.steps)
+        return tuple(sorted({*statements, *(step.statement.name for step in steps)}))
+
+
+@lru_cache(maxsize=256)
+def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
+    """The sections of `program` in order.
+
+    Raises:
+        IllegalPlan: an array cannot be computed where it is read, or a name is no reduction.
+    """
+    if not isinstance(schedule, Stages):
+        return (Section(program, schedule, True),)
+    possible = possible_stages(program)
+    if wrong := [array for array, _ in schedule.computed if array not in possible]:
+        raise IllegalPlan(f"`{wrong[0]}` cannot be computed where it is read; arrays that can: "
+                          f"{', '.join(possible) or 'none'}")
+    if unknown := set(schedule.reductions) - set(reducible(program)):
+        raise IllegalPlan(f"{min(unknown)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
+    computed = dict(schedule.computed)
+    found = []
+    for number, group in enumerate(groups_of(program)):
+        if group.arrays <= set(computed):
+            continue
+        needed = _needed(program, group, computed)
+        reductions = tuple(name for name in schedule.reductions if name in group.statements)
+        found.append(Section(_part(program, number, needed), ScheduleChoice(reductions=reductions), False))
+    return tuple(found)
+
+
+def _needed(program: Program, group: Group, computed: Mapping[str, Where]) -> tuple[tuple[str, Where], ...]:
+    """The stages among `computed` that the group's kernels compute, in the order of the source."""
+    possible = possible_stages(program)
+    read = {a.array for name in group.statements for a in program.statement(name).accesses}
+    for array in reversed(list(possible)):
+        if array in read and array in computed:
+            read |= {a.array for step in possible[array] for a in step.statement.accesses}
+    return tuple((array, computed[array]) for array in possible if array in read and array in computed)
+
+
+@lru_cache(maxsize=1024)
+def _part(program: Program, number: int, computed: tuple[tuple[str, Where], ...]) -> Program:
+    """The program of a group that computes these stages itself."""
+    group = groups_of(program)[number]
+    possible = possible_stages(program)
+    stages = tuple(Stage(array, where, possible[array]) for array, where in computed)
+    statements = tuple(s for s in program.statements if s.name in group.statements)
+    steps = [step.statement for stage in stages for step in stage.steps]
+    used = {access.array for statement in (*statements, *steps) for access in statement.accesses}
+    domain = group.nests[0].domain
+    for nest in group.nests[1:]:
+        domain = domain.union(nest.domain)
+    tree = group.nests[0].tree if len(group.nests) == 1 else Sequence(
+        tuple(nest.domain for nest in group.nests), tuple(nest.tree for nest in group.nests))
+    return Program(program.name, program.file, tuple(a for a in program.arrays if a.name in used), statements,
+                   str(to_schedule(tree, domain)), program.parameters, (), stages)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SectionKernel:
+    """Kernel `number` of a section; `statements` (sorted) are its identity in Plans."""
+
+    section: Section
+    number: int
+    part: KernelPart
+    statements: tuple[str, ...]
+
+
+def kernels_of(program: Program, schedule: Schedule) -> tuple[SectionKernel, ...]:
+    """All kernels of a schedule, in launch order. Raises IllegalPlan as `sections` and `schedule_kernels`."""
+    return tuple(SectionKernel(section, number, part, section.identity(part.statements))
+                 for section in sections(program, schedule)
+                 for number, part in enumerate(schedule_kernels(section.program, section.schedule).kernels))

@@ -1,0 +1,91 @@
+"""What a search needs to know of the stages of a program before it decides where they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import islpy as isl
+
+from generator.expr import loads_of
+from generator.polyhedral.kit.members import ends, ends_along
+from generator.polyhedral.kit.parsed import map_of
+from generator.polyhedral.pipelines.stages import possible_stages, read_subscripts, reads_by_element
+from generator.program import ELEMENT_BYTES, Program, Statement, Step
+
+_SIDE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads a stage to compute `array`: `elements` of it in the text, each `often` times (its reduction loops).
+
+    For a cube of `n` elements in each dimension, it reads a box of up to `slope * n + margin`.
+    """
+
+    array: str
+    elements: int
+    often: int
+    slope: float
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class StageFacts:
+    """An array that can be a stage, as a search sees it.
+
+    `statements` compute it, `element` is the size of an element in bytes; `by_data`: data decide which of its elements
+    somebody reads.
+    """
+
+    array: str
+    statements: tuple[str, ...]
+    extents: tuple[int, ...]
+    element: int
+    by_data: bool
+    readers: tuple[Reader, ...]
+
+
+@lru_cache(maxsize=16)
+def stage_facts(program: Program) -> tuple[StageFacts, ...]:
+    """The facts of all possible stages of `program`, in the order of the source."""
+    possible = possible_stages(program)
+    found = []
+    for array, steps in possible.items():
+        own = {step.statement.name for step in steps}
+        readers = [s for s in program.statements if s.name not in own and any(a.array == array for a in s.accesses)]
+        by_data = any(any(loads_of(i)) for s in readers for index in read_subscripts(s, array) for i in index)
+        stored = program.array(array)
+        found.append(StageFacts(array, tuple(step.statement.name for step in steps), stored.extents,
+                                ELEMENT_BYTES[stored.type], by_data,
+                                tuple(_reader(s, array, possible.get(s.body.target.array, ())) for s in readers)))
+    return tuple(found)
+
+
+def _reader(statement: Statement, array: str, steps: Sequence[Step]) -> Reader:
+    """How `statement` reads `array`; `steps` are those of the stage that it computes, if it is one."""
+    step = next((step for step in steps if step.statement == statement), None)
+    often = prod(1 + high - low for _, low, high in step.loops) if step else 1
+    reads = [reads_by_element(step, n) if step else map_of(access.relation)
+             for n, access in enumerate(statement.accesses) if access.array == array]
+    small, large = (max(_extents(reads, side)) for side in (_SIDE, 2 * _SIDE))
+    slope = (large - small) / _SIDE
+    elements = len(set(read_subscripts(statement, array)))
+    return Reader(statement.body.target.array, elements, often, slope, small - slope * _SIDE)
+
+
+def _extents(reads: Sequence[Any], side: int) -> list[int]:
+    """The extents of the box that `reads` reach from a cube of this side in the middle of their domain."""
+    ranges = []
+    for read in reads:
+        cube = read.domain()
+        for d in range(cube.dim(isl.dim_type.set)):
+            low, high = ends_along(cube, d)
+            first = max(low, (low + high - side) // 2)
+            cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))
+            cube = cube.upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
+        ranges.append(ends(read.intersect_domain(cube).range()))
+    return [1 + max(high for _, high in along) - min(low for low, _ in along) for along in zip(*ranges, strict=True)]

@@ -1,0 +1,301 @@
+"""What there is to decide about an explicit schedule: which rows are legal where, and who may share them.
+
+A Place is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live the
+dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
+together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+
+from generator.plan import Row
+from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.schedules.candidates import (
+    LARGEST_SHIFT,
+    Wanted,
+    find_rows,
+    is_permutation,
+    joint,
+    span,
+    vectors_of,
+)
+from generator.polyhedral.schedules.cones import Numbers, Piece, edges, inside, live, pieces_of
+from generator.polyhedral.schedules.partition import strongly_connected
+from generator.program import Program
+
+Step: TypeAlias = tuple[tuple[str, ...], Row]
+Place: TypeAlias = tuple[Step, ...]
+
+MOST_BESIDE = 4
+"""Skewed rows beside a parallel one: few, since they make no more parallel loops, only other ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A component inside a place: its statements (sorted), and the most loops that one of them still needs."""
+
+    statements: tuple[str, ...]
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The components inside a place; `before` holds pairs (a, b): a must come before b (by number)."""
+
+    components: tuple[Part, ...]
+    before: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Rows for a component, the simplest first: those that follow one iterator, and those that mix several.
+
+    `parallel`: they run no dependent pair apart. `tilable`: there are enough rows for tiles of two dimensions and more.
+    `cut`: not all rows were tried, because there are too many.
+    """
+
+    permute: tuple[Row, ...]
+    skew: tuple[Row, ...]
+    parallel: bool
+    tilable: bool
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class O3:
+    """The questions of a search about explicit schedules of `program`; every answer is remembered.
+
+    Raises IllegalPlan, where isl gives up on the dependences.
+    """
+
+    program: Program
+
+    def within(self, place: Place, statements: tuple[str, ...]) -> Place:
+        """What a place is for some of its statements."""
+        return within(place, statements)
+
+    def inside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> Inside:
+        """The components of `statements` inside `place` (empty statements: of the whole program)."""
+        names = statements or tuple(s.name for s in self.program.statements)
+        return components(self.program, reductions, place, names)
+
+    def offer(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...], parallel: bool) -> Offer:
+        """Rows for one component; `parallel`: parallel ones where there are any."""
+        return offer(self.program, reductions, within(place, statements), statements, parallel)
+
+    def beside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+        """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host.
+
+        It gets a parallel one right inside of them.
+        """
+        return beside(self.program, reductions, within(place, statements), statements)
+
+    def band(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+             rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        """The rows that may follow `rows` in one permutable band."""
+        return band(self.program, reductions, within(place, statements), statements, rows)
+
+    def fused(self, reductions: tuple[str, ...], place: Place, steps: tuple[Step, ...]) -> Row | None:
+        """The row that components with these rows share (constants move), or None where they cannot."""
+        return fused(self.program, reductions, place, steps)
+
+
+def within(place: Place, statements: tuple[str, ...]) -> Place:
+    """What a place is for some of its statements: nothing else matters to them, nor do common constants."""
+    result = []
+    for names, row in place:
+        kept = [v for name, v in zip(names, row, strict=True) if name in statements]
+        least = min(v[-1] for v in kept)
+        result.append((statements, tuple((*v[:-1], v[-1] - least) for v in kept)))
+    return tuple(result)
+
+
+@remembered(maxsize=4096)
+def live_at(program: Program, reductions: tuple[str, ...], place: Place) -> tuple[Piece, ...]:
+    """The dependences that the rows of `place` leave unordered."""
+    if not place:
+        return pieces_of(program, reductions)
+    return live(live_at(program, reductions, place[:-1]), vectors_of(*place[-1]))
+
+
+@remembered(maxsize=4096)
+def components(program: Program, reductions: tuple[str, ...], place: Place, names: tuple[str, ...]) -> Inside:
+    """See O3.inside."""
+    links = edges(inside(live_at(program, reductions, place), names))
+    ordered = tuple(s.name for s in program.statements if s.name in names)
+    groups = strongly_connected(ordered, links)
+    number = {name: k for k, group in enumerate(groups) for name in group}
+    before = frozenset((number[a], number[b]) for a, b in links if number[a] != number[b])
+    return Inside(tuple(Part(g, max(_left(program, place, name) for name in g)) for g in groups), before)
+
+
+def _outer(program: Program, place: Place, name: str) -> Numbers:
+    """The coefficients of the rows of `place` for one statement."""
+    dims = len(program.statement(name).iterators)
+    rows = [vectors_of(*step)[name][:-1] for step in place]
+    return np.array(rows, np.int64).reshape(len(rows), dims)
+
+
+def _left(program: Program, place: Place, name: str) -> int:
+    """How many more independent rows a statement needs."""
+    outer = _outer(program, place, name)
+    return int(outer.shape[1]) - span(outer)
+
+
+def _wanted(program: Program, place: Place, statements: tuple[str, ...], parallel: bool, modulo: bool) -> Wanted:
+    """Those statements get a new direction that need the most rows."""
+    left = {name: _left(program, place, name) for name in statements}
+    return Wanted(parallel, frozenset(n for n in statements if left[n] == max(left.values())), modulo)
+
+
+@remembered(maxsize=4096)
+def offer(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+          parallel: bool) -> Offer:
+    """See O3.offer; `place` is that of these statements alone."""
+    pieces = inside(live_at(program, reductions, place), statements)
+    outer = {name: _outer(program, place, name) for name in statements}
+    if parallel:
+        found = find_rows(statements, outer, pieces, _wanted(program, place, statements, True, True))
+        if found.rows:
+            return Offer(*_by_kind(found.rows), True, False, found.cut)
+    found = find_rows(statements, outer, pieces, _wanted(program, place, statements, False, True))
+    rows = found.rows
+    several = parallel and _tilable(band(program, reductions, place, statements, ()), statements, outer)
+    if parallel and max(_left(program, place, name) for name in statements) <= 2:  # the last chance for a parallel loop
+        rows = _promising(program, place, statements, pieces, rows) or rows
+    return Offer(*_by_kind(rows), False, several, found.cut)
+
+
+@remembered(maxsize=4096)
+def beside(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+    """See O3.beside; `place` is that of these statements alone."""
+    if not place or not all(is_permutation(row) for _, row in place):
+        return ()
+    given = offer(program, reductions, place, statements, True)
+    left = max(_left(program, place, name) for name in statements)
+    if left < 2 or not given.parallel or len(given.permute) + len(given.skew) > 1:
+        return ()
+    pieces = inside(live_at(program, reductions, place), statements)
+    outer = {name: _outer(program, place, name) for name in statements}
+    rows = find_rows(statements, outer, pieces, _wanted(program, place, statements, False, True)).rows
+    skewed = (row for row in rows if not is_permutation(row) and not _is_parallel(pieces, (statements, row)))
+    return _promising(program, place, statements, pieces, tuple(islice(skewed, MOST_BESIDE)))
+
+
+@remembered(maxsize=4096)
+def band(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+         rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """See O3.band; `place` is that of these statements alone."""
+    pieces = inside(live_at(program, reductions, place), statements)
+    deeper = (*place, *((statements, row) for row in rows))
+    if not max(_left(program, deeper, name) for name in statements):
+        return ()
+    outer = {name: _outer(program, deeper, name) for name in statements}
+    return find_rows(statements, outer, pieces, _wanted(program, deeper, statements, False, False)).rows
+
+
+def _by_kind(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    return tuple(r for r in rows if is_permutation(r)), tuple(r for r in rows if not is_permutation(r))
+
+
+def _tilable(rows: tuple[Row, ...], statements: tuple[str, ...], outer: dict[str, Numbers]) -> bool:
+    """Whether two independent rows are among `rows`, for a statement that needs the most."""
+    for number, name in enumerate(statements):
+        found = np.array([row[number][:-1] for row in rows], np.int64).reshape(len(rows), outer[name].shape[1])
+        if span(np.concatenate([outer[name], found])) >= span(outer[name]) + 2:
+            return True
+    return False
+
+
+def _promising(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...],
+               rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Those rows after which most statements have a parallel loop at once; none where no statement has."""
+    scores = [_parallel_below(program, (*place, (statements, row)), statements,
+                              live(pieces, vectors_of(statements, row))) for row in rows]
+    best = max(scores, default=0)
+    return tuple(row for row, score in zip(rows, scores, strict=True) if score == best and best)
+
+
+def _parallel_below(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...]) -> int:
+    """How many statements can have a parallel row next, by rank (whatever its coefficients are)."""
+    total = 0
+    for group in strongly_connected(statements, edges(pieces)):
+        outer = {name: _outer(program, place, name) for name in group}
+        left = {name: outer[name].shape[1] - span(outer[name]) for name in group}
+        deepest = [name for name in group if left[name] == max(left.values())]
+        if not left[deepest[0]]:
+            continue
+        free = _nullspace(joint(inside(pieces, group), group, {n: outer[n].shape[1] for n in group}))
+        start = 0
+        possible = True
+        for name in group:
+            dims = outer[name].shape[1]
+            if name in deepest:
+                together = np.concatenate([outer[name].astype(float), free[:, start:start + dims]])
+                possible &= _rank(together) > span(outer[name])
+            start += dims + 1
+        total += len(group) if possible else 0
+    return total
+
+
+def _nullspace(matrix: Numbers) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """An orthonormal basis of the vectors that `matrix` maps to 0, one per row."""
+    if not len(matrix):
+        return np.eye(matrix.shape[1])
+    scaled = matrix / np.maximum(1, np.abs(matrix).max(axis=1, keepdims=True))
+    _, sizes, basis = np.linalg.svd(scaled, full_matrices=True)
+    return np.asarray(basis[int((sizes > 1e-9).sum()):])
+
+
+def _rank(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
+    return int(np.linalg.matrix_rank(matrix, tol=1e-7)) if matrix.size else 0
+
+
+def _is_parallel(pieces: tuple[Piece, ...], step: Step) -> bool:
+    vectors = vectors_of(*step)
+    return all(not p.distances(vectors[p.source], vectors[p.sink]).any() for p in pieces)
+
+
+@remembered(maxsize=8192)
+def fused(program: Program, reductions: tuple[str, ...], place: Place, steps: tuple[Step, ...]) -> Row | None:
+    """See O3.fused. Parallel rows stay parallel: they share a loop only if that is parallel, too."""
+    if len(steps) == 1:
+        return steps[0][1]
+    if not all(row for _, row in steps):
+        return None if any(row for _, row in steps) else ()
+    pieces = live_at(program, reductions, place)
+    parallel = [_is_parallel(inside(pieces, names), (names, row)) for names, row in steps]
+    if len(set(parallel)) > 1:
+        return None
+    vectors = vectors_of(*steps[0])
+    for names, row in steps[1:]:
+        more = vectors_of(names, row)
+        least, most = _distance(pieces, vectors, more)
+        if parallel[0] and least > most:
+            return None
+        shift = max(least, min(0, most) if parallel[0] else 0)
+        if abs(shift) > LARGEST_SHIFT:
+            return None
+        vectors |= {name: (*v[:-1], v[-1] + shift) for name, v in more.items()}
+    least = min(v[-1] for v in vectors.values())
+    return tuple((*vectors[name][:-1], vectors[name][-1] - least) for name in sorted(vectors))
+
+
+def _distance(pieces: tuple[Piece, ...], first: dict[str, tuple[int, ...]],
+              second: dict[str, tuple[int, ...]]) -> tuple[int, int]:
+    """The least constant that runs no pair from first to second backwards, the greatest that runs none forwards."""
+    least, most = -(1 << 30), 1 << 30
+    for piece in pieces:
+        if piece.source not in first or piece.sink not in second:
+            continue
+        for distance, scale in zip(piece.distances(first[piece.source], second[piece.sink]), piece.ones, strict=True):
+            if scale:
+                least, most = max(least, -int(distance // scale)), min(most, int(-distance // scale))
+            elif distance:
+                least, most = (1 << 30, most) if distance < 0 else (least, -(1 << 30))
+    return least, most

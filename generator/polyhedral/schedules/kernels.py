@@ -1,0 +1,221 @@
+"""Where kernels start: the outermost bands with coincident members; what is above becomes host code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, assert_never
+
+from generator.errors import IllegalPlan
+from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice, Stages, TimeTiles
+from generator.polyhedral.dependences.model import model, sets
+from generator.polyhedral.dependences.reductions import order_of, reducible
+from generator.polyhedral.kit.ast import to_schedule
+from generator.polyhedral.kit.members import mixes, union_of, value_range
+from generator.polyhedral.kit.tree import (
+    Band,
+    Launch,
+    Sequence,
+    Tree,
+    coincident_first,
+    from_isl,
+    members_of,
+    restrict,
+    statements_of,
+)
+from generator.polyhedral.schedules.legality import check_host
+from generator.polyhedral.schedules.partition import MAX_PARALLEL, partition_tree
+from generator.polyhedral.schedules.schedule_matrix import hyperplane_tree
+from generator.polyhedral.schedules.scheduling import compute_schedule
+from generator.program import Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dimension:
+    """A band member with its least and greatest value over the kernel's domain."""
+
+    member: Any
+    low: int
+    high: int
+
+    @property
+    def extent(self) -> int:
+        """The number of values."""
+        return self.high - self.low + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelPart:
+    """The part of the program that one kernel runs.
+
+    `prefix` are the members of the host loops around it; `parallel` the coincident members to map to blocks and
+    threads, outermost first; `tree` what runs sequentially inside them; `dependences` those within one launch.
+    `coarse`: the parallel members count tiles of a wavefront, not iterations.
+    """
+
+    statements: tuple[str, ...]
+    domain: Any
+    prefix: tuple[Any, ...]
+    parallel: tuple[Dimension, ...]
+    tree: Tree
+    dependences: Any
+    coarse: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduledProgram:
+    """A schedule cut into a host tree and kernels (`Launch.number` indexes `kernels`)."""
+
+    schedule: str
+    host: Tree
+    kernels: tuple[KernelPart, ...]
+
+
+def schedule_kernels(program: Program, schedule: Schedule) -> ScheduledProgram:
+    """Schedule `program` and find its kernels; checked exactly down to the launches.
+
+    What stages the kernels compute besides makes no difference: nothing in the program writes what these read.
+
+    Raises:
+        IllegalPlan: the scheduler gave up, a partition breaks a dependence, or a name is no reduction.
+    """
+    return _scheduled(_without_stages(program) if program.stages else program, schedule)
+
+
+@lru_cache(maxsize=1024)
+def _without_stages(program: Program) -> Program:
+    own = {access.array for statement in program.statements for access in statement.accesses}
+    return replace(program, arrays=tuple(a for a in program.arrays if a.name in own), stages=())
+
+
+@lru_cache(maxsize=1024)
+def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
+    if wrong := set(schedule.reductions) - set(reducible(program)):
+        raise IllegalPlan(f"{min(wrong)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
+    domain = model(program).domain
+    tree = schedule_tree(program, schedule)
+    finder = _Finder()
+    host = finder.place(tree, domain, ())
+    left = check_host(host, order_of(program, schedule.reductions).dependences)
+    kernels = tuple(_shared(program, replace(k, dependences=left[number])) for number, k in enumerate(finder.found))
+    return ScheduledProgram(str(to_schedule(tree, domain)), host, kernels)
+
+
+def _shared(program: Program, part: KernelPart) -> KernelPart:
+    """The first KernelPart with the same content: what was derived from it (and cached) serves all schedules."""
+    loops = [str(m) for m in (*part.prefix, *(d.member for d in part.parallel))]
+    schedule = to_schedule(part.tree, part.domain)
+    text = "\n".join([str(part.coarse), str(part.domain), *loops, str(schedule), str(part.dependences)])
+    known = _parts_with(program, text)
+    known.append(part)
+    return known[0]
+
+
+@lru_cache(maxsize=4096)
+def _parts_with(program: Program, text: str) -> list[KernelPart]:
+    """A place for the KernelParts whose content is `text`."""
+    del program, text
+    return []
+
+
+def schedule_tree(program: Program, schedule: Schedule) -> Tree:
+    """The tree that a Plan's schedule stands for. Raises IllegalPlan."""
+    match schedule:
+        case ScheduleChoice():
+            return from_isl(compute_schedule(program, schedule))
+        case Partition():
+            return partition_tree(program, schedule)
+        case Hyperplanes():
+            return hyperplane_tree(program, schedule)
+        case Stages():
+            raise AssertionError("every section of it has a schedule of its own")
+        case TimeTiles():
+            raise AssertionError("it has a kernel of its own kind")
+        case _:
+            assert_never(schedule)
+
+
+@lru_cache(maxsize=1024)
+def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
+    """`part` with its parallel dimensions in `order` (empty: as the schedule has them).
+
+    Parallel loops may be nested in any order: the last one becomes the device's x, along which threads are neighbours.
+
+    Raises:
+        IllegalPlan: `order` is no permutation of the dimensions.
+    """
+    if not order:
+        return part
+    if sorted(order) != list(range(len(part.parallel))):
+        raise IllegalPlan(f"order {order} of {', '.join(part.statements)} is no permutation of its "
+                          f"{len(part.parallel)} parallel dimensions")
+    return replace(part, parallel=tuple(part.parallel[k] for k in order))
+
+
+class _Finder:
+    """Walks a tree from the top and collects kernels in launch order."""
+
+    def __init__(self) -> None:
+        self.found: list[KernelPart] = []
+
+    def place(self, tree: Tree, domain: Any, prefix: tuple[Any, ...]) -> Tree:
+        """The host tree for `tree`."""
+        if not _has_parallel(tree):
+            return self._kernel(domain, prefix, (), tree)
+        match tree:
+            case Sequence(filters, children):
+                parts = [f.intersect(domain) for f in filters]
+                placed = [self.place(c, p, prefix) for c, p in zip(children, parts, strict=True)]
+                return Sequence(tuple(parts), tuple(placed))
+            case Band():
+                return self._band(tree, domain, prefix)
+            case _:
+                raise AssertionError("only bands and sequences hold parallel loops")
+
+    def _band(self, band: Band, domain: Any, prefix: tuple[Any, ...]) -> Tree:
+        band = coincident_first(band)
+        sequential = next((i for i, c in enumerate(band.coincident) if c), len(band.members))
+        above, rest = band.members[:sequential], band.members[sequential:]
+        flags = band.coincident[sequential:]
+        if above:
+            inner = Band(rest, flags, band.permutable, band.child) if rest else band.child
+            return Band(above, (False,) * len(above), band.permutable,
+                        self.place(inner, domain, (*prefix, *above)))
+        count = next((i for i, c in enumerate(flags) if not c), len(flags))
+        count = min(count, MAX_PARALLEL)
+        below: Tree = band.child
+        if count < len(rest):
+            below = Band(rest[count:], flags[count:], band.permutable, band.child)
+        return self._kernel(domain, prefix, rest[:count], below, band.notes[:1] == ("tile",))
+
+    def _kernel(self, domain: Any, prefix: tuple[Any, ...], parallel: tuple[Any, ...], below: Tree,
+                coarse: bool = False) -> Tree:
+        dimensions = tuple(dimension(m, domain) for m in parallel)
+        inside = restrict(below, domain)
+        self.found.append(KernelPart(statements_of(domain), domain, prefix, dimensions, inside, None, coarse))
+        return Launch(len(self.found) - 1)
+
+
+def dimension(member: Any, domain: Any) -> Dimension:
+    """`member` restricted to `domain`, with its range."""
+    inside = member.intersect_domain(domain)
+    return Dimension(inside, *value_range(inside))
+
+
+def _has_parallel(tree: Tree) -> bool:
+    match tree:
+        case Band():
+            return any(tree.coincident) or _has_parallel(tree.child)
+        case Sequence(children=children):
+            return any(_has_parallel(c) for c in children)
+        case _:
+            return False
+
+
+def runs_on_a_box(part: KernelPart) -> bool:
+    """Whether every statement runs on a box, all on the same one as far as blocks and threads go."""
+    loops = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
+    if not all(one.is_box() for one in sets(part.domain)) or any(mixes(loop) for loop in loops):
+        return False
+    return all(value_range(d.member.intersect_domain(union_of([one]))) == (d.low, d.high)
+               for d in part.parallel for one in sets(part.domain))

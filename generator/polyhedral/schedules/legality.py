@@ -1,0 +1,125 @@
+"""The exact check: does a tree, with its blocks and threads, respect every dependence?
+
+The tree is descended with the set of dependences whose two ends are still unordered. A band or a sequence orders some
+of them; one ordered backwards is a violation. Inside a kernel nothing orders different threads: whatever crosses
+blocks or threads of one launch is a violation, and so is what is still unordered at a leaf.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.polyhedral.dependences.model import maps
+from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+
+
+def check_host(tree: Tree, dependences: Any) -> dict[int, Any]:
+    """The dependences that lie within one launch, per kernel number. Raises IllegalPlan."""
+    match tree:
+        case Launch(number):
+            return {number: dependences}
+        case Band(members=members, child=child):
+            return check_host(child, _after_band(members, dependences, "host loop"))
+        case Sequence(filters, children):
+            left: dict[int, Any] = {}
+            for child, inner in zip(children, _split(filters, dependences, "launch order"), strict=True):
+                left |= check_host(child, inner)
+            return left
+        case Leaf() | Mapping() | Stage():
+            raise AssertionError("a host tree ends in launches")
+
+
+def check_kernel(tree: Tree, dependences: Any) -> None:
+    """Raise IllegalPlan unless one launch of `tree` respects `dependences` (those within the launch)."""
+    if dependences.is_empty():
+        return
+    match tree:
+        case Leaf():
+            raise _violation("nothing orders two dependent instances", dependences)
+        case Band(members=members, child=child):
+            check_kernel(child, _after_band(members, dependences, "loop"))
+        case Mapping(level=level, members=members, child=child):
+            _require_same(members, dependences, level)
+            check_kernel(child, dependences)
+        case Sequence(filters, children):
+            for child, inner in zip(children, _split(filters, dependences, "order of statements"), strict=True):
+                check_kernel(child, inner)
+        case Stage(child=child):
+            check_kernel(child, dependences)
+        case Launch():
+            raise AssertionError("a kernel launches no kernel")
+
+
+def check_threads(tree: Tree, dependences: Any) -> None:
+    """Raise IllegalPlan if a dependence within a launch crosses blocks or threads.
+
+    Needed beside `check_kernel`, because loops and sequences order what they run within one thread only.
+    """
+    for level in ("block", "thread"):
+        members = indices(tree, level)
+        if members:
+            _require_same(members, dependences, level)
+
+
+def indices(tree: Tree, level: str) -> tuple[Any, ...]:
+    """Where `tree` runs each instance: its block or thread indices, over all branches; () when it maps none."""
+    match tree:
+        case Leaf() | Launch():
+            return ()
+        case Mapping(level=here, members=members) if here == level:
+            return members
+        case Band(child=child) | Stage(child=child) | Mapping(child=child):
+            return indices(child, level)
+        case Sequence(filters, children):
+            branches = [tuple(m.intersect_domain(part) for m in indices(child, level))
+                        for part, child in zip(filters, children, strict=True)]
+            result: list[Any] = []
+            for branch in branches:
+                for k, member in enumerate(branch):
+                    result[k:k + 1] = [result[k].union_add(member) if k < len(result) else member]
+            return tuple(result)
+
+
+def _require_same(members: tuple[Any, ...], dependences: Any, level: str) -> None:
+    crossing = dependences.subtract(dependences.eq_at_multi_union_pw_aff(multi(members)))
+    if not crossing.is_empty():
+        raise _violation(f"a dependence crosses {level}s of one launch", crossing)
+
+
+def _after_band(members: tuple[Any, ...], dependences: Any, what: str) -> Any:
+    """The dependences that the band leaves unordered."""
+    partial = multi(members)
+    backwards = dependences.lex_gt_at_multi_union_pw_aff(partial)
+    if not backwards.is_empty():
+        raise _violation(f"a {what} runs a dependence backwards", backwards)
+    return dependences.eq_at_multi_union_pw_aff(partial)
+
+
+def _split(filters: tuple[Any, ...], dependences: Any, what: str) -> list[Any]:
+    """The dependences inside each part of a sequence."""
+    inside = []
+    for later, sink in enumerate(filters):
+        arriving = dependences.intersect_range(sink)
+        for source in filters[later + 1:]:
+            backwards = arriving.intersect_domain(source)
+            if not backwards.is_empty():
+                raise _violation(f"the {what} runs a dependence backwards", backwards)
+        inside.append(arriving.intersect_domain(sink))
+    return inside
+
+
+def _violation(what: str, dependences: Any) -> IllegalPlan:
+    """The error for broken dependences, with one example: `S1(i=0, j=2) depends on S0(i=0)`."""
+    pair = next(maps(dependences)).sample()
+    message = f"{what}: {_instance(pair.range())} depends on {_instance(pair.domain())}"
+    return IllegalPlan(message, str(pair))
+
+
+def _instance(one: Any) -> str:
+    """The only point of an isl Set."""
+    point, kind = one.sample_point(), isl.dim_type.set
+    values = [f"{one.get_dim_name(kind, d)}={point.get_coordinate_val(kind, d)}" for d in range(one.dim(kind))]
+    return f"{one.get_tuple_name()}({', '.join(values)})" if values else str(one.get_tuple_name())

@@ -1,0 +1,321 @@
+"""Schedules from partitions: which statements share loops is the Plan's choice, how these loops run is isl's.
+
+A Group is scheduled as a whole. Its outer loops (the parallel ones, or the host loops above them) are shared by all of
+its statements; inside them every part is a group of its own. What isl cannot bring under common loops is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.plan import Group, Partition, ScheduleChoice
+from generator.polyhedral.dependences.model import maps, model
+from generator.polyhedral.dependences.reductions import order_of
+from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.tree import Band, Sequence, Tree, coincident_first, from_isl, multi, statements_of
+from generator.polyhedral.schedules.scheduling import Constraints, find_schedule
+from generator.program import Program
+
+MAX_PARALLEL = 3  # a grid has three dimensions
+
+Path = tuple[tuple[str, ...], ...]
+"""Statements of a group and of the groups around it, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A strongly connected component: its statements (sorted), and how many parallel loops it has outermost.
+
+    `parallel` is known at the outermost level only, where it decides what may be put together; 0 elsewhere.
+    """
+
+    statements: tuple[str, ...]
+    parallel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The components at one place of a schedule; `before` holds pairs (a, b): a must come before b (by number)."""
+
+    components: tuple[Component, ...]
+    before: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Where a group is scheduled: its instances, what is still to be ordered, and the loops around it."""
+
+    domain: Any
+    dependences: Any
+    flow: Any
+    around: tuple[Any, ...]
+
+
+def partition_tree(program: Program, partition: Partition) -> Tree:
+    """The schedule tree of `partition`.
+
+    Raises:
+        IllegalPlan: the groups are not all statements, each once; or isl cannot bring a group under common loops.
+    """
+    return _sequence(program, partition.reductions, partition.groups, (), tuple(s.name for s in program.statements))
+
+
+def _sequence(program: Program, reductions: tuple[str, ...], groups: SequenceOf[Group], path: Path,
+              expected: Iterable[str]) -> Tree:
+    listed = sorted(name for group in groups for name in group.statements)
+    if not all(group.statements for group in groups):
+        raise IllegalPlan(f"a group of {', '.join(sorted(expected))} holds no statement")
+    if listed != sorted(expected):
+        raise IllegalPlan(f"the groups must hold each of {', '.join(sorted(expected))} once; they hold "
+                          f"{', '.join(listed)}")
+    children = [_group(program, reductions, group, path) for group in groups]
+    if len(groups) == 1:
+        return children[0]
+    return Sequence(tuple(_domain(program, group.statements) for group in groups), tuple(children))
+
+
+def _group(program: Program, reductions: tuple[str, ...], group: Group, path: Path) -> Tree:
+    here = (*path, group.statements)
+    tree = group_tree(program, reductions, here)
+    if not group.parts:
+        return tree
+    band, outer = split_band(tree, group.statements)
+    inside = _sequence(program, reductions, group.parts, here, group.statements)
+    return Band(band.members[:outer], band.coincident[:outer], band.permutable, inside)
+
+
+def split_band(tree: Tree, statements: tuple[str, ...]) -> tuple[Band, int]:
+    """The band at the top of a group's tree and how many of its members come before the parts.
+
+    Raises:
+        IllegalPlan: there is no loop to share.
+    """
+    if not isinstance(tree, Band):
+        raise IllegalPlan(f"{', '.join(statements)} share no loop, so there are no parts inside")
+    band = coincident_first(tree)
+    if band.coincident[0]:
+        count = next((i for i, c in enumerate(band.coincident) if not c), len(band.members))
+        return band, min(count, MAX_PARALLEL)
+    return band, next((i for i, c in enumerate(band.coincident) if c), len(band.members))
+
+
+@remembered(maxsize=512)
+def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tree:
+    """isl's schedule of the statements path[-1] inside the shared loops of the groups before.
+
+    Raises:
+        IllegalPlan: isl gave up, or finds no loop that all the statements can share.
+    """
+    statements = path[-1]
+    place = _place(program, reductions, path)
+    if len(statements) == 1:
+        constraints = Constraints(place.domain, place.dependences, place.flow)
+    else:
+        constraints = Constraints(place.domain, place.dependences, place.flow.union(_neighbours(program, place)))
+    found = find_schedule(constraints, ScheduleChoice(), whole=True)
+    tree = _without(from_isl(found), place)
+    if len(statements) > 1 and not isinstance(tree, Band):
+        return _side_by_side(program, reductions, path, place)
+    return tree
+
+
+def _side_by_side(program: Program, reductions: tuple[str, ...], path: Path, place: _Place) -> Band:
+    """The parallel loops of the components of path[-1] laid over each other, where no dependence crosses them.
+
+    Raises:
+        IllegalPlan: there are none.
+    """
+    groups = strongly_connected(path[-1], {(a, b) for a, b in links([place.dependences]) if a != b})
+    trees = [group_tree(program, reductions, (*path[:-1], group)) for group in groups] if len(groups) > 1 else []
+    bands = [coincident_first(tree) for tree in trees if isinstance(tree, Band)]
+    common = min((split_band(b, path[-1])[1] for b in bands if b.coincident[0]), default=0)
+    if common and len(bands) == len(groups) and all(band.coincident[0] for band in bands):
+        members = tuple(_union([band.members[k] for band in bands]) for k in range(common))
+        if place.dependences.is_subset(place.dependences.eq_at_multi_union_pw_aff(multi(members))):
+            below = tuple(_rest(band, common) for band in bands)
+            return Band(members, (True,) * common, True,
+                        Sequence(tuple(_domain(program, group) for group in groups), below))
+    raise IllegalPlan(f"{', '.join(path[-1])} have no loop that they can share")
+
+
+def _union(members: SequenceOf[Any]) -> Any:
+    result = members[0]
+    for member in members[1:]:
+        result = result.union_add(member)
+    return result
+
+
+def _rest(band: Band, count: int) -> Tree:
+    """`band` without its first members."""
+    if count == len(band.members):
+        return band.child
+    return Band(band.members[count:], band.coincident[count:], band.permutable, band.child)
+
+
+@remembered(maxsize=512)
+def _place(program: Program, reductions: tuple[str, ...], path: Path) -> _Place:
+    domain = _domain(program, path[-1])
+    if len(path) == 1:
+        order = order_of(program, reductions)
+        return _Place(domain, _inside(order.dependences, domain), _inside(order.flow, domain), ())
+    outer = _place(program, reductions, path[:-1])
+    band, count = split_band(group_tree(program, reductions, path[:-1]), path[-2])
+    members = band.members[:count]
+    left = [relation.eq_at_multi_union_pw_aff(multi(members)) for relation in (outer.dependences, outer.flow)]
+    around = tuple(m.intersect_domain(domain) for m in (*outer.around, *members))
+    return _Place(domain, _inside(left[0], domain), _inside(left[1], domain), around)
+
+
+def _domain(program: Program, statements: Iterable[str]) -> Any:
+    result = isl.UnionSet("{ }")
+    for name in statements:
+        result = result.union(isl.UnionSet(program.statement(name).domain))
+    return result
+
+
+def _inside(relation: Any, domain: Any) -> Any:
+    return relation.intersect_domain(domain).intersect_range(domain)
+
+
+def _neighbours(program: Program, place: _Place) -> Any:
+    """Pairs of different statements that isl should bring together: they read the same element.
+
+    Two statements that nothing connects are connected by their iterators, so that isl treats them as one component.
+    """
+    reads = model(program).reads.intersect_domain(place.domain)
+    times = isl.Schedule(program.schedule).get_map().intersect_domain(place.domain)
+    shared = reads.apply_range(reads.reverse()).intersect(times.lex_lt_union_map(times))
+    result = isl.UnionMap("{ }")
+    for relation in maps(shared):
+        if relation.get_tuple_name(isl.dim_type.in_) != relation.get_tuple_name(isl.dim_type.out):
+            result = result.union(isl.UnionMap.from_map(relation))
+    names = statements_of(place.domain)
+    linked = links([place.dependences, place.flow, result])
+    for first, second in pairwise(names):
+        if not _connected(first, second, linked):
+            linked.append((first, second))
+            result = result.union(_alike(program, first, second))
+    return result
+
+
+def links(relations: Iterable[Any]) -> list[tuple[str, str]]:
+    """(source, sink) of every isl Map in some UnionMaps."""
+    return [(r.get_tuple_name(isl.dim_type.in_), r.get_tuple_name(isl.dim_type.out))
+            for relation in relations for r in maps(relation)]
+
+
+def _connected(first: str, second: str, linked: list[tuple[str, str]]) -> bool:
+    reached, found = {first}, True
+    while found:
+        more = {b for a, b in linked if a in reached} | {a for a, b in linked if b in reached}
+        found = not more <= reached
+        reached |= more
+    return second in reached
+
+
+def _alike(program: Program, first: str, second: str) -> Any:
+    """`{ first[i, j, ..] -> second[i, j, ..] }` over the loops that both have."""
+    one, other = program.statement(first), program.statement(second)
+    depth = min(len(one.iterators), len(other.iterators))
+    names = [[f"{letter}{d}" for d in range(len(s.iterators))] for letter, s in (("a", one), ("b", other))]
+    same = " and ".join(f"a{d} = b{d}" for d in range(depth)) or "true"
+    return isl.UnionMap(f"{{ {first}[{', '.join(names[0])}] -> {second}[{', '.join(names[1])}] : {same} }}")
+
+
+def _without(tree: Tree, place: _Place) -> Tree:
+    """`tree` without the members that the loops around it determine."""
+    if not place.around:
+        return tree
+    match tree:
+        case Band():
+            kept = [k for k, member in enumerate(tree.members) if not _determined(member, place)]
+            child = _without(tree.child, place)
+            if not kept:
+                return child
+            return Band(tuple(tree.members[k] for k in kept), tuple(tree.coincident[k] for k in kept),
+                        tree.permutable, child)
+        case Sequence(filters, children):
+            return Sequence(filters, tuple(_without(child, place) for child in children))
+        case _:
+            return tree
+
+
+def _determined(member: Any, place: _Place) -> bool:
+    """Whether all instances at one point of the loops around have the same value of `member`."""
+    outer = isl.UnionMap.from_multi_union_pw_aff(multi(place.around)).intersect_domain(place.domain)
+    return bool(outer.reverse().apply_range(isl.UnionMap.from_union_pw_aff(member)).is_single_valued())
+
+
+@remembered(maxsize=512)
+def level(program: Program, reductions: tuple[str, ...], path: Path) -> Level:
+    """The components inside the shared loops of path[-1] (of the whole program for an empty path).
+
+    Raises:
+        IllegalPlan: isl cannot bring a group of `path` under common loops, or only such as leave it no parallel loop.
+    """
+    if path:
+        _check_parallel(program, reductions, path)
+        band_statements = path[-1]
+        inner = _place(program, reductions, (*path, band_statements))
+        names, dependences = band_statements, inner.dependences
+    else:
+        names = tuple(s.name for s in program.statements)
+        dependences = order_of(program, reductions).dependences
+    edges = {(a, b) for a, b in links([dependences]) if a != b}
+    groups = strongly_connected(names, edges)
+    number = {name: k for k, group in enumerate(groups) for name in group}
+    before = frozenset((number[a], number[b]) for a, b in edges if number[a] != number[b])
+    return Level(tuple(Component(group, 0 if path else _parallel(program, reductions, path, group))
+                       for group in groups), before)
+
+
+def _check_parallel(program: Program, reductions: tuple[str, ...], path: Path) -> None:
+    """Raise IllegalPlan where components with parallel loops of their own have none outermost that they could share.
+
+    (Rule 2 of Coding Ants, section 5.1.2; shared loops of the host would launch a kernel for every point.)
+    """
+    tree = group_tree(program, reductions, path)
+    if isinstance(tree, Band) and any(tree.coincident):
+        return
+    dependences = _place(program, reductions, path).dependences
+    groups = strongly_connected(path[-1], {(a, b) for a, b in links([dependences]) if a != b})
+    if len(groups) > 1 and all(_parallel(program, reductions, path[:-1], group) for group in groups):
+        raise IllegalPlan(f"{', '.join(path[-1])} would lose their parallel loops if they shared any")
+
+
+def _parallel(program: Program, reductions: tuple[str, ...], path: Path, statements: tuple[str, ...]) -> int:
+    try:
+        tree = group_tree(program, reductions, (*path, statements))
+    except IllegalPlan:
+        return 0
+    if not isinstance(tree, Band):
+        return 0
+    band = coincident_first(tree)
+    return next((i for i, c in enumerate(band.coincident) if not c), len(band.members))
+
+
+def strongly_connected(names: SequenceOf[str], edges: set[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Strongly connected components in a topological order, by the order of `names` where that leaves a choice."""
+    reach = {name: {name} for name in names}
+    changed = True
+    while changed:
+        changed = False
+        for a, b in edges:
+            if not reach[b] <= reach[a]:
+                reach[a] |= reach[b]
+                changed = True
+    groups = sorted({tuple(sorted(b for b in names if b in reach[a] and a in reach[b])) for a in names},
+                    key=lambda g: min(names.index(n) for n in g))
+    ordered: list[tuple[str, ...]] = []
+    while groups:
+        ready = next(g for g in groups if not any(a not in g and a in h and b in g for h in groups for a, b in edges))
+        ordered.append(ready)
+        groups.remove(ready)
+    return ordered

@@ -1,0 +1,1 @@
+"""One search from its plans to its files: checkpoints, resuming, reuse, finals, faults."""

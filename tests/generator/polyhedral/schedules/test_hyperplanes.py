@@ -1,0 +1,399 @@
+"""Explicit schedules: which rows are offered, random ones against the interpreter, wavefronts of tiles on PoCL."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from math import gcd
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.exports.flat import rows_of
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
+from experiments.words import describe_schedule
+from explorer.registry import make_explorer
+from generator.errors import IllegalPlan, InputError
+from generator.explain import explain, host_lines, why
+from generator.frontend_c.source import Compilation
+from generator.lowering.assemble import lower
+from generator.lowering.shapes import kernel_shapes
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Schedule, plan_from_json
+from generator.polyhedral.schedules import candidates, hyperplanes
+from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3, Place
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.program import Program
+from generator.target import Target
+from graph.o2 import apart
+from graph.o3 import make_o3_space
+from graph.o3_answers import preferences_of_nests
+from graph.optimization_graph import OptimizationGraph, Policy
+from graph.policies import Preferences, first, prefer, replay, uniform
+from graph.space import DeadEnd, Decision, Option, Space
+from metrics.outcome import Timed
+from runners.base import Job, Limits
+from runners.registry import open_runner
+from tests.support.hyperplanes import (
+    ARRAYS,
+    PROGRAMS,
+    brute_force,
+    check,
+    processor_s,
+    program,
+    random_kernels,
+    random_rows,
+    random_walk_plan,
+)
+from tests.support.nests import nest_texts
+from tests.support.orders import conflicts
+from tests.support.plans import TARGET
+from tests.support.programs import program_of, scop
+from tests.support.slow import few
+from tests.support.suite import ODD_SIZES, problem
+from tests.support.suite import TARGET as DEVICE
+
+CUDA = Target("cuda test", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
+REASON = re.compile(r"isl |loops do not run what they should|loops run an instance of S\d+ twice|S\d+(\(.*\))? depends on S\d|no atomic updates of|was given up")
+SEIDEL_TILES = LoopNest(("S0",), (((1, 0, 0, 0),), ((1, 1, 0, 0),), ((2, 1, 1, 0),)), (), (2, 8, 16))
+
+
+def one(names: tuple[str, ...], *rows: tuple[int, ...], wavefront: tuple[int, ...] = (),
+        parts: tuple[LoopNest, ...] = ()) -> LoopNest:
+    """A nest in which all statements have the same rows, constants apart."""
+    return LoopNest(names, tuple((row,) * len(names) for row in rows), parts, wavefront)
+
+
+@pytest.mark.parametrize("name", few(PROGRAMS, 3))
+def test_random_walks_compute_what_the_program_computes(name: str) -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        plan = random_walk_plan(program(name), rng)
+        assert plan is not None
+        counts[check(program(name), plan, rng)] += 1
+    assert all(reason == "right" or REASON.search(reason) for reason in counts), counts
+    assert counts["right"] >= 4
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows_by_hand_are_right_or_refused(name: str) -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(10):
+        rng, found = np.random.default_rng(seed), program(name)
+        schedule = random_rows(found, rng)
+        try:
+            plan = Plan(schedule, random_kernels(found, schedule, rng))
+        except IllegalPlan as error:
+            assert REASON.search(str(error)), error
+            counts["refused"] += 1
+            continue
+        result = check(found, plan, rng)
+        assert result == "right" or REASON.search(result), result
+        counts["right" if result == "right" else "refused"] += 1
+    assert counts["refused"]
+
+
+def random_program(seed: int) -> str:
+    """What becomes of a random nest on a random walk: `right`, a refusal, or `none` where no row is legal."""
+    rng = np.random.default_rng(seed)
+    try:
+        found = program_of(nest_texts(seed)[0])
+    except InputError:
+        return "empty"
+    plan = random_walk_plan(found, rng)
+    if plan is None:
+        return "none"
+    result = check(found, plan, rng)
+    assert result == "right" or REASON.search(result), result
+    return "right" if result == "right" else "refused"
+
+
+def test_random_programs() -> None:
+    """The last three: tiles with no row inside; a row with and without tiles; a component without rows beside others."""
+    assert Counter(random_program(seed) for seed in (*range(25), 577, 617, 693))["right"] >= 18
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(100, 1100, 100))
+def test_many_random_programs(start: int) -> None:
+    assert Counter(random_program(seed) for seed in range(start, start + 100))["right"] >= 75
+
+
+def legal(pairs: list[tuple[tuple[int, ...], tuple[int, ...]]], vector: tuple[int, ...], parallel: bool) -> bool:
+    """Whether a row orders all dependent pairs (or, parallel, runs none apart), by trying each."""
+    distances = [sum(c * (b - a) for c, a, b in zip(vector, before, after, strict=True)) for before, after in pairs]
+    return not any(distances) if parallel else min(distances) >= 0
+
+
+@pytest.mark.parametrize("name", ["seidel", "triangle"])
+def test_offered_rows_are_all_legal_ones(name: str) -> None:
+    """Against brute force over all pairs of instances and all coefficients in [-2, 2]."""
+    found = program(name)
+    pairs = [(a[1], b[1]) for a, b in conflicts(found, set())]
+    dims = len(found.statement("S0").iterators)
+    vectors = [v for v in product(range(-2, 3), repeat=dims) if gcd(*v) == 1]
+    expected = {v for v in vectors if legal(pairs, v, False)}
+    offered = {row[0][:-1] for row in O3(found).band((), (), ("S0",), ())}
+    assert offered == {v for v in expected if tuple(-c for c in v) not in expected or v > tuple(-c for c in v)}
+
+
+CROSSED = ("for (i = 1; i < 14; i++) for (j = 0; j < 14; j++) { A[i][j] = B[i-1][j] * 2; "
+           "B[i][j] = A[i-1][j+1] + C[i][j]; }")
+TOGETHER = ("S0", "S1")
+
+
+@pytest.mark.parametrize(("text", "place", "legal_rows"), [
+    (PROGRAMS["jacobi"], (), 3), (PROGRAMS["jacobi"], ((TOGETHER, ((2, 1, 0), (2, 1, 1))),), 1),
+    (CROSSED, (), 8), (CROSSED, ((TOGETHER, ((1, 2, 0), (1, 2, 1))),), 1)])
+def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str, place: Place, legal_rows: int) -> None:
+    """Against brute force modulo the rows outside, which has the filters of single rows; and those of `offer`: if there are
+    parallel rows, no others; else, where two loops are left, those with as much as possible that is parallel right inside."""
+    found = program_of(scop(text, ARRAYS))
+    question, rows = brute_force(found, place), O3(found)
+    offer = rows.offer((), place, TOGETHER, False)
+    assert {*offer.permute, *offer.skew} == question.rows(False) and not offer.parallel
+    assert len(question.rows(False)) == legal_rows
+    offer = rows.offer((), place, TOGETHER, True)
+    parallel = question.rows(True)
+    promises = {row: question.promise(row) for row in question.rows(False)}
+    best = {row for row, promise in promises.items() if promise == max(promises.values())}
+    assert {*offer.permute, *offer.skew} == (parallel or best) and offer.parallel == bool(parallel)
+
+
+def test_candidates_of_three_statements_in_three_loops_take_less_than_a_second() -> None:
+    """And a fourth statement in two loops. Nothing is remembered of a program with another name."""
+    found, seconds = problem("fdtd-2d", ODD_SIZES["fdtd-2d"]).program, []
+    for number in range(2):
+        begin = processor_s()
+        rows = O3(replace(found, name=f"unknown {number}"))
+        (component,) = rows.inside((), (), ()).components
+        assert rows.offer((), (), component.statements, True).skew and rows.band((), (), component.statements, ())
+        seconds.append(processor_s() - begin)
+    assert min(seconds) < 1, seconds
+
+
+def test_no_row_at_all_is_told_from_no_row_among_those_that_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dead_end(name: str) -> str:
+        found = replace(program("jacobi"), name=name)  # nothing is remembered of it
+        with pytest.raises(DeadEnd) as caught:
+            make_o3_space(partial(kernel_shapes, found), O3(found), TARGET)(Nobody())
+        return str(caught.value)
+
+    monkeypatch.setattr(candidates, "MOST_JOINED", 0)
+    assert dead_end("cut") == "no legal row was found for S0, S1 for loop 1; there are too many combinations to try all"
+    monkeypatch.setattr(hyperplanes, "find_rows", lambda *_: candidates.Found((), False))
+    assert dead_end("all tried") == "no row with coefficients in [-2, 2] is legal for S0, S1 for loop 1"
+
+
+class Nobody:
+    """Is never asked."""
+
+    def choose(self, decision: Decision, options: Sequence[Option]) -> Option:
+        raise AssertionError(decision)
+
+
+def test_candidates_of_a_component_of_four_statements_are_counted() -> None:
+    """The electromagnetic fields of fdtd-2d: hyperplanes with constants, among them those that Pluto finds."""
+    found = problem("fdtd-2d", ODD_SIZES["fdtd-2d"]).program
+    rows = O3(found)
+    component, = rows.inside((), (), ()).components
+    assert (component.statements, component.left) == (("S0", "S1", "S2", "S3"), 3)
+    offer = rows.offer((), (), component.statements, True)
+    assert (len(offer.permute), offer.parallel, offer.tilable) == (1, False, True)
+    along_i: Row = ((1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 1))
+    assert along_i in offer.skew
+    assert along_i in rows.band((), (), component.statements, offer.permute)
+    assert len(offer.skew) == 18
+
+
+def test_outer_loops_are_parallel_where_they_can_be() -> None:
+    for name, loops in (("product", 2), ("pair", 1), ("jacobi", 1)):
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            plan = random_walk_plan(program(name), rng)
+            assert plan is not None
+            assert isinstance(plan.schedule, Hyperplanes)
+            whole = {nest.statements for nest in plan.schedule.nests if not nest.parts}  # others part behind their first loop
+            for part in schedule_kernels(program(name), plan.schedule).kernels:
+                depth = len(program(name).statement(part.statements[0]).iterators)
+                wanted = min(loops, depth) if part.statements in whole else 1
+                assert len(part.parallel) >= wanted, plan.to_json()
+
+
+def test_a_walk_is_replayed_and_comes_from_a_plan() -> None:
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    options = RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3")
+    space = PARTS.make_space(found, DEVICE, options)
+    walks = [OptimizationGraph().walk(space, uniform(np.random.default_rng(seed))) for seed in range(12)]
+    for walk in walks:
+        assert walk is not None
+        again = OptimizationGraph().walk(space, replay(walk.choices, first))
+        assert again is not None
+        assert again.plan == walk.plan == plan_from_json(walk.plan.to_json())
+    tiled = PARTS.starts(found, DEVICE, options)[-1]
+    assert isinstance(tiled.plan.schedule, Hyperplanes)
+    assert tiled.plan.schedule.nests[0].wavefront == (8, 32, 32)
+    assert len(tiled.plan.schedule.nests[0].rows) == 3
+    assert len(make_explorer("random", space, 3).ask(5)) == 5
+
+
+def test_answers_are_remembered() -> None:
+    found = program("waves")
+    rows = O3(found)
+    component, = rows.inside((), (), ()).components
+    assert rows.offer((), (), component.statements, True) is rows.offer((), (), component.statements, True)
+
+
+BAD: dict[str, tuple[str, str]] = {
+    "not all statements": ('{"nests": []}', "must hold each of S0 once; they hold"),
+    "too short": ('{"nests": [{"statements": ["S0"], "rows": [[[1, 0]]]}]}', "a row of S0 has 2 numbers; it has 3 iterators"),
+    "dependent rows": ('{"nests": [{"statements": ["S0"], "rows": [[[1,0,0,0]], [[2,0,0,0]], [[0,1,0,0]]]}]}',
+                       "do not tell all its iterations apart: 2 of them are independent, it has 3"),
+    "backwards": ('{"nests": [{"statements": ["S0"], "rows": [[[-1,0,0,0]], [[0,1,0,0]], [[0,0,1,0]]]}]}',
+                  "runs a dependence backwards"),
+    "one tile size": (('{"nests": [{"statements": ["S0"], "rows": [[[1,0,0,0]], [[0,1,0,0]], [[0,0,1,0]]], '
+                      '"wavefront": [4]}]}'), "a wavefront of tiles needs 2 rows or more"),
+    "no band": (('{"nests": [{"statements": ["S0"], "rows": [[[1,0,0,0]], [[0,1,0,0]], [[0,0,1,0]]], '
+                '"wavefront": [2, 2, 2]}]}'), "depends on S0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_schedules_that_do_not_fit(name: str) -> None:
+    text, message = BAD[name]
+    plan = plan_from_json('{"schedule": ' + text + ', "kernels": []}')
+    with pytest.raises(IllegalPlan, match=re.escape(message)):
+        kernel_shapes(program("seidel"), plan.schedule)
+        shapes = kernel_shapes(program("seidel"), plan.schedule)
+        kernels = tuple(KernelPlan(s.statements, (2,) * len(s.extents), (1,) * len(s.extents)) for s in shapes)
+        lower(program("seidel"), Plan(plan.schedule, kernels), TARGET)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ('{"nests": 3}', "a list of loop nests"), ('{"nests": [{"rows": []}]}', "lacks the field 'statements'"),
+    ('{"nests": [{"statements": ["S0"], "rows": [[1]]}]}', "a row is a list with one list of integers per statement"),
+    ('{"nests": [{"statements": ["S0"], "wavefront": [0]}]}', "positive integers, one per tiled row")])
+def test_bad_json(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        plan_from_json('{"schedule": ' + text + ', "kernels": []}')
+
+
+def test_statements_of_a_plan_may_come_in_any_order() -> None:
+    text = '{"schedule": {"nests": [{"statements": ["S1", "S0"], "rows": [[[7, 8], [1, 2]]]}]}, "kernels": []}'
+    assert plan_from_json(text).schedule == Hyperplanes((LoopNest(("S0", "S1"), (((1, 2), (7, 8)),)),))
+
+
+@pytest.mark.parametrize(("target", "kind"), [(DEVICE, "cl"), (CUDA, "cu")])
+def test_text_of_tiles_along_wavefronts(target: Target, kind: str, golden: Callable[[str, str], None]) -> None:
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    plan = Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),))
+    variant = lower(found, plan, target)
+    host = "".join(f"// host: {line}\n" for line in host_lines(variant.host))
+    golden(f"seidel-2d-wavefront.{kind}", host + variant.source)
+
+
+def test_explain_shows_rows_and_tiles() -> None:
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    plan = Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (1, 1)),))
+    text = explain(found, plan, DEVICE)
+    assert "loop: S0 at 2 * t + i + j" in text
+    assert "the first 3 loops in tiles of (2, 8, 16), which run along wavefronts" in text
+    assert why(found, plan, DEVICE).startswith("The plan is legal")
+
+
+SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
+    "seidel-2d": (Hyperplanes((SEIDEL_TILES,)), Hyperplanes((one(("S0",), (1, 0, 0, 0), (0, 2, 1, 0), (0, 1, 0, 0)),)),
+                  Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))),
+    "jacobi-1d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0), (1, 0, 0)), ((2, 1, 0), (2, 1, 1))), (), (4, 32)),)),),
+    "jacobi-2d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)),
+                                                 ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)),)),
+                  Hyperplanes((LoopNest(TOGETHER, (((2, 1, 0, 0), (2, 1, 0, 1)), ((0, 0, 1, 0),) * 2, ((1, 0, 0, 0),) * 2)),))),
+}
+
+
+def space_of(found: Program) -> Space:
+    return PARTS.make_space(found, DEVICE, RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3"))
+
+
+def schedule_of(space: Space, policy: Policy) -> Schedule:
+    walk = OptimizationGraph().walk(space, policy)
+    assert walk is not None
+    return walk.plan.schedule
+
+
+@pytest.mark.parametrize("name", SKEWED)
+def test_walks_reach_the_skewed_schedules(name: str) -> None:
+    space = space_of(problem(name, ODD_SIZES[name]).program)
+    for schedule in SKEWED[name]:
+        assert schedule_of(space, prefer(preferences_of_nests(schedule.nests), first)) == schedule
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_diagonals_compute_what_the_program_computes(seed: int) -> None:
+    wanted: Preferences = {("tile wavefront 1", ()): False, ("schedule kind 1", ()): "permute",
+                           ("sweeps along diagonals 2", ()): True}
+    rng = np.random.default_rng(seed)
+    plan = random_walk_plan(program("sweeps"), rng, wanted)
+    assert plan is not None and isinstance(plan.schedule, Hyperplanes) and mixed(plan.schedule.nests)
+    assert check(program("sweeps"), plan, rng) == "right"
+
+
+def adi_schedule(found: Program) -> Hyperplanes:
+    """Where a walk comes to that says yes to diagonals, takes the first of what is on offer, and fuses nothing."""
+    schedule = schedule_of(space_of(found), prefer({("sweeps along diagonals 2", ()): True}, apart))
+    assert isinstance(schedule, Hyperplanes)
+    return schedule
+
+
+def test_sweeps_of_adi_can_run_along_diagonals() -> None:
+    """Inside its loop over time the six sweeps have one parallel row each; beside it are few others."""
+    found, rng = problem("adi", ("TSTEPS=2", "N=7")).program, np.random.default_rng(0)
+    schedule = adi_schedule(found)
+    assert schedule_of(space_of(found), prefer(preferences_of_nests(schedule.nests), apart)) == schedule
+    assert check(found, Plan(schedule, random_kernels(found, schedule, rng)), rng) == "right"
+    steps, = (nest for nest in schedule.nests if nest.rows)
+    sweeps = {part.statements[0]: part.rows for part in steps.parts if len(part.rows) > 1}
+    down, up = ((((0, 1, step, 0),), ((0, 1, 0, 0),)) for step in (1, -1))
+    assert sweeps == {"S16": down, "S17": down, "S19": up, "S23": down, "S24": down, "S26": up}
+    rows, place = O3(found), ((steps.statements, steps.rows[0]),)
+    for name in sweeps:
+        assert rows.offer((), place, (name,), True).permute == (((0, 1, 0, 0),),)
+        assert 0 < len(rows.beside((), place, (name,))) <= MOST_BESIDE
+        assert not rows.beside((), (*rows.within(place, (name,)), ((name,), sweeps[name][0])), (name,)), "once is enough"
+
+
+def mixed(nests: tuple[LoopNest, ...]) -> bool:
+    """Whether a row follows several iterators."""
+    return any(mixed(nest.parts) or any(sum(map(abs, v[:-1])) > 1 for row in nest.rows for v in row) for nest in nests)
+
+
+@pytest.mark.parametrize("name", few([*SKEWED, "adi"], 1))
+def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
+    found = problem(name, ODD_SIZES[name])
+    plans = []
+    for schedule in [adi_schedule(found.program)] if name == "adi" else SKEWED[name]:
+        shapes = kernel_shapes(found.program, schedule)
+        assert any(shape.extents for shape in shapes), "nothing is parallel"
+        assert mixed(schedule.nests)
+        plans.append(Plan(schedule, tuple(KernelPlan(s.statements, (2,) * len(s.extents), (2,) * len(s.extents))
+                                          for s in shapes)))
+    runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1), tmp_path)
+    try:
+        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
+    finally:
+        runner.close()
+    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes
+
+
+def test_words_for_explicit_schedules() -> None:
+    nest = one(("S0", "S1"), (1, 0, 0), (2, 1, 1), wavefront=(4, 8), parts=(LoopNest(("S0",)), LoopNest(("S1",))))
+    plan = Plan(Hyperplanes((nest,), ("S1",)), ())
+    assert describe_schedule(plan.schedule) == (
+        "schedule: S0 S1 by (1,0,0 1,0,0, 2,1,1 2,1,1) in tiles of 4x8 along wavefronts (S0 | S1); parallel reductions: S1")
+    assert rows_of([plan])[0]["schedule_nests"] == "[S0 S1 <1 0 0|1 0 0> <2 1 1|2 1 1> ~4x8[S0][S1]]"
