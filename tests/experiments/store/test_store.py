@@ -18,7 +18,7 @@ from experiments.values.program_json import from_json, to_json
 from experiments.values.records import Evaluation, RunInfo
 from generator.errors import InputError
 from generator.expr import Call, Cast, Int, Load, Name, Real, Select, Unary
-from generator.program import Program
+from generator.program import Access, Program
 from metrics.outcome import (
     CompileFailed,
     Crashed,
@@ -91,9 +91,10 @@ def test_facts_and_reference_come_back_equal(tmp_path: Path) -> None:
 def test_program_with_every_kind_of_expression_round_trips() -> None:
     body = Select(Unary("!", Name("i")), Call("sqrt", (Cast("double", Int(2)),)), Load("A", (Int(0),), 0))
     statement = PROGRAM.statements[0]
+    read, write = Access("A", "{ S0[i] -> A[0] }", "read"), Access("A", "{ S0[i] -> A[0] }", "write")
     odd = Program("odd", "é.c", PROGRAM.arrays,
-                  (type(statement)("S0", ("i",), "{ S0[i] }", type(statement.body)(Load("A"), "", body), (), "", 1),
-                   type(statement)("S1", (), "{ S1[] }", type(statement.body)(Load("A"), "", Real("0.2f")), (), "", 2)),
+                  (type(statement)("S0", ("i",), "{ S0[i] }", type(statement.body)(Load("A", (Int(0),), 1), "", body), (read, write), "", 1),
+                   type(statement)("S1", (), "{ S1[] }", type(statement.body)(Load("A", (Int(0),), 0), "", Real("0.2f")), (write,), "", 2)),
                   "", (), ())
     for program in (PROGRAM, odd):
         text = to_json(program)

@@ -94,7 +94,7 @@ IMPOSSIBLE = {
     "an input that changes": FILL + f"for (i = 0; i < {N}; i++) in[i] = 0;" + COPY,
     "an input that its reader changes": FILL + f"for (i = 0; i < {N}; i++) {{ out[i] = t[i]; in[i] = 0; }}",
     "an input that its reader overwrites": FILL + f"for (i = 0; i < {N}; i++) in[i] = t[{N - 1} - i];",
-    "a scalar that changes": f"int q, t[{N}]; q = 3; for (i = 0; i < {N}; i++) t[i] = in[i] * q; q = 4; for (i = 0; i < {N}; i++) out[i] = t[i] * q;",
+    "a scalar that changes": f"int q, t[{N}]; q = in[0]; for (i = 0; i < {N}; i++) t[i] = in[i] * q; q = in[1]; for (i = 0; i < {N}; i++) out[i] = t[i] * q;",
     "a decreasing loop": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 7; j >= 0; j--) "
                          "t[i] = t[i] * 2 + B[i][j]; for (i = 0; i < 8; i++) out[i] = t[i];",
     "a decreasing target": f"int t[{N}]; for (i = {N - 1}; i >= 0; i--) t[i] = in[i];" + COPY,
