@@ -55,7 +55,7 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
       antune check gemm.c -D MINI_DATASET --races
     """
     from antune.files import read_plan
-    from generator.lowering.usual import usual_plan
+    from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
     scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,

@@ -78,7 +78,7 @@ def _explain(scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: Dev
     from antune.global_memory import memory_lines
     from generator.explain import explain as explain_plan
     from generator.explain import why
-    from generator.lowering.usual import usual_plan
+    from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
     target = found.target
@@ -104,7 +104,7 @@ def _find(scoped: Scoped) -> None:
 
 def _static_model(program: Program, plan: Plan, target: Target) -> Iterator[str]:
     """The static metrics of the kernels and of the program, one line each."""
-    from generator.lowering.facts import kernel_facts
+    from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import static_metrics
 

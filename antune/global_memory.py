@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generator.facts import Access, KernelFacts
-from generator.lowering.facts import kernel_facts
+from generator.lowering.analysis.facts import kernel_facts
 from generator.plan import Plan
 from generator.program import Program
 from generator.target import Target

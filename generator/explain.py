@@ -10,8 +10,8 @@ from generator.errors import IllegalPlan
 from generator.expr import Expr, Name
 from generator.linear import combination
 from generator.lowering import lower
-from generator.lowering.placement import placeable
-from generator.lowering.shapes import BlockStages, KernelShape, kernel_shapes
+from generator.lowering.analysis.shapes import BlockStages, KernelShape, kernel_shapes
+from generator.lowering.core.placement import placeable
 from generator.plan import (
     Group,
     Hyperplanes,

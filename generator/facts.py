@@ -1,6 +1,6 @@
 """Facts of lowered kernels that need no device: what a static performance model starts from.
 
-`generator.lowering.facts` computes them; `metrics.static_model` turns them into numbers. Everything "per thread" is the
+`generator.lowering.analysis.facts` computes them; `metrics.static_model` turns them into numbers. Everything "per thread" is the
 mean over all threads of all launches, the idle ones of partial tiles included.
 """
 

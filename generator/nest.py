@@ -22,7 +22,7 @@ class For:
 
     `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
     themselves for most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
-    iterations, which are all, work on neighbours (`lowering/vectors.py`).
+    iterations, which are all, work on neighbours (`lowering/core/vectors.py`).
     """
 
     iterator: str

@@ -28,7 +28,7 @@ ROWS = (
 
 
 class Placeable(Protocol):
-    """An array that need not lie in global memory (generator.lowering.placement.Placeable)."""
+    """An array that need not lie in global memory (generator.lowering.core.placement.Placeable)."""
 
     @property
     def array(self) -> str:

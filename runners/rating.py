@@ -17,7 +17,7 @@ def static_ratings(program: Program, plan: Plan, target: Target) -> Ratings:
     Raises:
         IllegalPlan: the plan does not fit the program or breaks a dependence.
     """
-    from generator.lowering.facts import kernel_facts
+    from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import metrics_by_statements, static_metrics
 

@@ -17,9 +17,9 @@ import typer
 from experiments.words import describe_ms, describe_ratio
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
-from generator.lowering.starts import start_plans
-from generator.lowering.usual import usual_plan
+from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.starts import start_plans
+from generator.lowering.heuristics.usual import usual_plan
 from generator.reading import read_problem
 from metrics.outcome import Outcome, Timed
 from metrics.statistics import geometric_mean

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.program import Program
 from generator.reading import read_problem

@@ -23,7 +23,7 @@ from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from experiments.words import describe_ms, describe_ratio, describe_schedule
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Hyperplanes, LoopNest, Plan
 from generator.polyhedral.schedules.hyperplanes import O3
 from generator.program import Program

@@ -26,7 +26,7 @@ from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Stages, plan_from_json
 from generator.program import Program
 from generator.target import Target

@@ -91,7 +91,7 @@ def _lines(ceilings: Ceilings) -> Iterator[tuple[str, float]]:
 
 def _kernel_spots(facts: Facts, plan: str, result: Result | None) -> Iterator[Spot]:
     """The kernels of a plan, where the model knows them."""
-    from generator.lowering.facts import kernel_facts
+    from generator.lowering.analysis.facts import kernel_facts
     from metrics.device_model import device_model
     from metrics.static_model import global_bytes
 

@@ -76,8 +76,8 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
 
 def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
     """Any space but `tiles`: one that knows the way to its plans."""
-    from generator.lowering.placement import placeable
-    from generator.lowering.shapes import kernel_shapes
+    from generator.lowering.analysis.shapes import kernel_shapes
+    from generator.lowering.core.placement import placeable
     from generator.polyhedral.dependences.reductions import parallel_reductions
     from generator.polyhedral.pipelines.stage_facts import stage_facts
     from generator.polyhedral.schedules.hyperplanes import O3
@@ -107,7 +107,7 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
 
 def _time_steps(program: Program, target: Target) -> tuple[int, ...]:
     """How many time steps a launch may run; none if the program is no loop over time."""
-    from generator.lowering.shapes import kernel_shapes
+    from generator.lowering.analysis.shapes import kernel_shapes
     from generator.polyhedral.time.time_steps import time_loop
     from graph.time_steps import offered_steps
 
@@ -116,7 +116,7 @@ def _time_steps(program: Program, target: Target) -> tuple[int, ...]:
 
 
 def _make_tiles_space(program: Program, target: Target, options: RunOptions) -> Space:
-    from generator.lowering.default import default_plan
+    from generator.lowering.heuristics.default import default_plan
     from generator.reading import usual_schedule
     from graph.tiles import make_tiles_space
 
@@ -140,7 +140,7 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[W
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:
-    from generator.lowering.usual import usual_plan
+    from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import usual_schedule
 
     return usual_plan(program, target, usual_schedule(Path(options.file)))
@@ -148,7 +148,7 @@ def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan
 
 def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | None:
     """What the default plan of a GPU would be, on devices that have another; None elsewhere."""
-    from generator.lowering.default import default_plan
+    from generator.lowering.heuristics.default import default_plan
     from generator.reading import usual_schedule
 
     return default_plan(program, target, choice=usual_schedule(Path(options.file))) if target.shares_host_cores else None
@@ -156,7 +156,7 @@ def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | N
 
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
     """The default plan of the schedule that inlines every stage that can be; None when it is illegal."""
-    from generator.lowering.usual import usual_plan
+    from generator.lowering.heuristics.usual import usual_plan
     from generator.polyhedral.pipelines.stage_facts import stage_facts
     from graph.pipeline import openings
 

@@ -1,7 +1,7 @@
 """The walks to the plans worth measuring first.
 
 The sizes in a plan are those of kernels, and which kernels there are follows from the schedule. So a walk takes an opening (a
-schedule worth a try) to its end first, and `generator.lowering.starts` makes plans for the kernels that it meets. What these ask
+schedule worth a try) to its end first, and `generator.lowering.heuristics.starts` makes plans for the kernels that it meets. What these ask
 for and the space has not is replaced by the nearest that it has (`generator.decisions.deciding`); then a walk reaches each plan
 exactly.
 
@@ -20,8 +20,8 @@ from experiments.values.options import RunOptions
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
-from generator.lowering.shapes import kernel_shapes
-from generator.lowering.starts import default_partition, row_sums, start_plans, sum_plan, time_plan
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.starts import default_partition, row_sums, start_plans, sum_plan, time_plan
 from generator.plan import Plan, Schedule, ScheduleChoice
 from generator.polyhedral.dependences.reductions import parallel_reductions
 from generator.polyhedral.pipelines.stage_facts import stage_facts

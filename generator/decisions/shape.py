@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Shape(Protocol):
-    """A kernel before its decisions (generator.lowering.shapes.KernelShape)."""
+    """A kernel before its decisions (generator.lowering.analysis.shapes.KernelShape)."""
 
     @property
     def statements(self) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from antune import halide as hl
 from generator.explain import host_lines
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
-from generator.lowering.default import default_plan
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, TimeTiles
 from generator.target import Dialect
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem

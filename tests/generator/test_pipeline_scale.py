@@ -15,7 +15,7 @@ from generator.expr import Binary, Expr, Int, Name
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Stages
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.affine import Iteration, NotAffine, loop_domain, top

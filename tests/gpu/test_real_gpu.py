@@ -15,7 +15,7 @@ import pytest
 
 from generator.decisions.cache import Cache
 from generator.errors import AntuneError
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from metrics.outcome import CompileFailed, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
 from metrics.resources import parse_ptxas

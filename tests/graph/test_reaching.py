@@ -12,8 +12,8 @@ from experiments.search.parts import PARTS, make_reachable_space
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
 from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
-from generator.lowering.shapes import kernel_shapes
-from generator.lowering.starts import start_plans
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.starts import start_plans
 from generator.plan import Partition, Plan
 from generator.target import Target
 from graph.o1 import make_o1_space

@@ -11,8 +11,8 @@ from experiments.values.options import Budget, RunOptions
 from explorer.exhaustive import Exhaustive
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
-from generator.lowering.assemble import lower
-from generator.lowering.default import TILE, default_plan
+from generator.lowering.core.assemble import lower
+from generator.lowering.heuristics.default import TILE, default_plan
 from generator.plan import Plan
 from graph.tiles import TILE_SIZES, make_tiles_space
 from tests.support.suite import TARGET, problem

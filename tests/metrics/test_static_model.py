@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from antune.cli import main
 from generator.facts import Access, AccessMode, Around, KernelFacts, Operations, Space
-from generator.lowering.default import default_plan
-from generator.lowering.facts import kernel_facts
+from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from metrics.device_model import DeviceModel, device_model, occupancy
 from metrics.resources import Resources, parse_ptxas

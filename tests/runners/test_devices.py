@@ -13,7 +13,7 @@ import pytest
 
 from experiments.values.environment import current_environment
 from generator.errors import InputError
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.target import Target
 from runners.base import DeviceInfo, Job, Limits
 from runners.devices import choose, find_device, list_devices, survey

@@ -13,7 +13,7 @@ import pytest
 
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.program import Program

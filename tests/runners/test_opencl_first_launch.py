@@ -20,7 +20,7 @@ BOTH = """
 import json, pickle, sys, time
 from pathlib import Path
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from runners.host_program import launches
 from runners.opencl_device import FROM_TEXT, OpenCLDevice
 from runners.opencl_probe import _target, open_device

@@ -14,7 +14,7 @@ from experiments.values.options import LevelName
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Partition, Plan
 from generator.problem import Problem
 from generator.program import Program

@@ -18,7 +18,7 @@ from generator.errors import IllegalPlan
 from generator.facts import KernelFacts, Operations
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program

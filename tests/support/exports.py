@@ -20,7 +20,7 @@ from experiments.store import create_store, read_store, reserve, utc_now
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Evaluation, RunInfo
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.reading import read_problem
 from generator.target import Target

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generator.errors import IllegalPlan
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Vector
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.hyperplanes import O3, Place

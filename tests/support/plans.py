@@ -9,9 +9,9 @@ import numpy as np
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.assemble import lower, lowered_program
-from generator.lowering.box import LocalBox
-from generator.lowering.staging import CopiedBox
+from generator.lowering.core.assemble import lower, lowered_program
+from generator.lowering.memory.box import LocalBox
+from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Atomic, Declare, If, Shuffle, walk
 from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
 from generator.polyhedral.dependences.reductions import reducible

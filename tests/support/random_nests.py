@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from generator.errors import IllegalPlan
-from generator.lowering.assemble import lower
-from generator.lowering.shapes import KernelShape, kernel_shapes
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.core.assemble import lower
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.program import Program
 from generator.target import Target

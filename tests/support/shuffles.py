@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Partition, Plan, ScheduleChoice
 from generator.problem import Problem
 

@@ -12,7 +12,7 @@ from explorer.registry import make_explorer
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from generator.lowering import lower
-from generator.lowering.default import default_plan
-from generator.lowering.usual import usual_plan
+from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.usual import usual_plan
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.registry import open_runner

@@ -13,7 +13,7 @@ import pytest
 from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from generator.errors import IllegalPlan
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan, Stages
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stage_facts import stage_facts

@@ -26,7 +26,7 @@ from experiments.store import read_store
 from experiments.suites.image_pipelines import pipeline as of_suite
 from experiments.words import describe_ms
 from generator.errors import IllegalPlan
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.pipeline_graph import PipelineGraph, pipeline_graph
 from generator.plan import Plan, ScheduleChoice, Stages
 from generator.polyhedral.pipelines.stages import possible_stages

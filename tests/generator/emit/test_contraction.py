@@ -8,7 +8,7 @@ import pytest
 
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.problem import Problem
 from generator.reading import read_problem

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.values.options import LevelName
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from tests.support.slow import few
 from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, problem

@@ -13,7 +13,7 @@ from generator.emit.inlined import inlined_functions
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import problem_of
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program

@@ -12,7 +12,7 @@ from generator.emit.opaque import with_opaque_one
 from generator.expr import Binary, Expr, Int, Load, Name, Unary
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Assign, Barrier, If
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.reading import read_problem

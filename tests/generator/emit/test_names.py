@@ -17,8 +17,8 @@ from generator.arithmetic import FUNCTIONS
 from generator.emit.names import free_name, renamed, reserved
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
-from generator.lowering.assemble import lower
-from generator.lowering.default import default_plan
+from generator.lowering.core.assemble import lower
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Placement, Plan, ScheduleChoice
 from generator.program import Program
 from generator.reading import read_problem

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.program import Program
 from generator.reading import read_problem
 from tests.support.cli import Antune, antune_command

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.reading import read_problem
 from metrics.outcome import Timed
 from runners.base import Job

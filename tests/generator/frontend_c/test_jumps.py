@@ -7,7 +7,7 @@ import pytest
 
 from generator.errors import InputError
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from tests.support.interpreter import run_original

@@ -13,7 +13,7 @@ from experiments.exports.write import export
 from experiments.store import read_store
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed

@@ -16,7 +16,7 @@ from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of
 from generator.frontend_py.realize import bounds_of
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from tests.support.cli import antune_command
 from tests.support.suite import TARGET
 

@@ -15,8 +15,8 @@ from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from experiments.values.options import LevelName
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
-from generator.lowering.default import default_plan
-from generator.lowering.facts import kernel_facts
+from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.heuristics.default import default_plan
 from generator.polyhedral.dependences.demand import program_demand
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.dependences.reductions import reducible

@@ -13,7 +13,7 @@ import pytest
 from experiments.values.options import LevelName
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.program import Program
 from generator.target import LANGUAGES, Target
 from generator.variant import Variant

@@ -23,7 +23,7 @@ from experiments.values.options import Budget, RunOptions, Timing
 from generator.decisions.cache import Cache
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from metrics.outcome import CompileFailed, LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo, Limits
@@ -187,7 +187,7 @@ WITH_ONE_BINDING = """
 import sys
 from dataclasses import replace
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from runners.cuda import bindings, probe
 from runners.cuda.compiler import cuda_compiler
 from runners.gpu import device

@@ -13,9 +13,9 @@ import pytest
 
 from experiments.studies.recorded.recordings import own_recordings
 from generator.lowering import lower
-from generator.lowering.default import default_plan
-from generator.lowering.placement import placeable
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.core.placement import placeable
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan, ScheduleChoice, TimeTiles
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.partition import level

@@ -11,7 +11,7 @@ import pytest
 
 from generator.errors import InputError
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Placement, ScheduleChoice
 from generator.polyhedral.dependences.reductions import reducible
 from runners.driver import BuildError

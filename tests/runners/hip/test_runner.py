@@ -12,7 +12,7 @@ import pytest
 from antune.doctor import examine
 from antune.tables import device_rows
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences.reductions import reducible
 from metrics.outcome import LaunchFailed, Timed

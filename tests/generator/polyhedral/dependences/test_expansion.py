@@ -14,8 +14,8 @@ import pytest
 from generator.errors import InputError
 from generator.explain import explain
 from generator.expr import Binary, Expr, Int, Load, Name, children, evaluate
-from generator.lowering.default import default_plan
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences import expansion
 from generator.polyhedral.dependences.expansion import expand

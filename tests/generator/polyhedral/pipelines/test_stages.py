@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan, Stages, plan_from_json
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.pipelines.sections import kernels_of, sections

@@ -22,8 +22,8 @@ from explorer.registry import make_explorer
 from generator.errors import IllegalPlan, InputError
 from generator.explain import explain, host_lines, why
 from generator.frontend_c.source import Compilation
-from generator.lowering.assemble import lower
-from generator.lowering.shapes import kernel_shapes
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.core.assemble import lower
 from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Schedule, plan_from_json
 from generator.polyhedral.schedules import candidates, hyperplanes
 from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3, Place

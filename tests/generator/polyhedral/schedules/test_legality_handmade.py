@@ -9,7 +9,7 @@ import pytest
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
-from generator.lowering.barriers import check_barriers
+from generator.lowering.memory.barriers import check_barriers
 from generator.nest import Barrier, For, If, Instance
 from generator.plan import KernelPlan, ScheduleChoice
 from generator.polyhedral.dependences.model import model

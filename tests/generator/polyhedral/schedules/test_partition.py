@@ -17,7 +17,7 @@ from explorer.registry import make_explorer
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.assemble import lower
+from generator.lowering.core.assemble import lower
 from generator.plan import Group, KernelPlan, Partition, Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.kernels import schedule_kernels

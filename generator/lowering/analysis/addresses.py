@@ -1,0 +1,124 @@
+"""Strides of the accesses of a kernel, measured at a point inside its loops.
+
+A point is a block, a thread, a launch and an iteration of every loop. All its coordinates are moved by 1 and by 2, one
+at a time: where the address moves by a constant per step, that is its stride. Being affine, nearly all subscripts have
+the same strides everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.expr import Load, names_of
+from generator.facts import Access, AccessMode, Around, Space
+from generator.lowering.analysis.counting import Counts, Place
+from generator.lowering.analysis.sampling import DataDependentError, Ints, trips, values
+from generator.nest import Barrier, For, walk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """Names with one value at the point and two more per coordinate: moved by 1 and by 2.
+
+    `threads` and `others` are the coordinates of thread indices (x first) and of those block and host indices that take
+    several values; `free` is the first one that no loop has taken yet.
+    """
+
+    names: Mapping[str, Ints]
+    threads: tuple[int, ...]
+    others: tuple[int, ...]
+    free: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enclosing:
+    """A loop around a point with its coordinate."""
+
+    loop: For
+    place: Place
+    coordinate: int
+
+
+def outer_point(threads: Sequence[tuple[str, int]], others: Sequence[tuple[str, int, bool]], depth: int) -> Point:
+    """The point in the middle of all blocks and threads, before any loop.
+
+    `threads` are (name, size), x first; `others` (name, value, whether it takes other values); `depth`: loops to come.
+    """
+    starts = [(name, max(0, size // 2 - 1)) for name, size in threads] + [(name, at) for name, at, _ in others]
+    count = len(starts) + depth
+    names = {name: _moved(np.full(1 + 2 * count, at, dtype=np.int64), k) for k, (name, at) in enumerate(starts)}
+    first = len(threads)
+    several = tuple(first + k for k, (_, _, moves) in enumerate(others) if moves)
+    return Point(names, tuple(range(first)), several, len(starts))
+
+
+def _moved(base: Ints, coordinate: int) -> Ints:
+    moved = base.copy()
+    moved[1 + 2 * coordinate] += 1
+    moved[2 + 2 * coordinate] += 2
+    return moved
+
+
+def enter(point: Point, loop: For) -> Point:
+    """The point in the middle of `loop`."""
+    start = values(loop.start, point.names)
+    often = int(np.broadcast_to(trips(loop.iterator, start, loop.condition, loop.step, point.names), _size(point))[0])
+    ordinal = _moved(np.full(_size(point), max(0, often // 2 - 1), dtype=np.int64), point.free)
+    names = {**point.names, loop.iterator: start + loop.step * ordinal}
+    return Point(names, point.threads, point.others, point.free + 1)
+
+
+def _size(point: Point) -> int:
+    return len(next(iter(point.names.values())))
+
+
+def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, tuple[int, ...]], point: Point,
+                 loops: Sequence[Enclosing], counts: Counts, executions: float) -> Access:
+    """The facts of one access at `point`; `layout`: element size in bytes and extents in memory."""
+    element, sizes = layout
+    address, unknown = _address(load, sizes, point)
+
+    def stride(coordinate: int) -> int | None:
+        one, two = (int(address[2 * coordinate + k] - address[0]) for k in (1, 2))
+        return None if unknown[coordinate] or two != 2 * one else one
+
+    strides = tuple(stride(c) for c in point.threads)
+    around = tuple(_around(e, counts, stride(e.coordinate)) for e in loops)
+    moving = [stride(c) for c in point.others] + [a.stride for a in around if a.trips > 1]
+    known = [s for s in moving if s is not None]
+    origin = int(address[0]) - sum(int(point.names[name][0]) * (s or 0)
+                                   for name, s in zip(_thread_names(point), strides, strict=True))
+    return Access(load.array, space, mode, element, sizes, executions, strides, origin,
+                  gcd(*known) if len(known) == len(moving) else 1, around)
+
+
+def _thread_names(point: Point) -> list[str]:
+    return list(point.names)[:len(point.threads)]
+
+
+def _around(enclosing: Enclosing, counts: Counts, stride: int | None) -> Around:
+    entries = counts.entries.get(enclosing.place, 0.0)
+    waits = any(isinstance(node, Barrier) for node in walk(enclosing.loop.body))
+    trips_each = counts.iterations.get(enclosing.place, 0.0) / entries if entries else 0.0
+    return Around(enclosing.loop.iterator, entries, trips_each, stride, waits)
+
+
+def _address(load: Load, sizes: tuple[int, ...], point: Point) -> tuple[Ints, NDArray[np.bool_]]:
+    """Element numbers, row by row, and the coordinates on which parts depend that only data tells (taken as 0)."""
+    size = _size(point)
+    address = np.zeros(size, dtype=np.int64)
+    unknown = np.zeros(size // 2, dtype=np.bool_)
+    for extent, subscript in zip(sizes, load.index, strict=True):
+        address = address * extent
+        try:
+            address = address + values(subscript, point.names)
+        except DataDependentError:
+            for name in names_of(subscript):
+                at = np.broadcast_to(point.names[name], (size,))
+                unknown |= at[1::2] != at[0]
+    return address, unknown

@@ -1,0 +1,252 @@
+"""`kernel_facts`: what the lowered kernels of a plan do, as numbers.
+
+Executions come from sampled launches, blocks and iterations (`sampling`, `counting`), strides from the subscripts
+(`addresses`). Parts of conditions that depend on data count as true. An element that one statement loads several times
+counts once; beyond that, what a compiler makes of the text is left to the reader of the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, parts
+from generator.facts import Access, AccessMode, KernelFacts, Operations, Space
+from generator.linear import substitute
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.analysis.addresses import Enclosing, Point, access_facts, enter, outer_point
+from generator.lowering.analysis.counting import Counts, Grounds, Place, children_of, count
+from generator.lowering.analysis.sampling import samples, trips, values
+from generator.lowering.core.assemble import lowered_program
+from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, walk
+from generator.operations import binary_operation, is_floating, operations_of
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.memory.mapping import block_names, thread_names
+from generator.program import ELEMENT_BYTES, Program
+from generator.target import Target
+from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name
+
+SHALLOW, DEEP = 5, 3  # samples per dimension of a grid and per host loop: of one or two, of several
+Run = tuple[str, float, tuple[int, ...]]
+"""A sampled launch: the kernel, the number of launches it stands for, the values of its host iterators."""
+
+
+def kernel_facts(program: Program, plan: Plan, target: Target) -> tuple[KernelFacts, ...]:
+    """The facts of the kernels of `plan`, in launch order.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program or breaks a dependence.
+    """
+    lowered = lowered_program(program, plan, target.dialect)
+    runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
+    return tuple(_facts(kernel_name(number), kernel, kernel_plan, [r for r in runs if r[0] == kernel_name(number)])
+                 for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)))
+
+
+def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], weight: float,
+                     depth: int) -> Iterator[Run]:
+    """Representatives of the launches of a host program; the weights of a kernel add up to its launches.
+
+    `depth` numbers the host loops from the outside, from 1.
+    """
+    arrays = {name: np.asarray(value) for name, value in names.items()}
+    for operation in operations:
+        match operation:
+            case Launch(kernel, _, iterators):
+                yield kernel, weight, tuple(int(values(i, arrays)) for i in iterators)
+            case HostBranch(condition, then, otherwise):
+                yield from sampled_launches(then if values(condition, arrays) else otherwise, names, weight, depth)
+            case HostLoop(iterator, start, condition, step, body):
+                first = values(start, arrays)
+                often = int(trips(iterator, first, condition, step, arrays))
+                for ordinal, part in samples(often, SHALLOW if depth == 1 else DEEP):
+                    here = {**names, iterator: int(first) + step * ordinal}
+                    yield from sampled_launches(body, here, weight * part, depth + 1)
+
+
+def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Run]) -> KernelFacts:
+    body = _as_loops(kernel.body)
+    study = _Study(_types(kernel), _layouts(kernel))
+    launches = sum(weight for _, weight, _ in runs)
+    counts = count(body, grounds(kernel, runs), study.cost)
+    found = tuple(study.accesses(body, _middle(kernel, body, runs), counts))
+    work = Operations()
+    for place, node in _leaves(body, ()):
+        work = work.plus(study.operations(node), counts.executions.get(place, 0.0))
+    points = tuple(t // b for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
+    return KernelFacts(name, kernel.statements, kernel.block, kernel.grid, points, launches, kernel.local_bytes,
+                       counts.balance, work, found, tuple((array.name, array.bytes) for array in kernel.arrays))
+
+
+def _as_loops(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes with values that indices choose as conditions, and folds as loops."""
+    result: list[Node] = []
+    for node in nodes:
+        match node:
+            case For(body=inside):
+                result.append(replace(node, body=_as_loops(inside)))
+            case If(condition, then, otherwise):
+                result.append(If(condition, _as_loops(then), _as_loops(otherwise)))
+            case Assign(target, op, Select(condition, then, otherwise)) if not any(loads_of(condition)):
+                result.append(If(condition, (Assign(target, op, then),), (Assign(target, op, otherwise),)))
+            case Assign(value=Fold() as fold) | Atomic(value=Fold() as fold):
+                result += [*_as_loop(fold), replace(node, value=Load(fold.total.name))]
+            case _:
+                result.append(node)
+    return tuple(result)
+
+
+def _as_loop(fold: Fold) -> Iterator[Node]:
+    """A fold as a loop that runs as often as usual, and whose subscripts and conditions still depend on data."""
+    counter = Name(f"{fold.iterator.name} counted")
+    variables = [*(name for name, _, _ in fold.changes), *(name for name, _ in fold.lets)]
+    values: dict[str, Expr] = {name.name: Load(name.name) for name in variables}
+    values[fold.iterator.name] = Binary("+", fold.start, Binary("*", Int(fold.step), counter))
+    computed = (*fold.lets, *((name, following) for name, _, following in fold.changes))
+    inside = tuple(node for name, value in computed for node in _as_stores(name, substitute(value, values)))
+    yield from (Declare(name.name, name.type, ()) for name in variables)
+    for name, first, _ in fold.changes:
+        yield from _as_stores(name, first)
+    yield For(counter.name, Int(0), Binary("<", counter, Int(fold.usual)), 1, inside)
+
+
+def _as_stores(total: Name, value: Expr) -> Iterator[Node]:
+    """`total = value` without folds in the value."""
+    store = Load(total.name)
+    match value:
+        case Fold():
+            yield from _as_loop(value)
+            yield Assign(store, "", Load(value.total.name))
+        case Select(condition, then, otherwise) if any(isinstance(part, Fold) for part in parts(value)):
+            yield If(condition, tuple(_as_stores(total, then)), tuple(_as_stores(total, otherwise)))
+        case _:
+            yield Assign(store, "", value)
+
+
+def grounds(lowered: LoweredKernel, runs: Sequence[Run]) -> Grounds:
+    """Sampled launches and blocks with all threads."""
+    block = tuple(reversed(lowered.block))
+    grid = tuple(reversed(lowered.grid))
+    most = SHALLOW if len(grid) + len(lowered.iterators) <= 2 else DEEP
+    blocks = list(product(*(samples(n, most) for n in grid)))
+    chosen = [(weight * prod(w for _, w in places), (*values_, *(b for b, _ in places)))
+              for _, weight, values_ in runs for places in blocks] or [(1.0, (0,) * len(grid))]
+    flat = (-1, *(1,) * len(block))
+    outer = (*lowered.iterators, *block_names(len(grid)))
+    names = {name: np.array([at[k] for _, at in chosen], dtype=np.int64).reshape(flat) for k, name in enumerate(outer)}
+    for dim, name in enumerate(thread_names(len(block))):
+        shape = [1] * (len(block) + 1)
+        shape[dim + 1] = block[dim]
+        names[name] = np.arange(block[dim], dtype=np.int64).reshape(shape)
+    return Grounds(names, np.array([weight for weight, _ in chosen]), (len(chosen), *block))
+
+
+def _middle(lowered: LoweredKernel, body: tuple[Node, ...], runs: Sequence[Run]) -> Point:
+    """The point in the middle of launches, blocks and threads."""
+    threads = list(zip(reversed(thread_names(len(lowered.block))), lowered.block, strict=True))
+    _, _, host = runs[len(runs) // 2]
+    others = [(name, value, len({run[2][k] for run in runs}) > 1)
+              for k, (name, value) in enumerate(zip(lowered.iterators, host, strict=True))]
+    others += [(name, max(0, size // 2 - 1), size > 1)
+               for name, size in zip(reversed(block_names(len(lowered.grid))), lowered.grid, strict=True)]
+    return outer_point(threads, others, _depth(body))
+
+
+def _depth(nodes: tuple[Node, ...]) -> int:
+    return max((_depth(children_of(n)) + isinstance(n, For) for n in nodes), default=0)
+
+
+def _leaves(nodes: tuple[Node, ...], at: Place) -> Iterator[tuple[Place, Node]]:
+    for position, node in enumerate(nodes):
+        if isinstance(node, For | If):
+            yield from _leaves(children_of(node), (*at, position))
+        else:
+            yield (*at, position), node
+
+
+def _types(lowered: LoweredKernel) -> dict[str, str]:
+    """C types of everything that is loaded or stored."""
+    types: dict[str, str] = {array.name: array.type for array in (*lowered.arrays, *lowered.scalars)}
+    types |= {array.name: array.type for array in lowered.shared}
+    return types | {node.name: node.type for node in walk(lowered.body) if isinstance(node, Declare)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    space: Space
+    element: int
+    sizes: tuple[int, ...]
+
+
+def _layouts(lowered: LoweredKernel) -> dict[str, _Layout]:
+    """How the kernel's arrays lie in memory, padding included."""
+    found = {array.name: _Layout("global", ELEMENT_BYTES[array.type], array.extents) for array in lowered.arrays}
+    return found | {array.name: _Layout("shared", ELEMENT_BYTES[array.type], array.sizes) for array in lowered.shared}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Study:
+    """Reads the nodes of one kernel. Names without a layout are registers and cost nothing."""
+
+    types: Mapping[str, str]
+    layouts: Mapping[str, _Layout]
+    costs: dict[int, tuple[Node, float]] = field(default_factory=dict)
+
+    def cost(self, node: Node) -> float:
+        """Memory accesses and operations of one execution; found once for each node."""
+        if id(node) not in self.costs:
+            self.costs[id(node)] = (node, len(self._touched(node)) + self.operations(node).total)
+        return self.costs[id(node)][1]
+
+    def operations(self, node: Node) -> Operations:
+        """The operations of one execution."""
+        match node:
+            case Assign(target, op, value) | Atomic(target, op, value, _):
+                floating = is_floating(target, self.types) or is_floating(value, self.types)
+                return operations_of(value, self.types).plus(binary_operation(op, floating))
+            case Shuffle(variable, operator, _, lanes):
+                return Operations().plus(binary_operation(operator, is_floating(variable, self.types)),
+                                         lanes.bit_length() - 1)
+            case _:
+                return Operations()
+
+    def accesses(self, nodes: tuple[Node, ...], point: Point, counts: Counts) -> Iterator[Access]:
+        """All accesses in text order, those that no sampled thread does left out."""
+        yield from self._inside(nodes, (), point, (), counts)
+
+    def _inside(self, nodes: tuple[Node, ...], at: Place, point: Point, loops: tuple[Enclosing, ...],
+                counts: Counts) -> Iterator[Access]:
+        for position, node in enumerate(nodes):
+            place = (*at, position)
+            match node:
+                case For(body=body):
+                    around = (*loops, Enclosing(node, place, point.free))
+                    yield from self._inside(body, place, enter(point, node), around, counts)
+                case If():
+                    yield from self._inside(children_of(node), place, point, loops, counts)
+                case _ if counts.executions.get(place, 0.0) > 0:
+                    for mode, load in self._touched(node):
+                        layout = self.layouts[load.array]
+                        yield access_facts(load, layout.space, mode, (layout.element, layout.sizes), point, loops,
+                                           counts, counts.executions[place])
+
+    def _touched(self, node: Node) -> list[tuple[AccessMode, Load]]:
+        """The accesses to memory of one execution, each element once."""
+        found: list[tuple[AccessMode, Load]] = []
+        match node:
+            case Assign(target, op, value):
+                read: tuple[Expr, ...] = (*target.index, value, *((target,) if op else ()))
+                found = [*self._loads(read), ("write", target)]
+            case Atomic(target, _, value, _):
+                found = [*self._loads((*target.index, value)), ("atomic", target)]
+            case _:
+                pass
+        return [(mode, load) for mode, load in found if load.array in self.layouts]
+
+    def _loads(self, expressions: Sequence[Expr]) -> list[tuple[AccessMode, Load]]:
+        loads = {(load.array, load.index): load for e in expressions for load in loads_of(e)}
+        return [("read", load) for load in loads.values()]

@@ -1,0 +1,195 @@
+"""What there is to decide about the kernels of a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from generator.errors import IllegalPlan
+from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
+from generator.lowering.core.time_tiles import TimeBoxes
+from generator.plan import Hyperplanes, KernelPlan, Schedule, TimeTiles
+from generator.polyhedral.kit.limited import limited
+from generator.polyhedral.kit.members import mixes
+from generator.polyhedral.kit.memoized import remembered
+from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
+from generator.polyhedral.memory.accumulate import keepable
+from generator.polyhedral.memory.footprint import StagedArray, stage_points
+from generator.polyhedral.memory.private import private_updates, update_box
+from generator.polyhedral.memory.rough_boxes import block_bytes
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
+from generator.polyhedral.time.time_steps import required_time_loop
+from generator.program import ELEMENT_BYTES, Program
+from generator.target import Dialect
+
+TYPICAL_TILE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStages:
+    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`."""
+
+    program: Program
+    part: KernelPart
+    order: tuple[int, ...] = ()
+
+    def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
+        """What they take in shared memory, roughly."""
+        return block_bytes(self.program, reordered(self.part, self.order), tile, inner_tile, padding)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockUpdates:
+    """The reductions of a kernel that a block can do in copies of its own, with its parallel dimensions in `order`."""
+
+    program: Program
+    part: KernelPart
+    prefix: tuple[str, ...]
+    reductions: tuple[str, ...]
+    order: tuple[int, ...] = ()
+
+    def bytes(self, tile: tuple[int, ...]) -> int:
+        """What the copies take in shared memory."""
+        part = reordered(self.part, self.order)
+        boxes = [update_box(self.program, part, name, tile, self.prefix) for name in self.reductions]
+        return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShape:
+    """A kernel as a search sees it.
+
+    `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `shareable` arrays may be
+    put in shared memory. `sequential`: a loop runs inside each thread. `kept` holds, per array that a thread can keep
+    in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
+    holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
+    point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`:
+    what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can reduce in copies of their own.
+    """
+
+    statements: tuple[str, ...]
+    extents: tuple[int, ...]
+    shareable: tuple[str, ...]
+    sequential: bool
+    kept: tuple[tuple[int, ...], ...]
+    reduces: bool
+    staged: tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
+    coarse: bool = False
+    skewed: bool = False
+    blocks: BlockStages | TimeBoxes | None = None
+    updates: BlockUpdates | None = None
+
+    @property
+    def privatizes(self) -> bool:
+        """Whether its blocks can update an array in a copy of their own."""
+        return self.updates is not None
+
+    @property
+    def computes(self) -> bool:
+        """Whether its blocks compute other stages in shared memory."""
+        return self.blocks is not None
+
+    def ordered(self, order: tuple[int, ...]) -> KernelShape:
+        """The same kernel with its parallel dimensions in another order (empty: as they are)."""
+        if not order:
+            return self
+        staged = tuple((replace(a, extents=tuple(
+            replace(e, parallel=tuple(e.parallel[d] for d in order)) for e in a.extents)), size, tiled)
+            for a, size, tiled in self.staged)
+        kept = tuple(tuple(order.index(d) for d in owned) for owned in self.kept)
+        blocks = replace(self.blocks, order=order) if self.blocks else None
+        updates = replace(self.updates, order=order) if self.updates else None
+        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, blocks=blocks,
+                       updates=updates)
+
+    def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
+                     copies: bool = True, private: bool = False) -> int:
+        """Bytes of local memory that a block needs, with shared `copies` and `private` updates or without.
+
+        `registers` fill partial tiles up, so copies are whole.
+        """
+        outer = tile if registers else tuple(min(t, e) for t, e in zip(tile, self.extents, strict=True))
+        total = self.blocks.bytes(tile, inner_tile, padding) if self.blocks else 0
+        total += self.updates.bytes(tile) if self.updates and private else 0
+        for footprint, element, tiled in self.staged if copies else ():
+            inner = tuple(e if inner_tile == 1 else min(inner_tile, e) for e in tiled)
+            *rows, row = footprint.sizes(outer, inner)
+            total += prod(rows) * (row + padding) * element
+        return total
+
+
+@remembered(maxsize=1024)
+def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl") -> tuple[KernelShape, ...]:
+    """The kernels of `program` under a schedule, sorted by statements; more arrays are shareable in CUDA (`barriers`).
+
+    Raises:
+        IllegalPlan: the scheduler gave up.
+    """
+    if isinstance(choice, TimeTiles):
+        return (_time_shape(program, choice.steps),)
+    explicit = isinstance(choice, Hyperplanes)
+    found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
+                    explicit and _is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
+    return tuple(sorted(found, key=lambda s: s.statements))
+
+
+def _time_shape(program: Program, steps: int) -> KernelShape:
+    """The kernel that runs `steps` time steps per launch."""
+    statements = tuple(sorted(statement.name for statement in program.statements))
+    return KernelShape(statements, required_time_loop(program).extents, (), False, (), False, (), blocks=TimeBoxes(program, steps))
+
+
+@remembered(maxsize=1024)
+def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
+           dialect: Dialect) -> KernelShape:
+    """`skewed`: barriers would stand under guards, and finding that out exactly takes long."""
+    staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
+                   for point in stage_points(program, part) for a in point.arrays) if not skewed else ()
+    computes = any(point.computed for point in stage_points(program, part))
+    if (staged or computes) and not _may_wait(program, part, frame, dialect):
+        if computes:
+            raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
+        staged = ()
+    blocks = BlockStages(program, part) if computes else None
+    private = private_updates(program, part, frame.reductions) if part.parallel else ()
+    updates = BlockUpdates(program, part, frame.prefix, private) if private else None
+    return KernelShape(statements, tuple(d.extent for d in part.parallel), tuple(sorted({a.array for a, _, _ in staged})),
+                       _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)), bool(frame.reductions),
+                       staged, part.coarse, skewed, blocks, updates)
+
+
+def _is_skewed(part: KernelPart) -> bool:
+    """Whether a loop in or around the kernel mixes iterators, or counts tiles: its bounds are no box."""
+    members = (*part.prefix, *(d.member for d in part.parallel), *members_of(part.tree))
+    return part.coarse or any(mixes(member) for member in members)
+
+
+def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect) -> bool:
+    """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
+    if runs_on_a_box(part):
+        return True
+    count = len(part.parallel)
+    plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, shared=True, inner_tile=TYPICAL_TILE)
+
+    def refusal() -> str:
+        try:
+            lower_exactly(program, part, frame, plan, dialect)
+        except IllegalPlan as error:
+            return str(error)
+        return ""
+
+    try:
+        return not limited(refusal, "generating a kernel")
+    except IllegalPlan:  # it would take for ever
+        return False
+
+
+def _has_loop(tree: Tree) -> bool:
+    match tree:
+        case Band():
+            return True
+        case Sequence(children=children):
+            return any(_has_loop(c) for c in children)
+        case _:
+            return False

@@ -1,0 +1,121 @@
+"""`lower`: the door from Program + Plan + Target to a Variant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from generator.emit.kernel import printed
+from generator.emit.needs import Needs
+from generator.emit.preamble import preamble
+from generator.errors import IllegalPlan
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core.host import host_of
+from generator.lowering.core.kernel import lower_kernel
+from generator.lowering.core.placement import placements
+from generator.lowering.core.time_tiles import time_kernel
+from generator.nest import Barrier, Shuffle, walk
+from generator.plan import KernelPlan, Plan, TimeTiles
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.program import Array, Program
+from generator.target import LANES, Dialect, Target
+from generator.variant import HostOp, Kernel, Variant, kernel_name
+
+
+def lower(program: Program, plan: Plan, target: Target) -> Variant:
+    """The Variant of `program` that `plan` describes, legal by the exact check and within the target's limits.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
+    """
+    placed = placements(program, plan, target)
+    lowered = lowered_program(program, plan, target.dialect, target)
+    kernels, needs = [], Needs()
+    for number, (kernel, kernel_plan) in enumerate(zip(lowered.kernels, lowered.plans, strict=True)):
+        name = kernel_name(number)
+        _check(kernel, kernel_plan, name, target)
+        own = {array.name for array in kernel.arrays}
+        here = tuple(p for p in placed if p.array in own)
+        code = printed(kernel, here, target)
+        needs = needs.with_those_of(code.needs)
+        kernels.append(Kernel(name, kernel.statements, code.arguments, tuple(s.name for s in kernel.scalars), kernel.iterators,
+                              kernel.block, kernel.local_bytes, code.text, here, kernel_plan.cache,
+                              preamble(program, code.needs, target.dialect)))
+    return Variant(plan, target.dialect, preamble(program, needs, target.dialect), tuple(kernels), lowered.host, lowered.scratch)
+
+
+def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -> None:
+    """Raise IllegalPlan when a kernel asks for what the target has not."""
+    called = f"{name} ({', '.join(kernel.statements)})"
+    if kernel.local_bytes > target.local_bytes:
+        raise IllegalPlan(f"the shared copies of {called} need {kernel.local_bytes} bytes of local "
+                          f"memory; {target.name} has {target.local_bytes}")
+    if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
+        raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
+    if target.sub_group < LANES and Barrier("sub-group") in walk(kernel.body):
+        raise IllegalPlan(f"sub-groups of {LANES} threads share the tiles of {called}; {target.name} has none")
+    if plan.cache != "none" and not target.language.cache_preference:
+        raise IllegalPlan(f"the cache configuration {plan.cache} of {', '.join(plan.statements)} is for CUDA devices; "
+                          f"{target.name} has none")
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredProgram:
+    """All kernels of a plan in launch order, each with its part of the plan; the host program; arrays that they need besides."""
+
+    kernels: tuple[LoweredKernel, ...]
+    plans: tuple[KernelPlan, ...]
+    host: tuple[HostOp, ...]
+    scratch: tuple[Array, ...] = ()
+
+
+def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Target | None = None) -> LoweredProgram:
+    """The kernels of `plan`, every array in global memory; with a `target`, blocks within its limits.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program, breaks a dependence or has blocks that are too large.
+    """
+    if isinstance(plan.schedule, TimeTiles):
+        return _time_tiles(program, plan, plan.schedule, dialect, target)
+    found = kernels_of(program, plan.schedule)
+    plans = match_kernels([one.statements for one in found], plan)
+    lowered = []
+    for one, kernel_plan in zip(found, plans, strict=True):
+        check_block(kernel_plan, target)
+        lowered.append(lower_kernel(one, kernel_plan, dialect))
+    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.launched for k in lowered]))
+
+
+def _time_tiles(program: Program, plan: Plan, schedule: TimeTiles, dialect: Dialect, target: Target | None) -> LoweredProgram:
+    plans = match_kernels([tuple(sorted(s.name for s in program.statements))], plan)
+    check_block(plans[0], target)
+    made = time_kernel(program, schedule, replace(plans[0], cache="none"), dialect)
+    return LoweredProgram((made.lowered,), plans, made.host, made.scratch)
+
+
+def match_kernels(kernels: Sequence[tuple[str, ...]], plan: Plan) -> tuple[KernelPlan, ...]:
+    """The plan of each kernel, by its statements. Raises IllegalPlan when plan and schedule name other kernels."""
+    have = sorted(kernels)
+    given = sorted(kernel.statements for kernel in plan.kernels)
+    if have != given:
+        raise IllegalPlan(f"this schedule has the kernels {_names(have)} but the plan describes {_names(given)}")
+    return tuple(plan.kernel(statements) for statements in kernels)
+
+
+def check_block(plan: KernelPlan, target: Target | None) -> None:
+    """Raise IllegalPlan when a thread block is larger than the device allows."""
+    if target is None:
+        return
+    threads = 1
+    for size, limit in zip(reversed(plan.block), target.max_block, strict=False):
+        threads *= size
+        if size > limit:
+            raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)}: {size} threads in one dimension, "
+                              f"{target.name} allows {limit}")
+    if threads > target.max_threads:
+        raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)} has {threads} threads; "
+                          f"{target.name} allows {target.max_threads}")
+
+
+def _names(kernels: list[tuple[str, ...]]) -> str:
+    return ", ".join("{" + ", ".join(statements) + "}" for statements in kernels)

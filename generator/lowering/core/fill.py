@@ -1,0 +1,178 @@
+"""Statements into loops: every instance becomes an assignment, every stage its copies and barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from generator.expr import Binary, Expr, Int, Load, map_children
+from generator.linear import plain_form, substitute
+from generator.lowering.memory.barriers import BarrierRefused
+from generator.lowering.memory.computed import Computing, entered
+from generator.lowering.memory.private import PrivateBox
+from generator.lowering.memory.registers import Register, Variable, exchanges
+from generator.lowering.memory.staging import CopiedBox
+from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, apply
+from generator.plan import KernelPlan
+from generator.polyhedral.dependences.reductions import Update
+from generator.polyhedral.kit.ast import enter, leave
+from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """How a statement's updates of its target are done.
+
+    `update` on `register`; or (None) atomically, in the block's `private` copy or (None) in global memory.
+    """
+
+    update: Update
+    register: Register | None
+    private: PrivateBox | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filling:
+    """What the instances of one kernel turn into.
+
+    `registers` maps arrays to what holds them; `shared_updates` maps statements that share elements with other threads
+    to the way they update them. `outside` tells of accesses (statement, number) that may leave their array, below 0 or
+    beyond its end, in instances whose results nobody sees: they read some other element instead. `any_order` are statements that
+    update numbers by sums whose terms may change places.
+    """
+
+    program: Program
+    part: KernelPart
+    plan: KernelPlan
+    points: tuple[StagePoint, ...]
+    arrays: tuple[CopiedBox, ...]
+    computing: Computing
+    registers: Mapping[str, Register | Variable]
+    shared_updates: Mapping[str, Updates]
+    outside: Mapping[tuple[str, int], tuple[tuple[bool, bool], ...]]
+    any_order: frozenset[str] = frozenset()
+
+
+class Filler:
+    """Replaces instances by assignments, copies and barriers."""
+
+    def __init__(self, filling: Filling) -> None:
+        self.filling = filling
+        count = len(filling.points)
+        self.entering = {enter(n): n for n in range(count)}
+        self.leaving = {leave(n): n for n in range(count)}
+
+    def fill(self, nodes: tuple[Node, ...], tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
+        """`nodes` with every instance replaced; `tiles` holds the tile indices of the stages entered so far."""
+        result: list[Node] = []
+        for node in nodes:
+            match node:
+                case For():
+                    result.append(replace(node, body=self.fill(node.body, dict(tiles))))
+                case If(condition, then, otherwise):
+                    result.append(If(condition, self.fill(then, dict(tiles)), self.fill(otherwise, dict(tiles))))
+                case Instance(name, arguments) if name in self.entering:
+                    tiles[self.entering[name]] = arguments
+                    result += self._enter(self.entering[name], arguments)
+                case Instance(name, arguments) if name in self.leaving:
+                    if arguments:  # the stage is filled again in the next round of its tile loop
+                        result.append(Barrier())
+                case Instance():
+                    result += self._statement(node, tiles)
+                case _:
+                    result.append(node)
+        return tuple(result)
+
+    def _enter(self, number: int, arguments: tuple[Expr, ...]) -> Iterator[Node]:
+        filling = self.filling
+        at = entered(number, filling.points[number], arguments)
+        here = [box.at(at.tiles) for box in filling.arrays if box.stage == number]
+        yield from (box.fill(filling.plan.block) for box in here)
+        yield from filling.computing.enter(at, bool(here))
+
+    def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
+        """The nodes of one instance, with those that compute what it reads before it."""
+        statement = self.filling.program.statement(instance.name)
+        values = dict(zip(statement.iterators, instance.arguments, strict=True))
+        copies = self._copies(instance.name, tiles)
+        body = statement.body
+        before: list[Node] = []
+        known: dict[Load, Load] = {}
+        at = next((entered(n, point, tiles[n]) for n, point in enumerate(self.filling.points)
+                   if instance.name in point.statements and n in tiles), None)
+
+        def placed(expr: Expr) -> Expr:
+            here = self._redirect(instance.name, substitute(expr, values), copies)
+            return self.filling.computing.placed(here, before, known, at)
+
+        target = placed(body.target)
+        assert isinstance(target, Load)
+        updates = self.filling.shared_updates.get(instance.name)
+        if updates is None:
+            guard = placed(body.guard) if body.guard is not None else None
+            store = self._marked(instance.name, self._store(target, body.op, placed(body.value)))
+            return (*before, store if guard is None else If(guard, (store,)))
+        guard = placed(updates.update.guard) if updates.update.guard is not None else None
+        store = self._update(instance.name, target, placed(updates.update.contribution), updates)
+        return (*before, store if guard is None else If(guard, (store,)))
+
+    def _update(self, name: str, target: Load, value: Expr, updates: Updates) -> Node:
+        """An update of an element together with other threads: of a copy, in a register, or in one step."""
+        kind, operator = self.filling.program.array(self.filling.program.statement(name).body.target.array).type, updates.update.operator
+        if updates.private is not None:
+            return updates.private.update(target, value)
+        if updates.register is None:
+            return Atomic(target, operator, value, kind)
+        return self._marked(name, apply(target, operator, value, kind))
+
+    def _marked(self, name: str, node: Node) -> Node:
+        return replace(node, any_order=True) if name in self.filling.any_order and isinstance(node, Assign) else node
+
+    def _inside(self, name: str, load: Expr) -> Expr:
+        """`load` with subscripts that exist."""
+        assert isinstance(load, Load)
+        flags = self.filling.outside.get((name, load.access))
+        if flags is None:
+            return load
+        extents = self.filling.program.array(load.array).extents
+        index = [Binary("max", i, Int(0)) if below else i for i, (below, _) in zip(load.index, flags, strict=True)]
+        limited = [Binary("min", i, Int(n - 1)) if above else i
+                   for i, n, (_, above) in zip(index, extents, flags, strict=True)]
+        return Load(load.array, tuple(limited), load.access)
+
+    def _store(self, target: Load, op: str, value: Expr) -> Node:
+        """An assignment, by atomic exchange where the Plan wants that for stores to global memory."""
+        held = any(register.name == target.array for register in self.filling.registers.values())
+        if held:
+            return Assign(target, op, value)
+        kind = self.filling.program.array(target.array).type
+        if not exchanges(self.filling.plan, kind):
+            return Assign(target, op, value)
+        return Atomic(target, "=", Binary(op, target, value) if op else value, kind)
+
+    def _copies(self, name: str, tiles: dict[int, tuple[Expr, ...]]) -> dict[int, CopiedBox]:
+        """The shared copies that statement `name` reads, by access."""
+        filling = self.filling
+        copies: dict[int, CopiedBox] = {}
+        for box in filling.arrays:
+            point = filling.points[box.stage]
+            if name in point.statements:
+                if box.stage not in tiles:  # isl put the copies under a condition of their own
+                    raise BarrierRefused("a barrier would stand under a condition")
+                here = box.at(entered(box.stage, point, tiles[box.stage]).tiles)
+                copies |= {number: here for reader, number in box.footprint.accesses if reader == name}
+        return copies
+
+    def _redirect(self, name: str, expr: Expr, copies: Mapping[int, CopiedBox]) -> Expr:
+        """`expr` with loads taken from where the element is: a register, a shared copy, or global memory."""
+        if isinstance(expr, Load):
+            if expr.array in self.filling.registers:
+                return self.filling.registers[expr.array].at(name)
+            load = Load(expr.array, tuple(self._redirect(name, i, copies) for i in expr.index), expr.access)
+            if expr.access in copies:
+                return copies[expr.access].element(load.index)
+            index = tuple(plain_form(i) or i for i in load.index)
+            return self._inside(name, Load(load.array, index, load.access))
+        return map_children(expr, lambda child: self._redirect(name, child, copies))

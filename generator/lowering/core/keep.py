@@ -1,0 +1,190 @@
+"""Which arrays a kernel keeps in registers, and how statements that share elements with other threads update them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from generator.arithmetic import FLOATING, c_type
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr, Load, children, loads_of
+from generator.lowering.core.fill import Updates
+from generator.lowering.memory.private import PrivateBox, private_arrays
+from generator.lowering.memory.registers import Register, Variable
+from generator.lowering.naming import fresh_name
+from generator.plan import KernelPlan
+from generator.polyhedral.dependences.reductions import update_of
+from generator.polyhedral.kit.tree import Band, Tree
+from generator.polyhedral.kit.tree import Mapping as TreeMapping
+from generator.polyhedral.memory.accumulate import Kept, Sharing, keepable, sharing
+from generator.polyhedral.memory.mapping import MappedKernel
+from generator.polyhedral.memory.placement import locate
+from generator.polyhedral.memory.thread_values import thread_values
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.polyhedral.schedules.legality import indices
+from generator.program import ELEMENT_BYTES, Assignment, Program
+
+MAX_REGISTERS = 64
+"""Elements of one array that a thread keeps because the Plan wants registers."""
+MAX_PARTIAL = 1024
+"""Elements of one array of which a thread keeps partial results: each one saves atomic updates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptArrays:
+    """The registers of a kernel, its statements that update elements together with other threads, copies per block.
+
+    `variables` are arrays of which nothing is in global memory.
+    """
+
+    registers: tuple[Register, ...]
+    shared_updates: Mapping[str, Updates]
+    private: tuple[PrivateBox, ...] = ()
+    variables: tuple[Variable, ...] = ()
+
+    @property
+    def by_array(self) -> dict[str, Register | Variable]:
+        """The registers and variables by the array they hold."""
+        return {**{one.array: one for one in self.registers}, **{one.array: one for one in self.variables}}
+
+    @property
+    def elements(self) -> list[Kept]:
+        """What the registers and variables stand for."""
+        return [*(one.kept for one in self.registers), *(one.kept for one in self.variables if one.kept is not None)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Threads:
+    """A mapped kernel and its surroundings; `whole`: nothing runs but its program.
+
+    `prefix` names the host loops, `reductions` are relaxed statements, `loops` names the loops over the points of a
+    thread by statement and dimension.
+    """
+
+    part: KernelPart
+    plan: KernelPlan
+    mapped: MappedKernel
+    prefix: Sequence[str]
+    reductions: Sequence[str]
+    loops: Mapping[str, Mapping[int, str]]
+    whole: bool
+
+
+def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> KeptArrays:
+    """What a kernel keeps in registers (nothing unless `allowed`) and per block; new names are added to `taken`."""
+    part, plan = threads.part, threads.plan
+    where = [indices(threads.mapped.tree, level) for level in ("block", "thread")]
+    relaxed = [name for name in part.statements if name in threads.reductions]
+    shares = {name: sharing(program, name, part, *where) for name in relaxed}
+    together = {name: how for name, how in shares.items() if how != "thread"}
+    _check_atomics(program, together)
+    variables = _variables(program, threads, taken, allowed)
+    own = {variable.array for variable in variables}
+    registers = []
+    for kept in keepable(program, part) if allowed and (plan.registers or together) else ():
+        if kept.array in own:
+            continue
+        wanted = _wanted(kept, plan, together)
+        if wanted is not None:
+            registers.append(_register(program, threads, kept, wanted, taken))
+    by_array = {register.array: register for register in registers}
+    private = private_arrays(program, part, plan, threads.prefix, shares, taken)
+    updates = {}
+    for name in (*together, *(name for name in private if name not in together)):
+        statement = program.statement(name)
+        update = update_of(program, statement)
+        assert update is not None, "only reductions are relaxed"
+        updates[name] = Updates(update, by_array.get(statement.body.target.array), private.get(name))
+    return KeptArrays(tuple(registers), updates, tuple(private.values()), variables)
+
+
+def _variables(program: Program, threads: Threads, taken: set[str], allowed: bool) -> tuple[Variable, ...]:
+    """The arrays of which a thread needs nothing but a variable, one for each of its points unless it ends one before the next.
+
+    Targets of relaxed reductions are left to `keepable`, whose order of updates is another one.
+    """
+    part, plan = threads.part, threads.plan
+    points = tuple((d, plan.tile[d] // plan.block[d]) for d in sorted(threads.mapped.several)) if not _one_by_one(
+        threads.mapped.tree) else ()
+    if not threads.whole or (points and not allowed) or prod(count for _, count in points) > MAX_REGISTERS:
+        return ()
+    relaxed = {program.statement(name).body.target.array for name in threads.reductions if name in part.statements}
+    single = {kept.array: kept for kept in keepable(program, part)}
+    found = []
+    for array in thread_values(program, part):
+        if array in relaxed or (plan.inner_tile > 1 and array not in single):  # inner tiles change the order within a point
+            continue
+        users = [s for s in part.statements if any(a.array == array for a in program.statement(s).accesses)]
+        loops = {s: tuple(threads.loops[s][d] for d, _ in points) for s in users}
+        name = fresh_name(f"{array}_here", taken)
+        found.append(Variable(name, array, program.array(array).type, points, loops, single.get(array)))
+    return tuple(found)
+
+
+def _one_by_one(tree: Tree) -> bool:
+    """Whether a thread ends one of its points before it begins the next."""
+    while isinstance(tree, TreeMapping):
+        tree = tree.child
+    return isinstance(tree, Band) and tree.notes[:1] == ("point",)
+
+
+def _check_atomics(program: Program, together: Iterable[str]) -> None:
+    """Raise IllegalPlan if one of these statements would have to update elements that are too small for it."""
+    for name in together:
+        array = program.array(program.statement(name).body.target.array)
+        if ELEMENT_BYTES[array.type] < 4:
+            raise IllegalPlan(f"{name} would update elements of `{array.name}` from several threads, but devices have "
+                              f"no atomic updates of {array.type}")
+
+
+def _wanted(kept: Kept, plan: KernelPlan, together: Mapping[str, Sharing]) -> Sharing | None:
+    """How the elements of `kept` are shared; None when they stay in global memory."""
+    cells = prod(plan.tile[d] // plan.block[d] for d in kept.owned)
+    shared = [name for name in kept.statements if name in together]
+    if shared:
+        alone = kept.statements == (shared[0],)
+        return together[shared[0]] if alone and cells <= MAX_PARTIAL else None
+    return "thread" if plan.registers and cells <= MAX_REGISTERS else None
+
+
+def _register(program: Program, threads: Threads, kept: Kept, shared: Sharing, taken: set[str]) -> Register:
+    plan = threads.plan
+    points = tuple((d, plan.tile[d] // plan.block[d]) for d in kept.owned if plan.tile[d] > plan.block[d])
+    name = fresh_name(f"{kept.array}_here", taken)
+    names = tuple(fresh_name(f"{kept.array}_{d}", taken) for d, _ in points)
+    every_thread = shared == "thread" or plan.combine == "atomic"
+    numbered = [(d, n) for (d, _), n in zip(points, names, strict=True)]
+    where = locate(kept, threads.part, plan, threads.prefix, numbered, every_thread)
+    update = update_of(program, program.statement(kept.statements[0])) if shared != "thread" else None
+    by_statement = {s: tuple(threads.loops[s][d] for d, _ in points) for s in kept.statements}
+    loaded = any(access.kind != "write" and access.array == kept.array  # what may be written may stay as it is
+                 for s in kept.statements for access in program.statement(s).accesses)
+    return Register(name, kept.array, program.array(kept.array).type, kept, points, by_statement, names, where.element,
+                    where.exists, shared, update.operator if update else None, loaded)
+
+
+def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool:
+    """Whether statements may run outside of their domains without anybody noticing.
+
+    All of them must update registers, and nothing that they evaluate may trap (a division of integers by 0) or follow
+    data (a subscript that is loaded).
+    """
+    statements = [program.statement(name) for name in part.statements]
+    return (bool(kept.registers) and all(variable.kept is not None for variable in kept.variables)
+            and all(s.body.guard is None and s.body.target.array in kept.by_array for s in statements)
+            and not any(_risky(_computed(s.body), {a.name: a.type for a in program.arrays}) for s in statements))
+
+
+def _computed(body: Assignment) -> Expr:
+    """The whole right-hand side: `e` of `x = e`, `x / e` of `x /= e`."""
+    return Binary(body.op, body.target, body.value) if body.op else body.value
+
+
+def _risky(expr: Expr, types: Mapping[str, str]) -> bool:
+    match expr:
+        case Load(_, index) if any(any(loads_of(i)) for i in index):
+            return True
+        case Binary("/" | "%", _, _) if c_type(expr, types) not in FLOATING:
+            return True
+    return any(_risky(child, types) for child in children(expr))

@@ -1,0 +1,253 @@
+"""One kernel: map its tree, check it exactly, generate its loops, fill in the statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+
+from generator.expr import Binary, Int, Name, loads_of
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core.fill import Filler, Filling
+from generator.lowering.core.host import host_names
+from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
+from generator.lowering.core.points import over_all_points
+from generator.lowering.core.vectors import is_vector
+from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
+from generator.lowering.memory.box import LocalBox
+from generator.lowering.memory.computed import ComputedBox, Computing, computed_boxes
+from generator.lowering.memory.private import combined, filled
+from generator.lowering.memory.registers import closing, opening, scratch_for
+from generator.lowering.memory.staging import CopiedBox, copied_boxes
+from generator.lowering.memory.teams import Team, team_of
+from generator.lowering.naming import fresh_name, loop_names, point_loops
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.plan import KernelPlan
+from generator.polyhedral.dependences.reductions import sums
+from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
+from generator.polyhedral.memory.accumulate import summed
+from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
+from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
+from generator.polyhedral.memory.padding import Padded, padded
+from generator.polyhedral.memory.staged import check_stage
+from generator.polyhedral.pipelines.sections import Section, SectionKernel
+from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
+from generator.polyhedral.schedules.legality import check_kernel, check_threads, indices
+from generator.program import Array, Program
+from generator.target import LANGUAGES, Dialect
+
+
+def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """The kernel by `plan`; cached by content, since walks and schedules share kernels: then it is the same object.
+
+    Raises:
+        IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
+    """
+    frame = frame_of(kernel.section, kernel.part)
+    return lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a kernel takes from the schedule around it: names of host loops, statements that reduce in parallel.
+
+    `whole`: nothing runs but the program that the kernel is a part of.
+    """
+
+    prefix: tuple[str, ...]
+    reductions: tuple[str, ...]
+    whole: bool
+
+
+def frame_of(section: Section, part: KernelPart) -> Frame:
+    """The Frame of one of the kernels of a section."""
+    prefix = tuple(loop.name for loop in host_names(section.program, section.schedule)[:len(part.prefix)])
+    return Frame(prefix, tuple(name for name in section.schedule.reductions if name in part.statements), section.whole)
+
+
+@lru_cache(maxsize=1024)
+def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """The kernel of `part`; without copies in shared memory where not all threads of a block would reach their
+    barriers. Raises IllegalPlan as `lower_kernel`.
+    """
+    try:
+        return lower_exactly(program, part, frame, plan, dialect)
+    except BarrierRefused:
+        if not plan.shared:
+            raise
+        return lower_exactly(program, part, frame, replace(plan, shared=False), dialect)
+
+
+def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+    """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
+    part, team = reordered(part, plan.order), team_of(plan, dialect)
+    within = team.plan(plan)
+    # registers that the inner loops tell apart serve every step of the outer ones
+    mapped = map_kernel(part, within, stage_points(program, part), summed(program, part) if plan.registers else ())
+    check_threads(mapped.tree, part.dependences)
+    check_kernel(mapped.tree, part.dependences)
+    try:
+        made = _generated(program, part, frame, within, mapped, True)
+    except MissingLoop:  # isl has put a condition where the loop over a thread's points was
+        made = _generated(program, part, frame, within, mapped, False)
+    return finished(program, plan, team, made, dialect)
+
+
+def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
+               registers: bool) -> TeamKernel:
+    """The loops of a kernel that is known to be legal; results are kept in `registers` if the Plan wants that.
+
+    Raises:
+        MissingLoop: results cannot be kept in registers.
+        IllegalPlan: a size rule or a barrier rule is broken.
+    """
+    names = _loop_names(program, part, mapped, frame.prefix)
+    loops = point_loops(mapped.tree, part.domain, names, mapped.several)
+    taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
+    kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops, frame.whole), taken, registers)
+    fill_up = not program.stages and unseen_outside(program, part, kept)
+    whole = padded(program, part, plan, kept.elements) if fill_up else None
+    staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
+        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, stage_points(whole.program, whole.part), mapped.several))
+    owned = _owned(loops, kept)
+    nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
+    scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
+    by_type = {s.type: s for s in scratch}
+    computing = Computing(staged.program, staged.computed, plan.block, lambda name: fresh_name(name, taken))
+    filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
+                      kept.shared_updates, {}, sums(program, frame.reductions))
+    inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
+    within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
+              *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
+              *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
+    body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
+                   [box.name for box in kept.private])
+    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), tuple(body))
+
+
+def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
+    """The loops of a filled-up kernel: full tiles read what is there, partial ones take care not to leave arrays."""
+    partial = Filler(replace(filling, outside=whole.outside)).fill(nest, {})
+    full = Filler(filling).fill(nest, {})
+    barrier = any(isinstance(node, Barrier) for node in walk(partial))  # it must not stand under a condition
+    if full == partial or barrier or not whole.full_tiles:
+        return partial
+    inside = [Binary("<", Name(block), Int(whole.full_tiles[d]))
+              for d, block in enumerate(block_names(len(plan.tile))) if d in whole.full_tiles]
+    return (If(reduce(lambda a, b: Binary("&&", a, b), inside), full, partial),)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Staged:
+    """A kernel as it is generated: its program and part (filled up or not), what it has in shared memory, its final tree."""
+
+    program: Program
+    part: KernelPart
+    points: tuple[StagePoint, ...]
+    mapped: MappedKernel
+    arrays: tuple[CopiedBox, ...]
+    computed: tuple[ComputedBox, ...]
+
+
+def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel) -> _Staged:
+    """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
+    points = stage_points(program, part)
+    arrays = copied_boxes(program, part, plan, points, taken)
+    for local in arrays:
+        check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
+    computed = computed_boxes(program, part, plan, points, taken)
+    return _Staged(program, part, points, mapped, arrays, computed)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamKernel:
+    """What a team does: the number of tiles in each dimension (outermost first), host iterators that it is told, boxes, loops."""
+
+    tiles: tuple[int, ...]
+    prefix: tuple[str, ...]
+    boxes: tuple[LocalBox, ...]
+    body: tuple[Node, ...]
+
+
+def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:
+    """The kernel in blocks. Raises IllegalPlan if not all threads of a team reach its barriers."""
+    if team.level != "thread":
+        check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
+    body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
+    used = _used_arrays(program, body)
+    comments = tuple(program.statement(name).text for name in plan.statements)
+    return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value), tuple(a for a in used if a.by_value),
+                         made.prefix, tuple(reversed(plan.block)) or (1,), team.grid(made.tiles), body, shared, plan.columns)
+
+
+def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:
+    count = len(part.parallel)
+    return loop_names(mapped.tree, program, (*prefix, *block_names(count), *thread_names(count)))
+
+
+def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
+          names: tuple[LoopName, ...], points: Mapping[str, Mapping[int, str]]) -> tuple[Node, ...]:
+    """The loops of one thread, for given host iterators, block and thread indices.
+
+    `points` (by statement and dimension) names loops whose values must be those of the points; they are checked, too.
+    """
+    ranges = [dimension(member, part.domain) for member in part.prefix]
+    bounds = [(name, d.low, d.high) for name, d in zip(prefix, ranges, strict=True)]
+    count = len(part.parallel)
+    bounds += [(name, 0, n - 1) for name, n in zip(block_names(count), mapped.blocks, strict=True)]
+    bounds += [(name, 0, b - 1) for name, b in zip(thread_names(count), plan.block, strict=True)]
+    domain = part.domain
+    if prefix:
+        domain = domain.intersect(index_filter(part.prefix, prefix))
+    nest = over_all_points(generate(mapped.tree, domain, box_context(bounds), names), points, plan)
+    numbers = {d for loops in points.values() for d in loops}
+    places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"),
+              *(point_member(part.parallel[d], plan.tile[d], plan.block[d]) for d in sorted(numbers)))
+    checked = {name: tuple(loops[d] for d in sorted(numbers)) for name, loops in points.items()}
+    check_instances(nest, bounds, values_at(places, part.domain), checked)
+    return nest
+
+
+def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
+    """Arrays and scalars of the program that the loops mention, in its order."""
+    used: set[str] = set()
+    for node in walk(nodes):
+        match node:
+            case Assign(target, _, value) | Atomic(target, _, value):
+                used |= {load.array for expr in (target, value) for load in loads_of(expr)}
+            case If(condition):
+                used |= {load.array for load in loads_of(condition)}
+            case For() | Barrier() | Declare() | Shuffle() | Instance():
+                pass
+    return [array for array in program.arrays if array.name in used]
+
+
+def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]], whole_points: bool) -> Node:
+    """Innermost loops get the unroll factor; those over `points` are unrolled completely if `whole_points`."""
+    whole = {name: plan.tile[d] // plan.block[d] for loops in points.values() for d, name in loops.items()}
+    return _with_factors(node, plan.unroll, whole if whole_points else {})
+
+
+def _owned(loops: Mapping[str, Mapping[int, str]], kept: KeptArrays) -> Mapping[str, Mapping[int, str]]:
+    """The loops over points that tell registers apart."""
+    if not kept.registers and not any(variable.points for variable in kept.variables):
+        return {}
+    dims = {d for register in kept.registers for d in register.kept.owned} | {d for v in kept.variables for d, _ in v.points}
+    return {statement: {d: name for d, name in names.items() if d in dims} for statement, names in loops.items()}
+
+
+def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:
+    match node:
+        case For(unroll=0):
+            return node
+        case For():
+            inner = any(isinstance(n, For) and n.unroll and n.iterator not in whole for n in walk(node.body))
+            count = whole.get(node.iterator, 1 if inner else factor)
+            vector = node.iterator in whole and is_vector(node, count)
+            return replace(node, unroll=count, vector=vector, body=tuple(_with_factors(n, factor, whole) for n in node.body))
+        case If(condition, then, otherwise):
+            return If(condition, tuple(_with_factors(n, factor, whole) for n in then),
+                      tuple(_with_factors(n, factor, whole) for n in otherwise))
+        case _:
+            return node

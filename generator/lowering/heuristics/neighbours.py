@@ -1,0 +1,71 @@
+"""Which parallel dimension of a kernel should be x, so that neighbouring threads touch neighbours in memory.
+
+PPCG takes the innermost one, and so does every schedule here. That is wrong where the source runs along columns, as in
+gramschmidt and symm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from generator.errors import IllegalPlan
+from generator.facts import KernelFacts
+from generator.lowering.analysis.facts import kernel_facts
+from generator.plan import KernelPlan, Plan
+from generator.program import Program
+from generator.target import Target
+
+Statements: TypeAlias = tuple[str, ...]
+
+
+def neighbours_along_x(program: Program, plan: Plan, target: Target) -> Plan:
+    """`plan` with the x dimension of each kernel that spreads the fewest transfers.
+
+    Only kernels that spread any are looked at, and only a dimension that is better than the schedule's own is taken.
+    Any parallel dimension may be x, so that every one that fits the device is tried. An illegal plan is left as it is.
+    """
+    try:
+        every = kernel_facts(program, plan, target)
+    except IllegalPlan:
+        return plan
+    best = {facts.statements: (spread(facts), plan.kernel(facts.statements)) for facts in every if spread(facts)}
+    orders = {statements: _orders(len(kernel.tile)) for statements, (_, kernel) in best.items()}
+    for place in range(max(map(len, orders.values()), default=0)):
+        others = {statements: replace(plan.kernel(statements), order=given[place])
+                  for statements, given in orders.items() if place < len(given)}
+        for statements, facts in _facts_of(program, plan, target, others).items():
+            if spread(facts) < best[statements][0]:
+                best[statements] = spread(facts), others[statements]
+    return _with_kernels(plan, {statements: kernel for statements, (_, kernel) in best.items()})
+
+
+def spread(facts: KernelFacts) -> float:
+    """Transfers per thread between the kernel and global memory that neighbours along x do not share."""
+    return sum(a.transfers for a in facts.accesses if a.space == "global" and not a.coalesced)
+
+
+def _facts_of(program: Program, plan: Plan, target: Target,
+              others: Mapping[Statements, KernelPlan]) -> Mapping[Statements, KernelFacts]:
+    """What is known of the kernels `others` in `plan`, as far as they fit the device.
+
+    Kernels do not depend on each other's order, so that all are lowered at once. Where one is illegal - other arrays want
+    shared copies, whose barriers its loops do not allow - the others are lowered one by one.
+    """
+    try:
+        found = kernel_facts(program, _with_kernels(plan, others), target)
+    except IllegalPlan:
+        alone = [_facts_of(program, plan, target, {one: others[one]}) for one in others] if len(others) > 1 else []
+        return {statements: facts for known in alone for statements, facts in known.items()}
+    return {facts.statements: facts for facts in found
+            if facts.statements in others and facts.local_bytes <= target.local_bytes}
+
+
+def _orders(count: int) -> tuple[tuple[int, ...], ...]:
+    """Permutations that put another dimension than the last one last and leave the rest as it is."""
+    return tuple((*(d for d in range(count) if d != x), x) for x in reversed(range(count - 1)))
+
+
+def _with_kernels(plan: Plan, others: Mapping[Statements, KernelPlan]) -> Plan:
+    return replace(plan, kernels=tuple(others.get(kernel.statements, kernel) for kernel in plan.kernels))

@@ -1,0 +1,186 @@
+"""Plans worth measuring first: shapes of kernels that people write by hand, one per kind of device.
+
+    rows      few threads, each runs long rows of points inside its sequential loops (vectors within a thread)
+    slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
+    points    one thread per point, neighbours along x (vectors or lanes across threads)
+    strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
+    vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL), one block below the other
+    sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
+    blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix multiplication
+
+Which one pays differs by device and program; a search starts from all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import TypeAlias
+
+from generator.expr import loads_of, names_of
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.core.vectors import moves_by_one
+from generator.lowering.heuristics.default import default_plan, fitting
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, TimeTiles
+from generator.polyhedral.dependences.reductions import sums
+from generator.polyhedral.kit.tree import Sequence, launches_of
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.program import Program, Statement
+from generator.target import Target
+
+Sizes: TypeAlias = tuple[int, ...]
+INNER_TILE = 16
+_PLUTO = ScheduleChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """Tile and block sizes for kernels with 0, 1, 2 and 3 parallel dimensions, outermost first."""
+
+    tiles: tuple[Sizes, Sizes, Sizes, Sizes]
+    blocks: tuple[Sizes, Sizes, Sizes, Sizes]
+    inside: bool = False
+    shared: bool = False
+    registers: bool = False
+    unroll: int = 1
+    columns: bool = False
+
+
+_ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
+_STRIPS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4)
+_VECTORS = _Style(((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True, columns=True)
+_POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
+_BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True)
+_SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
+
+_WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
+"""Tile sizes of slabs at most, and below the most points of a tile and the least size along x."""
+_SLAB_POINTS, _LEAST_X = 65536, 8
+_ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
+"""Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search offers on CPUs."""
+
+
+def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
+    """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
+    shapes = kernel_shapes(program, choice, target.dialect)
+    default = default_plan(program, target, choice=choice)  # x as there
+    turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
+    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, _POINTS), partial(_kernel, _BLOCKED)]
+    if target.shares_host_cores:
+        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS), partial(_vectors, program)]
+    plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
+    return tuple(dict.fromkeys(plans))
+
+
+def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
+    """One for CPUs, with one thread per block. Raises IllegalPlan if isl gives up."""
+    default = default_plan(program, target, choice=choice)  # x as there
+    return Plan(choice, tuple(_vectors(program, shape, target, default.kernel(shape.statements).order)
+                              for shape in kernel_shapes(program, choice, target.dialect)))
+
+
+def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
+    """One that sums up rows in vectors, where the schedule `choice` lets terms change places. Raises IllegalPlan if isl gives up."""
+    default = default_plan(program, target, choice=choice)
+    return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order)
+                              for shape in kernel_shapes(program, choice, target.dialect)))
+
+
+def row_sums(program: Program, reductions: Iterable[str]) -> tuple[str, ...]:
+    """Those of `reductions` whose terms lie next to each other in memory, wherever they come from, sorted."""
+    return tuple(sorted(name for name in sums(program, reductions) if _along_rows(program.statement(name))))
+
+
+def _along_rows(statement: Statement) -> bool:
+    """Whether some iterator is summed over and moves what is read by one element, if at all."""
+    return any(name not in _owned(statement) and _reads_neighbours(statement, name) for name in statement.iterators)
+
+
+def _across_rows(statement: Statement) -> bool:
+    """Whether neighbours are updated again and again, from neighbours or from what is the same for all of them."""
+    target, owned = statement.body.target, _owned(statement)
+    return not owned.issuperset(statement.iterators) and any(
+        moves_by_one(target, name) and _reads_neighbours(statement, name) for name in owned.intersection(statement.iterators))
+
+
+def _owned(statement: Statement) -> set[str]:
+    """The iterators that tell the elements apart that are written."""
+    return {name for index in statement.body.target.index for name in names_of(index)}
+
+
+def _reads_neighbours(statement: Statement, name: str) -> bool:
+    """Whether the next value of `name` reads the next elements, apart from those that are the same for all, and some are not."""
+    read = [load for load in loads_of(statement.body.value) if load.array != statement.body.target.array]
+    moving = [load for load in read if any(name in names_of(index) for index in load.index)]
+    return bool(moving) and all(moves_by_one(load, name) for load in moving)
+
+
+def time_plan(program: Program, target: Target, steps: int) -> Plan:
+    """One that runs `steps` time steps per launch. Raises IllegalPlan if the program has none."""
+    choice = TimeTiles(steps)
+    (shape,) = kernel_shapes(program, choice, target.dialect)
+    return Plan(choice, (_kernel(_SURROUNDED if target.shares_host_cores else _POINTS, shape, target, ()),))
+
+
+def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """One part of the outermost dimension per core, whole in the others as far as blocks may be so large."""
+    shape = shape.ordered(order)
+    tile = [min(most, _cover(e)) for most, e in zip(_WHOLE[len(shape.extents)], shape.extents, strict=True)]
+    if tile:
+        least = min(_LEAST_X, tile[0]) if len(tile) == 1 else 1
+        tile[0] = min(tile[0], max(least, _cover(shape.extents[0] // target.compute_units + 1) // 2))
+    for d in range(len(tile)):
+        while prod(tile) > _SLAB_POINTS and tile[d] > 1:
+            tile[d] //= 2
+    fit = fitting(shape, tuple(tile), target)
+    return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order)
+
+
+def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """A thread keeps some vectors in registers; kernels that update no neighbours again and again are slabs."""
+    updates = shape.sequential and shape.kept and any(_across_rows(program.statement(name)) for name in shape.statements)
+    return _kernel(_VECTORS, shape, target, order) if updates else _slab(shape, target, order)
+
+
+def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """A thread sums up some rows, as long as tiles may be; kernels without such sums keep results in registers, or are slabs."""
+    count, owned = len(shape.extents), {d for kept in shape.kept for d in kept}
+    summed = [d for d in range(count) if d not in owned]
+    if not owned or not summed:
+        return _kernel(_STRIPS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
+    x = summed[-1]
+    order = () if x == count - 1 else (*(d for d in range(count) if d != x), x)
+    several = sorted(owned)[-2:]
+    sizes = [_LONGEST_ROW if d == x else _ROWS_AT_ONCE if d in several else 1 for d in order or range(count)]
+    shape = shape.ordered(order)
+    tile = fitting(shape, tuple(min(size, _cover(e)) for size, e in zip(sizes, shape.extents, strict=True)), target)
+    return KernelPlan(shape.statements, tile, (1,) * count, order=order, registers=True)
+
+
+def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    shape = shape.ordered(order)
+    count = len(shape.extents)
+    tile = fitting(shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target)
+    block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
+    shared = style.shared and bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
+    inside = style.inside and shape.sequential and tile != block
+    registers = style.registers and shape.sequential and bool(shape.kept)
+    unroll = style.unroll if shape.sequential or tile != block else 1
+    return KernelPlan(shape.statements, tile, block, order=order, unroll=unroll, points_inside=inside, registers=registers, shared=shared,
+                      inner_tile=INNER_TILE if shared and shape.sequential else 1, columns=style.columns and count > 1)
+
+
+def _cover(extent: int) -> int:
+    """The least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()
+
+
+def default_partition(program: Program) -> Partition:
+    """The statements that isl's scheduler brings together by default, in its order; raises IllegalPlan if it gives up."""
+    scheduled = schedule_kernels(program, ScheduleChoice())
+    kernels = [part.statements for part in scheduled.kernels]
+    parts = scheduled.host.children if isinstance(scheduled.host, Sequence) else (scheduled.host,)
+    groups = (tuple(sorted(name for number in launches_of(part) for name in kernels[number])) for part in parts)
+    return Partition(tuple(Group(statements) for statements in groups))

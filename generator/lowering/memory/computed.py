@@ -1,0 +1,172 @@
+"""Stages inside of kernels: boxes in shared memory that a block computes, elements that a thread computes for itself.
+
+    // all threads compute blur_x_here (10 x 32 elements)
+    for (e0 = t0; e0 < 10; e0 += 8) for (e1 = t1; ..) blur_x_here[e0][e1] = in[blur_x_at0 + e0][..] + ..;
+    barrier
+    out[y][x] = blur_x_here[y - blur_x_at0][x - blur_x_at1] + ..;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr, Int, Load, Name, map_children
+from generator.linear import plain_form, simplify, substitute
+from generator.lowering.memory.barriers import in_turn
+from generator.lowering.memory.box import LocalBox, corner_variables, padded_rows
+from generator.lowering.memory.cooperative import all_fill
+from generator.lowering.naming import fresh_name
+from generator.nest import Assign, Barrier, Declare, For, Node
+from generator.plan import KernelPlan
+from generator.polyhedral.memory.boxes import stage_boxes, tile_names
+from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.program import Program, Stage, Step
+
+NOTHING: Mapping[str, Expr] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedBox(LocalBox):
+    """The box of a stage at stage point `stage`."""
+
+    stage: int
+
+
+def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[StagePoint],
+                    taken: set[str]) -> tuple[ComputedBox, ...]:
+    """The boxes that a kernel computes, point by point, in the order of computation; new names go to `taken`.
+
+    Raises:
+        IllegalPlan: as `stage_boxes`.
+    """
+    result = []
+    for number, point in enumerate(points):
+        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number) if point.computed else ():
+            name = fresh_name(f"{box.array}_here", taken)
+            variables = corner_variables(box.array, box.corner, "at", taken)
+            result.append(ComputedBox(name, box.array, program.array(box.array).type, box.corner, box.sizes,
+                                      padded_rows(box.sizes, plan.padding), variables, "compute", "block", number))
+    return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A stage point at which loops are: its number, and the numbers of the tiles around it by name."""
+
+    number: int
+    tiles: Mapping[str, Expr]
+
+
+def entered(number: int, point: StagePoint, tiles: Sequence[Expr]) -> Entered:
+    """Stage point `number`, where the numbers of the tiles around it are `tiles`."""
+    return Entered(number, dict(zip(tile_names(point), tiles, strict=False)))
+
+
+@dataclass
+class Computing:
+    """Turns reads of stages into what computes them. `fresh` gives names that nothing else has."""
+
+    program: Program
+    arrays: tuple[ComputedBox, ...]
+    block: tuple[int, ...]
+    fresh: Callable[[str], str]
+    stages: Mapping[str, Stage] = field(init=False)
+    variables: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.stages = {stage.array: stage for stage in self.program.stages}
+
+    def enter(self, at: Entered, filled: bool) -> list[Node]:
+        """What fills the boxes of a stage point, up to the barrier; `filled`: copies before it await one, too."""
+        here = [box.at(at.tiles) for box in self.arrays if box.stage == at.number]
+        nodes = in_turn([(*box.declared, self._fill(box, self.stages[box.array], at)) for box in here], [box.name for box in here])
+        return [*nodes, Barrier()] if here or filled else nodes
+
+    def _fill(self, local: ComputedBox, stage: Stage, at: Entered) -> Node:
+        """The loops in which the threads of the block share out a box."""
+        nodes: list[Node] = []
+        value = self._value(stage, local.outside, nodes, {}, at)
+        return all_fill(local, self.block, (*nodes, Assign(local.here, "", value)), "compute")
+
+    def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None,
+               names: Mapping[str, Expr] = NOTHING) -> Expr:
+        """`expr` with stages read from where they are; what has to run before it goes to `before`.
+
+        `known` maps elements to the variables that hold them already; `at` is the stage point above; `names` says what is
+        written for names.
+
+        Raises:
+            IllegalPlan: there is none, where a block computes a stage.
+        """
+        if isinstance(expr, Name):
+            return names.get(expr.name, expr)
+        if not isinstance(expr, Load):
+            return map_children(expr, lambda child: self.placed(child, before, known, at, names))
+        index = tuple(plain_form(substitute(i, names)) or self.placed(i, before, known, at, names) for i in expr.index)
+        if expr.array not in self.stages:
+            return Load(expr.array, index, expr.access)
+        stage = self.stages[expr.array]
+        if stage.where == "block":
+            if at is None:  # isl put what fills the box under a condition of its own
+                raise IllegalPlan("a barrier would stand under a condition")
+            local = next(a for a in self.arrays if a.array == expr.array and a.stage == at.number)
+            return local.at(at.tiles).element(index)
+        element = Load(expr.array, index)
+        if element not in known:
+            known[element] = self._held(stage, index, before, known, at)
+        return known[element]
+
+    def _value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+               at: Entered | None) -> Expr:
+        """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
+        if len(stage.steps) > 1:
+            return self._held(stage, element, before, known, at)
+        first = stage.steps[0]
+        return self.placed(first.statement.body.value, before, known, at, _at(first, element))
+
+    def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+              at: Entered | None) -> Load:
+        """A variable with the value of one element."""
+        first, *updates = stage.steps
+        value = self.placed(first.statement.body.value, before, known, at, _at(first, element))
+        held = Load(self._variable(stage.array))
+        before += [Declare(held.array, self.program.array(stage.array).type, ()), Assign(held, "", value)]
+        for step in updates:
+            before += self._updated(step, element, held, known, at)
+        return held
+
+    def _variable(self, base: str) -> str:
+        """A name for a variable that holds an element of the stage `base`, or for an iterator."""
+        self.variables[base] = self.variables.get(base, -1) + 1
+        return self.fresh(f"{base}_{self.variables[base]}")
+
+    def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load],
+                 at: Entered | None) -> list[Node]:
+        """The loops of an update of the variable `held`."""
+        iterators, own = step.statement.iterators, step.statement.body.target.array
+        names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
+        value = _replaced(substitute(step.statement.body.value, {**names, **_at(step, element)}), own, held)
+        nodes: list[Node] = []
+        value = self.placed(value, nodes, dict(known), at)  # what is declared inside of loops is unknown outside
+        nodes.append(Assign(held, step.statement.body.op, value))
+        for d, low, high in reversed(step.loops):
+            name = names[iterators[d]]
+            nodes = [For(name.name, Int(low), Binary("<=", name, Int(high)), 1, tuple(nodes))]
+        return nodes
+
+
+def _at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
+    """The iterators of a step that computes an element of its target, as far as they follow from it."""
+    return {step.statement.iterators[position]: simplify(Binary("-", index, Int(constant)))
+            for index, (position, constant) in zip(element, step.dims, strict=True)}
+
+
+def _replaced(expr: Expr, array: str, by: Load) -> Expr:
+    """`expr` with all loads of `array` replaced."""
+    if isinstance(expr, Load) and expr.array == array:
+        return by
+    return map_children(expr, lambda child: _replaced(child, array, by))

@@ -1,0 +1,222 @@
+"""Elements that a thread keeps in registers: loaded or set to neutral before its loops, stored or combined after them.
+
+    sharing by one thread     load, update in registers, store
+    sharing by several        start from the neutral element, then combine: by atomic updates, or in shared memory or by
+                              shuffles first and one atomic update per block or warp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from generator.arithmetic import integer_limits
+from generator.expr import Binary, Expr, Int, Load, Name, Real, Select, Unary
+from generator.lowering.memory.box import LocalBox
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuffle, apply
+from generator.plan import KernelPlan
+from generator.polyhedral.dependences.reductions import Operator
+from generator.polyhedral.memory.accumulate import Kept, Sharing
+from generator.polyhedral.memory.mapping import thread_names
+from generator.program import ELEMENT_BYTES
+from generator.target import LANES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Register:
+    """An array kept in registers: variable `name` with one element per point in `points` (dimension, count).
+
+    `loops` gives, per statement, the names of the loops over these points. `sharing` tells who else updates an element;
+    `operator` combines their values. `element` and `exists` are subscripts and existence of the element of point `names`.
+    """
+
+    name: str
+    array: str
+    type: str
+    kept: Kept
+    points: tuple[tuple[int, int], ...]
+    loops: Mapping[str, tuple[str, ...]]
+    names: tuple[str, ...]
+    element: tuple[Expr, ...]
+    exists: Expr
+    sharing: Sharing
+    operator: Operator | None
+    loaded: bool
+
+    def at(self, statement: str) -> Load:
+        """The register that `statement` means inside its loops."""
+        return Load(self.name, tuple(Name(n) for n in self.loops[statement]))
+
+    @property
+    def here(self) -> Load:
+        """The register of point `names`."""
+        return Load(self.name, tuple(Name(n) for n in self.names))
+
+    @property
+    def target(self) -> Load:
+        """The element in global memory of point `names`."""
+        return Load(self.array, self.element)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A variable of a thread that stands for `array`, which nobody else sees: one element per point in `points`.
+
+    `points` and `loops` are as in Register. `kept`: the elements that it stands for, where a point has only one.
+    """
+
+    name: str
+    array: str
+    type: str
+    points: tuple[tuple[int, int], ...]
+    loops: Mapping[str, tuple[str, ...]]
+    kept: Kept | None
+
+    def at(self, statement: str) -> Load:
+        """The variable that `statement` means inside its loops."""
+        return Load(self.name, tuple(Name(n) for n in self.loops[statement]))
+
+    @property
+    def declared(self) -> Node:
+        """Its declaration: every read comes after a write."""
+        return Declare(self.name, self.type, tuple(count for _, count in self.points))
+
+
+def opening(register: Register) -> Iterator[Node]:
+    """Declaration and first values."""
+    yield Declare(register.name, register.type, tuple(count for _, count in register.points))
+    first: Expr = Int(0)
+    if register.sharing != "thread":
+        assert register.operator is not None, "only reductions are combined"
+        first = neutral(register.operator, register.type)
+    elif register.loaded:
+        first = register.target if register.exists == Int(1) else Select(register.exists, register.target, Int(0))
+    yield from _over_points(register, (Assign(register.here, "", first),))
+
+
+def neutral(operator: Operator, kind: str) -> Expr:
+    """The value of type `kind` that changes nothing when combined."""
+    match operator:
+        case "+":
+            return Int(0)
+        case "*":
+            return Int(1)
+        case "min" | "max":
+            return extreme(kind, operator == "min")
+
+
+def extreme(kind: str, greatest: bool) -> Expr:
+    """The greatest (least) value of a C type."""
+    if kind in ("float", "double"):
+        return Real("INFINITY" if greatest else "-INFINITY")
+    if kind.startswith("unsigned"):
+        return Unary("~", Int(0)) if greatest else Int(0)  # all bits set, without a literal that only fits by luck
+    low, high = integer_limits(kind)
+    return Int(high) if greatest else Binary("-", Int(low + 1), Int(1))
+
+
+def exchanges(plan: KernelPlan, kind: str) -> bool:
+    """Whether elements of this type are stored by atomic exchange: devices have none for small ones."""
+    return plan.exchange and ELEMENT_BYTES[kind] >= 4
+
+
+def closing(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
+    """What brings the values back to global memory after the loops."""
+    if register.sharing == "thread":
+        store: Node = Assign(register.target, "", register.here)
+        if exchanges(plan, register.type):
+            store = Atomic(register.target, "=", register.here, register.type)
+        yield from _over_points(register, _guarded(register.exists, store))
+        return
+    yield from _over_points(register, tuple(_combine(register, plan, scratch)))
+
+
+def reducing(register: Register, plan: KernelPlan) -> tuple[int, ...]:
+    """The thread dimensions along which several threads update the same element."""
+    return tuple(d for d, size in enumerate(plan.block) if size > 1 and d not in register.kept.owned)
+
+
+def can_shuffle(register: Register, plan: KernelPlan) -> bool:
+    """Whether whole warps lie along x and update the same element."""
+    return bool(plan.block) and len(plan.block) - 1 in reducing(register, plan) and plan.block[-1] % LANES == 0
+
+
+def _combine(register: Register, plan: KernelPlan, scratch: LocalBox | None) -> Iterator[Node]:
+    assert register.operator is not None
+    threads = thread_names(len(plan.block))
+    update = Atomic(register.target, register.operator, register.here, register.type)
+    if plan.combine == "shuffle" and can_shuffle(register, plan):
+        yield Shuffle(register.here, register.operator, register.type, LANES)
+        first = _equal(threads[-1] if plan.block[-1] == LANES else Binary("%", Name(threads[-1]), Int(LANES)), 0)
+        yield from _guarded(_and(first, register.exists), update)
+    elif plan.combine != "atomic" and scratch is not None and reducing(register, plan):
+        yield from _tree(register, plan, scratch)
+    else:
+        yield from _guarded(register.exists, update)
+
+
+def _tree(register: Register, plan: KernelPlan, scratch: LocalBox) -> Iterator[Node]:
+    """Half of the threads add the values of the other half until one is left, which updates the element."""
+    assert register.operator is not None
+    dims = reducing(register, plan)
+    lane, width = _flat(dims, plan.block)
+    row, _ = _flat(tuple(d for d in range(len(plan.block)) if d not in dims), plan.block)
+    yield Assign(Load(scratch.name, (row, lane)), "", register.here)
+    yield Barrier()
+    mine = Load(scratch.name, (row, lane))
+    while width > 1:
+        half = (width + 1) // 2
+        other = Load(scratch.name, (row, Binary("+", lane, Int(half))))
+        yield If(Binary("<", lane, Int(width - half)), (apply(mine, register.operator, other, register.type),))
+        yield Barrier()
+        width = half
+    update = Atomic(register.target, register.operator, mine, register.type)
+    yield from _guarded(_and(_equal(lane, 0), register.exists), update)
+    yield Barrier()
+
+
+def scratch_for(registers: Sequence[Register], plan: KernelPlan, fresh: Callable[[str], str]) -> tuple[LocalBox, ...]:
+    """One shared array per element type that is combined in shared memory."""
+    found: dict[str, tuple[int, int]] = {}
+    for register in registers:
+        if register.sharing == "thread" or plan.combine == "atomic" or not reducing(register, plan):
+            continue
+        if plan.combine == "shuffle" and can_shuffle(register, plan):
+            continue
+        lanes = prod(plan.block[d] for d in reducing(register, plan))
+        rows = prod(plan.block) // lanes
+        before = found.get(register.type, (0, 0))
+        found[register.type] = max(rows, before[0]), max(lanes, before[1])
+    return tuple(LocalBox(fresh(f"{kind.replace(' ', '_')}_parts"), "", kind, (), sizes, sizes, (), "compute", "block")
+                 for kind, sizes in found.items())
+
+
+def _flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:
+    """A number for the threads along `dims`, x fastest, and how many there are."""
+    names = thread_names(len(block))
+    number: Expr = Int(0)
+    count = 1
+    for d in dims:
+        number = Name(names[d]) if count == 1 else Binary("+", Binary("*", number, Int(block[d])), Name(names[d]))
+        count *= block[d]
+    return number, count
+
+
+def _over_points(register: Register, body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """`body` for every point of the thread."""
+    for name, (_, count) in reversed(list(zip(register.names, register.points, strict=True))):
+        body = (For(name, Int(0), Binary("<", Name(name), Int(count)), 1, body, "", count),)
+    return body
+
+
+def _guarded(condition: Expr, node: Node) -> tuple[Node, ...]:
+    return (node,) if condition == Int(1) else (If(condition, (node,)),)
+
+
+def _equal(value: Expr | str, number: int) -> Expr:
+    return Binary("==", Name(value) if isinstance(value, str) else value, Int(number))
+
+
+def _and(left: Expr, right: Expr) -> Expr:
+    return left if right == Int(1) else Binary("&&", left, right)

@@ -1,0 +1,114 @@
+"""Shared copies of one kernel: the boxes, and the loops that fill them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from generator.expr import Binary, Expr, Int, Load, Name
+from generator.linear import combination
+from generator.lowering.memory.box import LocalBox, padded_rows
+from generator.lowering.memory.cooperative import all_fill
+from generator.lowering.naming import fresh_name
+from generator.nest import Assign, If, Node
+from generator.plan import KernelPlan
+from generator.polyhedral.memory.boxes import tile_names
+from generator.polyhedral.memory.footprint import Extent, StagedArray, StagePoint
+from generator.polyhedral.memory.mapping import block_names
+from generator.polyhedral.schedules.kernels import Dimension, KernelPart
+from generator.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedBox(LocalBox):
+    """A copy, made at stage point `stage`, of what the accesses of `footprint` read.
+
+    Where `below[d]`, the box may begin before the array does; where `above[d]` is a number, it may end behind the array, whose
+    extent that is. Such elements do not exist and are skipped.
+    """
+
+    stage: int
+    footprint: StagedArray
+    below: tuple[bool, ...]
+    above: tuple[int | None, ...]
+
+    def fill(self, threads: tuple[int, ...]) -> Node:
+        """The loops in which threads copy it."""
+        node: Node = Assign(self.here, "", Load(self.array, self.outside))
+        guards = [Binary(">=", at, Int(0)) for at, below in zip(self.outside, self.below, strict=True) if below]
+        guards += [Binary("<", at, Int(n)) for at, n in zip(self.outside, self.above, strict=True) if n is not None]
+        if guards:
+            node = If(reduce(lambda a, b: Binary("&&", a, b), guards), (node,))
+        return all_fill(self, threads, (node,), "fill", f" of {self.array}")
+
+
+def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
+    """Tile sizes cut to the extents: what a block really touches."""
+    return tuple(min(t, d.extent) for t, d in zip(plan.tile, part.parallel, strict=True))
+
+
+def inner_sizes(point: StagePoint, inner_tile: int) -> tuple[int, ...]:
+    """Values that each tiled member takes below the stage point; everything when untiled."""
+    return tuple(d.extent if inner_tile == 1 else min(inner_tile, d.extent) for d in point.tiled)
+
+
+def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
+                 points: tuple[StagePoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
+    """The copies of a kernel, by stage; () when the plan wants none. Their names are added to `taken`."""
+    if not plan.shared:
+        return ()
+    staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays]
+    result: list[CopiedBox] = []
+    for number, point, footprint in staged:
+        copies_of = [stage for stage, _, a in staged if a.array == footprint.array]
+        here = sum(local.array == footprint.array for local in result)
+        which = number if len(set(copies_of)) == len(copies_of) else here  # one per stage, or several
+        name = fresh_name(f"{footprint.array}_shared{which if len(copies_of) > 1 else ''}", taken)
+        result.append(_box(program, part, plan, point, footprint, name, number))
+    return tuple(result)
+
+
+def _box(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint, footprint: StagedArray, name: str,
+         number: int) -> CopiedBox:
+    array = program.array(footprint.array)
+    box = footprint.sizes(tile_sizes(part, plan), inner_sizes(point, plan.inner_tile))
+    corner = tuple(_corner(extent, part, plan, point) for extent in footprint.extents)
+    ranges = [_range(extent, part, plan, point) for extent in footprint.extents]
+    below = tuple(low < 0 for low, _ in ranges)
+    above = tuple(n if high + size > n else None for (_, high), size, n in zip(ranges, box, array.extents, strict=True))
+    return CopiedBox(name, array.name, array.type, corner, box, padded_rows(box, plan.padding), (None,) * len(box), "copy", "block",
+                     number, footprint, below, above)
+
+
+def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: StagePoint) -> Expr:
+    """The first index of the box in one array dimension, from block indices and the numbers of tiles."""
+    terms: dict[Expr, int] = {}
+    constant = extent.low
+    outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), block_names(len(part.parallel)), strict=True)
+    inner = zip(extent.tiled, point.tiled, _steps(point, plan), inner_sizes(point, plan.inner_tile), tile_names(point), strict=True)
+    for coefficient, dim, step, size, index in (*outer, *inner):
+        if coefficient == 0:
+            continue
+        constant += coefficient * dim.low + min(0, coefficient * (size - 1))
+        if step:
+            terms[Name(index)] = terms.get(Name(index), 0) + coefficient * step
+    return combination(terms, constant)
+
+
+def _steps(point: StagePoint, plan: KernelPlan) -> tuple[int, ...]:
+    return tuple(0 if plan.inner_tile == 1 else plan.inner_tile for _ in point.tiled)
+
+
+def _range(extent: Extent, part: KernelPart, plan: KernelPlan, point: StagePoint) -> tuple[int, int]:
+    """Least and greatest value of `_corner` over all blocks and tiles."""
+    low = high = extent.low
+    outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), strict=True)
+    inner = zip(extent.tiled, point.tiled, _steps(point, plan), inner_sizes(point, plan.inner_tile), strict=True)
+    for coefficient, dim, step, size in (*outer, *inner):
+        ends = [coefficient * (dim.low + k * step) + min(0, coefficient * (size - 1)) for k in (0, _last(dim, step))]
+        low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def _last(dim: Dimension, step: int) -> int:
+    return (dim.extent - 1) // step if step else 0

@@ -1,0 +1,114 @@
+"""The tile of a team in a kernel that runs several time steps: what it holds of each array, and loops over that.
+
+    for (int i = max(-1, -8 * b0) + t0, last = min(8, 38 - 8 * b0); i <= last; i += 2)     the tile with 1 element on either side
+      .. A_here[i + 1] ..                                                                  stands for A[8 * b0 + i]
+
+Loops count from the tile's first element: then compilers see that neighbours in a box are neighbours in the array, too (Intel's CPU
+runtime copies by gathers and scatters where subscripts of boxes are differences).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from generator.expr import Binary, Expr, Int, Name
+from generator.linear import simplify
+from generator.lowering.memory.box import Filled, LocalBox, padded_rows
+from generator.lowering.memory.cooperative import nested
+from generator.nest import For, Node
+from generator.plan import KernelPlan
+from generator.polyhedral.memory.mapping import block_names, thread_names
+from generator.polyhedral.time.time_steps import Margin
+from generator.program import Array
+
+Bounds = tuple[Expr, Expr]
+"""The first and the last value of a loop."""
+Limits = Sequence[tuple[int, int]]
+"""The first and the last index of each dimension."""
+
+
+def grown_sizes(tile: Sequence[int], margin: Margin) -> tuple[int, ...]:
+    """The elements of a tile with `margin` around it."""
+    return tuple(size + low + high for size, (low, high) in zip(tile, margin, strict=True))
+
+
+def of_arrays(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes of a plan in the order of the arrays' dimensions."""
+    return tuple(sizes[order.index(d)] for d in range(len(sizes))) if order else sizes
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBox(LocalBox):
+    """A tile with `margin` around it, of an array that has these `extents`."""
+
+    margin: Margin
+    extents: tuple[int, ...]
+
+    @property
+    def whole(self) -> Limits:
+        """All of the array."""
+        return tuple((0, extent - 1) for extent in self.extents)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamTile:
+    """The tile of a team, as its plan decides it; dimensions are those of the arrays. `index` are names for places."""
+
+    plan: KernelPlan
+    index: tuple[Name, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The elements in each dimension."""
+        return of_arrays(self.plan.tile, self.plan.order)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The dimension that each dimension of the plan is about."""
+        return self.plan.order or tuple(range(len(self.plan.tile)))
+
+    def thread(self, dim: int) -> Name:
+        """The number of a thread in a dimension."""
+        return Name(thread_names(len(self.sizes))[self.dims.index(dim)])
+
+    def corner(self, dim: int) -> Expr:
+        """The first index of the tile."""
+        return Binary("*", Int(self.sizes[dim]), Name(block_names(len(self.sizes))[self.dims.index(dim)]))
+
+    def reach(self, margin: Margin, dim: int, limits: tuple[int, int]) -> Bounds:
+        """The places of the tile with `margin` around it whose elements are within `limits`."""
+        low, high = margin[dim]
+        first, last = Int(-low), Int(self.sizes[dim] - 1 + high)
+        return (Binary("max", first, self.place(dim, Int(limits[0]))) if low or limits[0] > 0 else first,
+                Binary("min", last, self.place(dim, Int(limits[1]))))
+
+    def place(self, dim: int, index: Expr) -> Expr:
+        """Where `index` is in the tile: 0 is its first element."""
+        return simplify(Binary("-", index, self.corner(dim)))
+
+    def index_of(self, places: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The index of what is at `places`."""
+        return tuple(simplify(Binary("+", self.corner(d), place)) for d, place in enumerate(places))
+
+    def box(self, array: Array, name: str, margin: Margin, filled: Filled) -> TimeBox:
+        """The tile of an array with `margin` around it, as the team holds it."""
+        corner = tuple(simplify(Binary("-", self.corner(d), Int(low))) for d, (low, _) in enumerate(margin))
+        box = grown_sizes(self.sizes, margin)
+        return TimeBox(name, array.name, array.type, corner, box, padded_rows(box, self.plan.padding), (None,) * len(box), filled, "block",
+                       margin, array.extents)
+
+    def shared_out(self, bounds: Mapping[int, tuple[str, Bounds]], inside: Node, note: str, unroll: int = 1) -> Node:
+        """Loops over some dimensions (name, bounds) in which the threads of the team take turns."""
+        loops = []
+        for dim in sorted(bounds):
+            name, (low, high) = bounds[dim]
+            threads = self.plan.block[self.dims.index(dim)]
+            begin = low if threads == 1 else self.thread(dim) if low == Int(0) else Binary("+", low, self.thread(dim))
+            loops.append(For(name, begin, Binary("<=", Name(name), high), threads, (), once=True))
+        return nested(loops, (inside,), note, unroll)
+
+    def over(self, margin: Margin, limits: Limits, make: Callable[[tuple[Expr, ...]], Node], note: str) -> Node:
+        """What `make` says for the indices of the tile with `margin` around it, within `limits`."""
+        bounds = {d: (self.index[d].name, self.reach(margin, d, limits[d])) for d in range(len(self.sizes))}
+        return self.shared_out(bounds, make(self.index_of(self.index)), note)

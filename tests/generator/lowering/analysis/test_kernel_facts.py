@@ -1,0 +1,393 @@
+"""Facts of kernels compared with simulated threads: every lane's subscripts evaluated, one by one."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from math import ceil, prod
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+
+from antune import halide as hl
+from explorer.registry import make_explorer
+from generator.decisions.combine import Combine
+from generator.emit.kernel import printed
+from generator.expr import Binary, Expr, Int, Load, Name, Select, children, evaluate
+from generator.facts import Access, Operations
+from generator.frontend_py.problem import program_of as pipeline_program
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.analysis.facts import kernel_facts, sampled_launches
+from generator.lowering.analysis.sampling import samples
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.core.assemble import lower
+from generator.lowering.heuristics.default import default_plan
+from generator.lowering.memory.staging import CopiedBox
+from generator.nest import Assign, Atomic, For, If, Node
+from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages
+from generator.polyhedral.memory.footprint import StagedArray
+from generator.polyhedral.pipelines.sections import kernels_of
+from generator.program import Program
+from generator.target import Dialect
+from generator.variant import HostLoop, HostOp, Launch
+from graph.o1 import make_o1_space
+from metrics.transactions import traffic
+from runners.rating import static_ratings
+from tests.support.plans import lowered_kernels
+from tests.support.programs import program_of, scop
+from tests.support.slow import few
+from tests.support.suite import TARGET, problem
+
+WARP, SECTOR = 32, 32
+SMALL = {"gemm": ("NI=20", "NJ=37", "NK=9"), "jacobi-2d": ("N=23", "TSTEPS=2"), "mvt": ("N=45",)}
+Event: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], int]  # access (leaf's place, number), iteration, element
+
+
+def loads(expr: Expr) -> Iterator[Load]:
+    if isinstance(expr, Load):
+        yield expr
+    for child in children(expr):
+        yield from loads(child)
+
+
+def touched(node: Assign | Atomic) -> list[Load]:
+    reads = dict.fromkeys((load.array, load.index) for load in loads(node.value))
+    if isinstance(node, Assign) and node.op:
+        reads[node.target.array, node.target.index] = None
+    return [*(Load(array, index) for array, index in reads), node.target]
+
+
+class Simulation:
+    """All accesses of the threads of one kernel."""
+
+    def __init__(self, program: Program, lowered: LoweredKernel) -> None:
+        self.extents = {a.name: a.extents for a in program.arrays if not a.by_value} | {a.name: a.sizes for a in lowered.shared}
+
+    def events(self, nodes: tuple[Node, ...], at: tuple[int, ...], names: Mapping[str, int],
+               iteration: tuple[int, ...]) -> Iterator[Event]:
+        """What one thread does, in order."""
+        for number, node in enumerate(nodes):
+            place = (*at, number)
+            match node:
+                case For():
+                    value, ordinal = evaluate(node.start, names), 0
+                    while evaluate(node.condition, {**names, node.iterator: value}):
+                        yield from self.events(node.body, place, {**names, node.iterator: value}, (*iteration, ordinal))
+                        value, ordinal = value + node.step, ordinal + 1
+                case If(condition, then, otherwise):
+                    taken = then if evaluate(condition, names) else otherwise
+                    yield from self.events(taken, (*place, int(taken is otherwise)), names, iteration)
+                case Assign(target, op, Select(condition, then, otherwise)) if not any(loads(condition)):
+                    branch = int(not evaluate(condition, names))
+                    chosen = Assign(target, op, (then, otherwise)[branch])
+                    yield from self.events((chosen,), (*place, branch), names, iteration)
+                case Assign() | Atomic():
+                    for k, load in enumerate(touched(node)):
+                        if load.array in self.extents:
+                            yield (*place, k), iteration, self.element(load, names)
+                case _:
+                    pass
+
+    def element(self, load: Load, names: Mapping[str, int]) -> int:
+        index = [evaluate(i, names) for i in load.index]
+        extents = self.extents[load.array]
+        assert all(0 <= i < n for i, n in zip(index, extents, strict=True)), (load, names)
+        return sum(i * prod(extents[d + 1:]) for d, i in enumerate(index))
+
+
+Warps: TypeAlias = dict[tuple[int, ...], dict[tuple[object, ...], dict[int, int]]]
+
+
+def simulate(program: Program, lowered: LoweredKernel, runs: list[tuple[int, ...]]) -> tuple[Warps, int]:
+    """Elements by access, by (launch, block, warp, iteration) and by lane; and the number of threads."""
+    simulation = Simulation(program, lowered)
+    block, grid = tuple(reversed(lowered.block)), tuple(reversed(lowered.grid))
+    found: Warps = defaultdict(lambda: defaultdict(dict))
+    for run, b in product(runs, product(*map(range, grid))):
+        names = dict(zip(lowered.iterators, run, strict=True)) | {f"b{d}": n for d, n in enumerate(b)}
+        for lane, t in enumerate(product(*map(range, block))):
+            here = names | {f"t{d}": n for d, n in enumerate(t)}
+            for access, iteration, element in simulation.events(lowered.body, (), here, ()):
+                found[access][run, b, lane // WARP, iteration][lane] = element
+    return found, len(runs) * prod(grid) * prod(block)
+
+
+def launched(operations: tuple[HostOp, ...], names: Mapping[str, int]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for operation in operations:
+        match operation:
+            case Launch(kernel, _, iterators):
+                yield kernel, tuple(evaluate(i, names) for i in iterators)
+            case HostLoop(iterator, start, condition, step, body):
+                value = evaluate(start, names)
+                while evaluate(condition, {**names, iterator: value}):
+                    yield from launched(body, {**names, iterator: value})
+                    value += step
+            case _:
+                raise AssertionError("these programs launch unconditionally")
+
+
+def plans_of(program: Program, count: int, seed: int) -> list[Plan]:
+    space = make_o1_space(partial(kernel_shapes, program), TARGET)
+    return [default_plan(program, TARGET), *(w.plan for w in make_explorer("random", space, seed).ask(count))]
+
+
+@pytest.mark.parametrize("name", few(SMALL, 1))
+def test_random_plans_against_every_lane(name: str) -> None:
+    program = problem(name, SMALL[name]).program
+    for plan in plans_of(program, 4, 5):
+        check(program, plan)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_many_random_plans_against_every_lane(name: str) -> None:
+    program = problem(name, SMALL[name]).program
+    for plan in plans_of(program, 40, 6):
+        check(program, plan)
+
+
+def check(program: Program, plan: Plan) -> None:
+    host = lower(program, plan, TARGET).host
+    launches = list(launched(host, {}))
+    for lowered, facts in zip(lowered_kernels(program, plan), kernel_facts(program, plan, TARGET), strict=True):
+        runs = [values for kernel, values in launches if kernel == facts.name]
+        assert facts.launches == len(runs)
+        assert (facts.threads, facts.local_bytes) == (prod(facts.block) * prod(facts.grid), lowered.local_bytes)
+        found, threads = simulate(program, lowered, runs)
+        assert len(found) == len(facts.accesses), plan.to_json()
+        clamped = re.search(r"\w\[[^;=]*\b(min|max)\(", printed(lowered, (), TARGET).text.after) is not None
+        for (_, warps), access in zip(sorted(found.items()), facts.accesses, strict=True):
+            check_access(access, facts.block, warps, threads, clamped)
+
+
+def check_access(access: Access, block: tuple[int, ...], warps: dict[tuple[object, ...], dict[int, int]],
+                 threads: int, clamped: bool) -> None:
+    executions = sum(len(lanes) for lanes in warps.values())
+    # Deep sequential nests are sampled coarsely.
+    assert access.executions * threads == pytest.approx(executions, rel=0.1 if block == (1,) else 0.01), access
+    affine = []
+    for lanes in warps.values():
+        starts = {element - offset(access, block, lane) - access.origin for lane, element in lanes.items()}
+        if len(starts) == 1:  # threads outside of a partial tile may repeat what its last thread does
+            affine.append(list(lanes.values()))
+            start, = starts
+            assert start % access.spacing == 0 if access.spacing else start == 0, (access, lanes)
+    assert clamped or len(affine) == len(warps), access
+    whole = [elements for elements in affine if len(elements) == WARP]
+    if whole and access.space == "global" and prod(block) % WARP == 0:
+        per_sector = SECTOR // access.element_bytes
+        counted = np.mean([len({e // per_sector for e in elements}) for elements in whole])
+        expected = traffic(access, block, WARP, SECTOR).touched / SECTOR / (prod(block) / WARP)
+        # All alignments are taken to be equally frequent; in so small programs they are not quite.
+        assert counted == pytest.approx(expected, rel=0.12), access
+
+
+def offset(access: Access, block: tuple[int, ...], lane: int) -> int:
+    """How far the element of a lane lies behind that of thread 0."""
+    total = 0
+    for stride, size in zip(access.strides, block, strict=True):
+        assert stride is not None
+        total, lane = total + stride * (lane % size), lane // size
+    return total
+
+
+NESTS = {
+    "triangle": ("for (i = 0; i < 60; i++) for (j = 0; j <= i; j++) P[i][j] = P[i][j] * 2.0;", 60 * 61 // 2),
+    "tetrahedron": ("for (i = 0; i < 60; i++) for (j = 0; j <= i; j++) for (k = 0; k <= j; k++) P[i][j] += Q[k][i];",
+                    60 * 61 * 62 // 6),
+    "strided": ("for (i = 0; i < 60; i += 3) for (j = i; j < 60; j += 2) P[j][i] = Q[j][i];",
+                sum(len(range(i, 60, 2)) for i in range(0, 60, 3))),
+    "decreasing": ("for (i = 59; i >= 0; i--) for (j = 0; j < 60 - i; j++) P[i][j] = Q[j][i];", 60 * 61 // 2),
+    "host loop": ("for (k = 0; k < 60; k++) for (i = k + 1; i < 60; i++) for (j = k + 1; j < 60; j++) "
+                  + "P[i][j] -= P[i][k] * P[k][j];", sum((59 - k) ** 2 for k in range(60))),
+}
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_executions_of_triangular_nests(name: str) -> None:
+    text, instances = NESTS[name]
+    program = program_of(scop(text, "double P[60][60], Q[60][60];"))
+    facts = kernel_facts(program, default_plan(program, TARGET), TARGET)
+    writes = sum(a.executions * k.threads * k.launches for k in facts for a in k.accesses
+                 if a.mode == "write" and a.space == "global")
+    assert writes == pytest.approx(instances, rel=0.02)
+    assert all(0 < k.balance <= 1 for k in facts)
+
+
+@pytest.mark.parametrize(("subscripts", "strides", "step"), [
+    ("[i][j]", (1, 64), 0), ("[j][i]", (64, 1), 0), ("[i][k]", (0, 64), 1), ("[3][3]", (0, 0), 0),
+    ("[k][2*j]", (2, 0), 64), ("[i+j][k]", (64, 64), 1),
+])
+def test_strides_along_threads_and_the_innermost_loop(subscripts: str, strides: tuple[int, ...], step: int) -> None:
+    text = f"for (i = 0; i < 32; i++) for (j = 0; j < 32; j++) for (k = 0; k < 9; k++) C[i][j] += A{subscripts};"
+    program = program_of(scop(text, "float A[64][64], C[32][32];"))
+    plan = Plan(ScheduleChoice(), (KernelPlan(("S0",), (8, 32), (8, 32)),))
+    facts, = kernel_facts(program, plan, TARGET)
+    read, = (a for a in facts.accesses if a.array == "A")
+    update = next(a for a in facts.accesses if a.array == "C")
+    assert (read.strides, read.loops[-1].stride, read.element_bytes) == (strides, step, 4)
+    assert read.uniform == (strides == (0, 0))
+    assert read.executions == pytest.approx(9)
+    assert read.transfers == pytest.approx(1 if step == 0 else 9)
+    assert update.executions == pytest.approx(9) and update.transfers == pytest.approx(1)
+    assert facts.operations.adds == facts.operations.total == pytest.approx(9)
+    assert facts.balance == 1
+    assert dict(facts.footprint) == {"A": 64 * 64 * 4, "C": 32 * 32 * 4}
+
+
+def test_operations_are_told_apart() -> None:
+    text = ("for (i = 0; i < 64; i++) { x[i] = sqrt(y[i] / s) * -y[i] + (y[i] > 1.0 ? fma(s, s, s) : 0.0); "
+            "m[i] = m[i] * 3 + i; }")
+    program = program_of(scop(text, "double x[64], y[64], s; int m[64];"))
+    kernels = kernel_facts(program, default_plan(program, TARGET), TARGET)
+    total = Operations()
+    for kernel in kernels:
+        total = total.plus(kernel.operations, kernel.threads / 64)
+    # sum, comparison and that of fma; product and that of fma; quotient; sqrt; choice, product and sum of m
+    assert (total.adds, total.muls, total.divs, total.special, total.integer) == pytest.approx((3, 2, 1, 1, 3))
+
+
+def test_gathered_elements_have_no_stride_where_data_decides() -> None:
+    program = program_of(scop("for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) C[i][j] = A[idx[i]][j] + x[idx[j]];",
+                              "float A[64][64], C[64][64], x[64]; int idx[64];"))
+    plan = Plan(ScheduleChoice(), (KernelPlan(("S0",), (8, 32), (8, 32)),))
+    facts, = kernel_facts(program, plan, TARGET)
+    strides = {(a.array, a.strides) for a in facts.accesses if a.mode == "read"}
+    assert strides == {("A", (1, None)), ("x", (None, 0)), ("idx", (0, 1)), ("idx", (1, 0))}
+    assert not any(a.uniform for a in facts.accesses)
+
+
+def test_data_dependent_conditions_count_as_true() -> None:
+    text = "for (i = 0; i < 64; i++) if (i >= 32 && y[i] > 0.0) x[i] = 1.0;"
+    program = program_of(scop(text, "double x[64], y[64];"))
+    facts, = kernel_facts(program, default_plan(program, TARGET), TARGET)
+    executions = {a.array: a.executions * facts.threads for a in facts.accesses}
+    assert executions["x"] == pytest.approx(32)
+
+
+REDUCING = "for (i = 0; i < 64; i++) for (j = 0; j < 512; j++) x[i] += A[i][j];"
+
+
+@pytest.mark.parametrize("combine", ["atomic", "shared", "shuffle"])
+def test_reductions_over_threads(combine: Combine) -> None:
+    program = program_of(scop(REDUCING, "double A[64][512], x[64];"))
+    kernel = KernelPlan(("S0",), (4, 128), (2, 64), combine=combine)
+    plan = Plan(ScheduleChoice(reductions=("S0",)), (kernel,))
+    facts, = kernel_facts(program, plan, TARGET)
+    reads, = (a for a in facts.accesses if a.array == "A")
+    assert reads.strides == (1, 512)
+    assert reads.executions == pytest.approx(4)
+    updates, = (a for a in facts.accesses if a.array == "x" and a.mode == "atomic")
+    per_block = {"atomic": 128 * 2, "shared": 2 * 2, "shuffle": 2 * 2 * 2}[combine]
+    assert updates.executions * facts.block_threads == pytest.approx(per_block)
+    shared = {a.array: prod(a.sizes) * 8 for a in facts.accesses if a.space == "shared"}
+    assert facts.local_bytes == sum(shared.values())
+
+
+def test_one_thread_and_no_parallel_loop() -> None:
+    program = program_of(scop("for (i = 1; i < 64; i++) x[i] = x[i - 1] * 0.5;", "double x[64];"))
+    facts, = kernel_facts(program, default_plan(program, TARGET), TARGET)
+    assert (facts.block, facts.grid, facts.points, facts.threads) == ((1,), (1,), (1,), 1)
+    assert [a.executions for a in facts.accesses] == [63, 63]
+
+
+def copied(corner: tuple[Expr, ...], box: tuple[int, ...], extent: int) -> CopiedBox:
+    """A box of an array `A`, at whose ends elements may be missing."""
+    rank = len(box)
+    return CopiedBox("L", "A", "double", corner, box, box, (None,) * rank, "copy", "block", 0, StagedArray("A", (), ()),
+                     (True,) * rank, (extent,) * rank)
+
+
+@pytest.mark.parametrize("block", [(32,), (8,), (16, 4), (8, 2, 3), (1,)])
+@pytest.mark.parametrize("sizes", [(7,), (5, 33), (2, 6, 9), (3, 1, 2, 5)])
+def test_copies_fill_each_element_once(block: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+    rank = len(sizes)
+    box = copied((Int(2),) * rank, sizes, 64)
+    program = program_of(scop("for (i = 0; i < 64; i++) x[i] = 1.0;", "double x[64];"))
+    program = replace(program, arrays=(replace(program.arrays[0], name="A", extents=(64,) * rank),))
+    threads = tuple(reversed(block))
+    filled: list[int] = []
+    simulation = Simulation(program, LoweredKernel((), (), program.arrays, (), (), block, (1,), (), (box,)))
+    for at in product(*map(range, threads)):
+        here = {f"t{d}": t for d, t in enumerate(at)}
+        filled += [element for access, _, element in simulation.events((box.fill(threads),), (), here, ()) if access[-1] == 1]
+    assert sorted(filled) == list(range(prod(sizes)))
+
+
+def test_only_existing_elements_are_copied() -> None:
+    box = copied((Name("b0"),), (8,), 10)
+    program = program_of(scop("for (i = 0; i < 10; i++) A[i] = 1.0;", "double A[10];"))
+    kernel = LoweredKernel((), (), program.arrays, (), (), (4,), (1,), (), (box,))
+    read = [element for b in (-3, 5) for t in range(4)
+            for access, _, element in Simulation(program, kernel).events((box.fill((4,)),), (), {"b0": b, "t0": t}, ())
+            if access[-1] == 0]
+    assert sorted(read) == [*range(5), *range(5, 10)]
+
+
+@pytest.mark.parametrize("most", [3, 5, 9])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 20, 1000, 1001])
+def test_samples_stand_for_all_iterations(count: int, most: int) -> None:
+    chosen = samples(count, most)
+    assert len(chosen) <= most
+    assert len({k for k, _ in chosen}) == len(chosen)
+    assert all(0 <= k < count for k, _ in chosen)
+    assert sum(weight for _, weight in chosen) == pytest.approx(count)
+    if count >= 20:
+        for power in (1, 2, 3):
+            exact = sum(k**power for k in range(count))
+            assert sum(w * k**power for k, w in chosen) == pytest.approx(exact, rel=5 / count)
+
+
+def test_launches_of_a_host_program() -> None:
+    inner = HostLoop("j", Int(0), load_less("j", Name("i")), 1, (Launch("k", (Int(1),), (Name("i"), Name("j"))),))
+    host = (HostLoop("i", Int(0), load_less("i", Int(400)), 1, (inner, Launch("m", (Int(1),), ()))),)
+    runs = list(sampled_launches(host, {}, 1.0, 1))
+    assert sum(w for name, w, _ in runs if name == "m") == 400
+    assert sum(w for name, w, _ in runs if name == "k") == pytest.approx(400 * 399 / 2, rel=0.01)
+    assert len(runs) <= 20
+
+
+def load_less(name: str, bound: Expr) -> Expr:
+    return Binary("<", Name(name), bound)
+
+
+def test_every_shared_byte_is_described() -> None:
+    for name in ("gemm", "2mm", "jacobi-2d"):
+        program = problem(name).program
+        for facts in kernel_facts(program, default_plan(program, TARGET), TARGET):
+            shared = {a.array: prod(a.sizes) * a.element_bytes for a in facts.accesses if a.space == "shared"}
+            assert sum(shared.values()) == facts.local_bytes
+            assert ceil(facts.balance) == 1
+
+
+@pytest.mark.parametrize("dialect", ["opencl", "cuda"])
+def test_a_register_called_like_an_array_elsewhere_is_no_array(dialect: Dialect) -> None:
+    """The third element of `repeat_edge` that a thread holds is `repeat_edge_2`, like the border of the other input."""
+    x, y = hl.Var("x"), hl.Var("y")
+    first, second = (hl.BoundaryConditions.repeat_edge(hl.ImageParam(hl.Float(32), 2, name)) for name in ("one", "two"))
+    near, out = hl.Func("near"), hl.Func("out")
+    near[x, y] = second[x, y - 1] + second[x, y + 1]
+    out[x, y] = first[x - 1, y] + first[x, y] + first[x + 1, y] + near[x, y]
+    program, target = pipeline_program([out], [37, 21]), replace(TARGET, dialect=dialect)
+    schedule = Stages((("repeat_edge", "inline"), ("repeat_edge_2", "inline")))
+    kernels = tuple(KernelPlan(kernel.statements, (8, 16), (4, 8)) for kernel in kernels_of(program, schedule))
+    last = kernel_facts(program, Plan(schedule, kernels), target)[-1]
+    assert [access.mode for access in last.accesses if access.space == "global"] == ["read"] * 4 + ["write"]
+    assert sorted({name for name, _ in last.footprint}) == ["near", "one", "out"]
+    assert static_ratings(program, Plan(schedule, kernels), target)
+
+
+def test_dynamic_shared_memory_is_shared_memory() -> None:
+    """CUDA takes no more than 48 KiB in declared arrays."""
+    program = problem("gemm", ("NI=512", "NJ=512", "NK=512")).program
+    target = replace(TARGET, dialect="cuda", local_bytes=96 * 1024)
+    base = default_plan(program, target)
+    plan = replace(base, kernels=tuple(replace(k, tile=(64,) * len(k.tile), block=(8,) * len(k.block), shared=True, inner_tile=64)
+                                       for k in base.kernels))
+    found = [facts for facts in kernel_facts(program, plan, target) if facts.local_bytes > 48 * 1024]
+    assert found and all({access.space for access in facts.accesses} == {"global", "shared"} for facts in found)

@@ -1,0 +1,88 @@
+"""The plans that a search starts from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, LevelName, RunOptions
+from explorer.registry import make_explorer
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.starts import default_partition, start_plans
+from generator.plan import Partition, TimeTiles
+from generator.target import Target
+from graph.o1 import make_o1_space
+from graph.reaching import walk_to
+from tests.support.slow import few
+from tests.support.space_plans import first_walks
+from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
+from tests.support.targets import CPU
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("target", [TARGET, CPU], ids=["GPU", "CPU"])
+def test_they_are_legal_and_in_the_space(name: str, target: Target) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    space = make_o1_space(partial(kernel_shapes, program), target)
+    for plan in (*start_plans(program, target), default_plan(program, target)):
+        assert lower(program, plan, target).kernels
+        assert walk_to(space, plan).plan == plan
+
+
+@pytest.mark.parametrize("units", [1, 2, 4, 32])
+def test_cpus_start_with_about_one_part_of_whole_rows_per_core(units: int) -> None:
+    program = problem("jacobi-2d", ("N=1300", "TSTEPS=4")).program
+    _, slabs, *_ = start_plans(program, replace(CPU, compute_units=units))
+    for kernel in slabs.kernels:
+        assert kernel.block == (1, 1) and kernel.tile[1] == 2048
+        assert kernel.tile[0] == 32 or kernel.tile[0] <= 1300 / units < 2 * kernel.tile[0], "2048 x 32 points at most"
+
+
+def test_the_colony_asks_them_first_and_random_search_does_not() -> None:
+    program = problem("gemm", ODD_SIZES["gemm"]).program
+    space = make_o1_space(partial(kernel_shapes, program), CPU)
+    plans = start_plans(program, CPU)
+    starts = [walk_to(space, plan) for plan in plans]
+    assert [walk.plan for walk in make_explorer("colony", space, 0, starts).ask(5)][:len(plans)] == list(plans)
+    assert make_explorer("random", space, 0, starts).ask(5) == make_explorer("random", space, 0).ask(5)
+
+
+@pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-2d"])
+def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) -> None:
+    program = problem(name).program
+    schedule = first_walks(program, "o2")[0].schedule
+    assert isinstance(schedule, Partition)
+    assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]
+
+
+@pytest.mark.parametrize("name", ["jacobi-2d", "fdtd-2d", "heat-3d"])
+def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
+    """Brought together they would be a launch per point: not even a random walk asks for that."""
+    program = problem(name).program
+    for plan in first_walks(program, "o2"):
+        if isinstance(plan.schedule, Partition):
+            assert all(len(kernel.statements) == 1 for kernel in plan.kernels)
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
+    for walk in make_explorer("random", PARTS.make_space(program, CPU, options), 0).ask(30):
+        shapes = kernel_shapes(program, walk.plan.schedule)
+        assert all(min(shape.extents, default=0) > 2 for shape in shapes), walk.plan.schedule
+
+
+@pytest.mark.parametrize(("level", "target"), [("o2", CPU), ("o3", CPU), ("o2", TARGET)], ids=["o2 CPU", "o3 CPU", "o2 GPU"])
+@pytest.mark.parametrize("name", few([*NAMES[::2], "fdtd-2d", "lu", *NAMES[1::2], "3mm", "heat-3d"], 6))
+def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_ones(
+        name: str, level: LevelName, target: Target) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    plans = first_walks(program, level, target)
+    wanted = start_plans(program, target, plans[0].schedule)
+    assert plans[:len(wanted)] == list(wanted)
+    times = [plan for plan in plans if isinstance(plan.schedule, TimeTiles)]
+    assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", *(["heat-3d"] if target is CPU else []))), "a GPU has too little room"
+    for plan in plans:
+        assert lower(program, plan, target).kernels

@@ -1,0 +1,63 @@
+"""The default plan by kind of device: one thread per block on CPUs, PPCG's choice on GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.search.parts import PARTS
+from experiments.suites.polybench import program_file
+from experiments.values.options import Budget, RunOptions
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.usual import usual_plan
+from generator.plan import Stages
+from tests.support.suite import TARGET, problem
+from tests.support.targets import HOPPER
+
+CPU = replace(TARGET, shares_host_cores=True, compute_units=2)
+
+
+@pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-2d", "heat-3d", "cholesky"])
+def test_a_block_has_one_thread_on_a_cpu(name: str) -> None:
+    program = problem(name).program
+    plan = usual_plan(program, CPU)
+    assert all(set(kernel.block) <= {1} and not kernel.shared for kernel in plan.kernels)
+    assert "barrier" not in lower(program, plan, CPU).source
+    assert plan != default_plan(program, CPU)
+    assert usual_plan(program, HOPPER) == default_plan(program, HOPPER)
+
+
+def test_a_matrix_multiplication_keeps_vectors_in_registers() -> None:
+    program = problem("gemm").program
+    *_, update = usual_plan(program, CPU).kernels
+    assert update.registers and update.tile == (4, 16) and update.points_inside
+    assert "antune_vector(16)" in lower(program, usual_plan(program, CPU), CPU).source
+
+
+def test_where_it_is_illegal_the_default_plan_is_that_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = problem("gemm").program
+    default = default_plan(program, CPU)
+    wrong = replace(default, kernels=tuple(replace(k, tile=(7, 7), block=(2, 2)) for k in default.kernels))
+    monkeypatch.setattr("generator.lowering.heuristics.usual.vectors_plan", lambda *_: wrong)
+    assert usual_plan(program, CPU) == default
+
+
+def test_the_plan_of_gpus_is_another_one_on_cpus_only() -> None:
+    program = problem("mvt").program
+    options = RunOptions(str(program_file("mvt")), Compilation(), Budget(evaluations=1))
+    assert PARTS.gpu_plan(program, HOPPER, options) is None
+    assert PARTS.gpu_plan(program, CPU, options) == default_plan(program, CPU) != PARTS.default_plan(program, CPU, options)
+
+
+def test_pipelines_begin_stage_by_stage() -> None:
+    from experiments.suites.image_pipelines import pipeline
+    from generator.reading import read_problem
+
+    one = pipeline("blur")
+    program = read_problem(Path(one.file), Compilation(), None, None, dict(one.parameters_at("small")), 0).program
+    plan = usual_plan(program, CPU, Stages())
+    assert plan.schedule == Stages() and {size for kernel in plan.kernels for size in kernel.block} == {1}

@@ -1,0 +1,136 @@
+"""Sums whose terms may change places: which they are, the plans that add them in vectors, and that these are right on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, LevelName, RunOptions
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.heuristics.starts import row_sums
+from generator.plan import Group, KernelPlan, Partition, Plan
+from generator.polyhedral.dependences.reductions import parallel_reductions, reducible, sums
+from generator.program import Program
+from generator.target import Dialect, Target
+from metrics.outcome import Timed
+from runners.base import Job
+from runners.registry import open_runner
+from tests.support.devices import LIMITS
+from tests.support.interpreter import run_original
+from tests.support.orders import differences
+from tests.support.plans import run_plan
+from tests.support.programs import program_of
+from tests.support.runners import needed_device
+from tests.support.slow import few
+from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.targets import CPU
+
+PRAGMA = "  antune_any_order\n"
+
+
+def sum_of(term: str, kind: str = "float", op: str = "+=") -> Program:
+    """A program that adds up a term in x[i]."""
+    return program_of(f"{kind} x[9], A[9][9], y[9];\nint p[9];\nvoid f(void) {{\n#pragma scop\nfor (int i = 0; i < 9; i++)\n"
+                      f"  for (int j = 0; j < 9; j++) x[i] {op} {term};\n#pragma endscop\n}}\n")
+
+
+@pytest.mark.parametrize(("term", "found"), [
+    ("A[i][j]", True), ("A[i][j] * y[j]", True), ("-A[i][j]", True), ("A[i][j] * (y[j] - 1)", True), ("A[i][j] * y[j] - A[j][i] / 2", True),
+    ("-(A[i][j] * y[j] + y[i] * y[j])", True), ("A[i][j] - y[j]", False), ("A[i][j] * y[j] - y[i]", False)])
+def test_sums_of_what_is_not_rounded_keep_the_order_of_their_terms(term: str, found: bool) -> None:
+    program = sum_of(term)
+    assert reducible(program) == ("S0",)
+    assert sums(program, ("S0",)) == ({"S0"} if found else set())
+
+
+def test_integers_and_extrema_need_no_permission() -> None:
+    assert sums(sum_of("p[j]", "int"), ("S0",)) == set()
+    assert sums(sum_of("fminf(x[i], A[i][j])", op="="), ("S0",)) == set()
+
+
+@pytest.mark.parametrize(("name", "found"), [
+    ("mvt", ("S0",)), ("atax", ("S2",)), ("bicg", ("S3",)), ("gesummv", ("S2", "S3")), ("gemver", ("S3",)), ("syrk", ("S1",)), ("syr2k", ("S1",)),
+    ("gemm", ()), ("covariance", ()), ("jacobi-2d", ())])
+def test_rows_that_are_summed_up(name: str, found: tuple[str, ...]) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    assert row_sums(program, parallel_reductions(program, False)) == found
+
+
+def begun(name: str, level: LevelName, target: Target, strict: bool = False) -> list[Plan]:
+    """The plans that a search begins with that sum up rows."""
+    program = problem(name, ODD_SIZES[name]).program
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level, strict_float=strict)
+    space, starts = PARTS.make_space(program, target, options), PARTS.starts(program, target, options)
+    plans = [walk.plan for walk in PARTS.make_explorer("colony", space, 0, starts).ask(len(starts))]
+    return [plan for plan in plans if plan.schedule.reductions == row_sums(program, parallel_reductions(program, False)) != ()]
+
+
+@pytest.mark.parametrize("level", ["o1", "o2"])
+@pytest.mark.parametrize("name", few(["mvt", "gesummv", "syrk"], 1))
+def test_searches_on_cpus_begin_with_a_plan_that_sums_up_whole_rows(name: str, level: LevelName) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    (plan,) = begun(name, level, CPU)
+    assert lower(program, plan, CPU).source.count(PRAGMA) >= len(plan.schedule.reductions)
+    found = run_plan(program, plan, np.random.default_rng(0))
+    assert not differences(program, found, run_original(program))
+
+
+def test_gpus_and_those_who_want_the_order_of_the_program_do_not() -> None:
+    assert not begun("syrk", "o2", TARGET) and not begun("syrk", "o2", CPU, strict=True)
+
+
+def rows_plan(tile: tuple[int, int, int], block: tuple[int, int, int] = (1, 1, 1)) -> Plan:
+    """syrk by rows times rows; the last dimension is summed over."""
+    first = KernelPlan(("S0",), (8, 64), (1, 1))
+    return Plan(Partition((Group(("S0",)), Group(("S1",))), ("S1",)),
+                (first, KernelPlan(("S1",), tile, block, order=(0, 2, 1), registers=True)))
+
+
+@pytest.mark.parametrize(("block", "dialect", "found"), [
+    ((1, 1, 1), "opencl", True), ((1, 1, 1), "cuda", False), ((1, 4, 1), "opencl", False)])
+def test_threads_that_are_alone_in_their_block_say_so(block: tuple[int, int, int], dialect: Dialect, found: bool) -> None:
+    program = problem("syrk", ("N=41", "M=29")).program
+    text = lower(program, rows_plan((4, 4, 32), block), replace(TARGET, dialect=dialect)).source
+    assert (PRAGMA in text) == found
+
+
+def test_the_order_stays_where_the_plan_says_nothing() -> None:
+    program = problem("syrk", ("N=41", "M=29")).program
+    kernels = (KernelPlan(("S0",), (8, 64), (1, 1)), KernelPlan(("S1",), (4, 4), (1, 1), registers=True))
+    assert PRAGMA not in lower(program, Plan(Partition((Group(("S0",)), Group(("S1",)))), kernels), TARGET).source
+
+
+def test_what_registers_tell_apart_is_inside_of_what_is_summed_up(golden: Callable[[str, str], None]) -> None:
+    program = problem("syrk", ("N=41", "M=29")).program
+    text = lower(program, rows_plan((4, 4, 32)), TARGET).source
+    golden("row-sums.cl", text)
+    inner = text[text.index("if (b0 >= b1)"):]
+    assert inner.index("k_point") < inner.index("#pragma unroll 4") < inner.index("i_point") < inner.index("j_point")
+    assert "unroll 32" not in text, "the sum stays a loop, which compilers turn into vectors"
+
+
+@pytest.mark.parametrize("tile", [(4, 4, 32), (2, 8, 8), (1, 1, 16)])
+def test_they_are_right_whole_and_in_parts(tile: tuple[int, int, int]) -> None:
+    """In parts, several blocks add to an element."""
+    program = problem("syrk", ("N=13", "M=11")).program
+    found = run_plan(program, rows_plan(tile), np.random.default_rng(1))
+    assert not differences(program, found, run_original(program))
+
+
+@pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
+@pytest.mark.parametrize("kind", few(["float", "double"], 1))
+def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -> None:
+    device = needed_device(platform)
+    found = problem("syrk", ("N=70", "M=61", f"DATA_TYPE_IS_{kind.upper()}"))
+    plans = [rows_plan((4, 4, 64)), rows_plan((4, 4, 16)), rows_plan((2, 8, 64), (1, 2, 1))]
+    with closing(open_runner(found, device.key, LIMITS, tmp_path)) as runner:
+        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
+    for outcome in outcomes.values():
+        assert isinstance(outcome, Timed), outcome.message
