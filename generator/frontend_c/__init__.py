@@ -2,7 +2,8 @@
 
 Read in this order: `source.py` (the values), `preprocess.py` (the system compiler's preprocessor, system text
 dropped), `parse.py` (syntax: the SCoP, its variables and their declarations), `places.py` (where trees stand),
-`scopes.py` (no name means two things), `inlining.py` (calls of the file's own functions: statements, `bodies.py`: what
+`scopes.py` (no name means two things), `counting.py` (`while` loops that count), `exits.py` (what iterators hold after their loops),
+`inlining.py` (calls of the file's own functions: statements, `bodies.py`: what
 a function returns as an expression, `functions.py`, `pointers.py`: arrays that it is given, `temporaries.py`: values
 used several times, `c_types.py`: what C converts them to), `fields.py` (structures with members of
 different types become arrays), `structures.py` (the others become arrays with one more

@@ -104,3 +104,16 @@ def declared(node: Any, typedefs: Mapping[str, Any]) -> Declared | None:
         return None
     element = element_type(node.type.names, typedefs)
     return Declared(element, tuple(extents), pointers > 0 and len(extents) > 1) if element else None
+
+
+def integers_of(scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> dict[str, ElementType]:
+    """The types of the integer scalars of a scope."""
+    found: dict[str, ElementType] = {}
+    for name, node in scope.items():
+        if isinstance(node, c_ast.Enumerator):
+            found[name] = "int"
+        elif isinstance(node, c_ast.Decl) and not is_truth(node.type, typedefs) and "volatile" not in node.quals:
+            kind = declared(node.type, typedefs)
+            if kind is not None and not kind.extents and kind.element in INTEGER_TYPES:
+                found[name] = kind.element
+    return found

@@ -15,7 +15,7 @@ from typing import Any
 from pycparser import c_ast
 
 from generator.frontend_c.c_types import converted
-from generator.frontend_c.ctypes import INTEGER_TYPES, declared, is_truth
+from generator.frontend_c.ctypes import INTEGER_TYPES, declared, integers_of, is_truth
 from generator.frontend_c.elements import assigned, iterators_of, nodes, put_child
 from generator.program import ElementType
 
@@ -30,26 +30,13 @@ def write_indices(items: Sequence[Any], scope: Mapping[str, Any], dead: Collecti
     `scope` has the declarations before the SCoP, `dead` the variables that nothing reads after it.
     """
     inside = {node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl)}
-    kinds = _integers({**scope, **inside}, typedefs)
+    kinds = integers_of({**scope, **inside}, typedefs)
     changed = {name for item in items for node in nodes(item) for name in (*assigned(node), *_stepped(node))}
     work = _Indices(kinds, {name for name in kinds if name not in changed and name not in inside})
     block = c_ast.Compound(list(items))
     work.block(block, frozenset())
     _leave_out(block, work.written & (set(dead) | set(inside)))
     return tuple(block.block_items)
-
-
-def _integers(scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> dict[str, ElementType]:
-    """The types of the integer scalars of a scope."""
-    found: dict[str, ElementType] = {}
-    for name, node in scope.items():
-        if isinstance(node, c_ast.Enumerator):
-            found[name] = "int"
-        elif isinstance(node, c_ast.Decl) and not is_truth(node.type, typedefs) and "volatile" not in node.quals:
-            kind = declared(node.type, typedefs)
-            if kind is not None and not kind.extents and kind.element in INTEGER_TYPES:
-                found[name] = kind.element
-    return found
 
 
 def _stepped(node: Any) -> list[str]:

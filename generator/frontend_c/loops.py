@@ -28,7 +28,7 @@ def read_header(loop: Any) -> Header:
     iterator, start = _init(loop)
     if loop.cond is None:
         raise InputError("this loop has no condition: the number of iterations must be known", where(loop))
-    found = _step(loop.next, iterator)
+    found = advance(loop.next, iterator)
     if found is None:
         raise bad_step(loop, iterator)
     return Header(iterator, start, loop.cond, *found)
@@ -50,7 +50,7 @@ def _init(loop: Any) -> tuple[str, Any]:
     raise InputError("the loop must start with `i = value` for one iterator", where(loop))
 
 
-def _step(node: Any, iterator: str) -> tuple[int, Any] | None:
+def advance(node: Any, iterator: str) -> tuple[int, Any] | None:
     """Sign and size of the step: `i += 2` -> (1, 2); None for any other update."""
     if isinstance(node, c_ast.UnaryOp) and _is(node.expr, iterator):
         sign = {"++": 1, "p++": 1, "--": -1, "p--": -1}.get(node.op)

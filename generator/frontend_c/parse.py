@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,18 @@ from pycparser import c_ast, c_parser
 
 from generator.errors import InputError, Location
 from generator.frontend_c.complex_numbers import without_complex
-from generator.frontend_c.ctypes import INTEGER_TYPES, Declared, declared, pointer_advice, resolve_casts, to_c
+from generator.frontend_c.counting import count_whiles
+from generator.frontend_c.ctypes import (
+    INTEGER_TYPES,
+    Declared,
+    declared,
+    integers_of,
+    pointer_advice,
+    resolve_casts,
+    to_c,
+)
 from generator.frontend_c.elements import nodes, write_subscripts
+from generator.frontend_c.exits import keep_iterators
 from generator.frontend_c.fields import members_apart
 from generator.frontend_c.indices import write_indices
 from generator.frontend_c.inlining import inline_calls
@@ -254,12 +264,12 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
     for item in found.items:
         resolve_casts(item, typedefs)
     layouts, taken = Layouts(dict(structures_in(tree)), typedefs), {*found.scope, *names_in(tree.ext)}
-    apart = members_apart(found.items, layouts, found.scope, taken)
+    dead = dead_locals(found.function, found.items, found.scope, typedefs)
+    apart = members_apart(_with_counters(found, typedefs, dead, taken), layouts, found.scope, taken)
     flat = without_complex(without_structures(apart.items, layouts, apart.scope, taken), tree, typedefs)
     items = inline_calls(write_truths(flat.items, flat.scope, typedefs), tree, found.function, flat.scope, typedefs)
     for item in items:
         _refuse_deep(item)
-    dead = dead_locals(found.function, found.items, found.scope, typedefs)
     items = write_indices(items, flat.scope, dead, typedefs)
     pointers = _subscriptable(flat.scope, typedefs)
     unswapped = without_swaps(items, pointers)
@@ -282,6 +292,13 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         compilation, items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
               for name, declaration in sorted(names.iterators.items())), expanded.overridden, swapped=unswapped.pointers)
+
+
+def _with_counters(found: _Found, typedefs: dict[str, Any], dead: Collection[str], taken: set[str]) -> tuple[Any, ...]:
+    """The statements of a SCoP where loops that count are `for` loops, and iterators are used in their loops only."""
+    inside = {node.name: node for item in found.items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name}
+    integers = integers_of({**found.scope, **inside}, typedefs)
+    return keep_iterators(count_whiles(found.items, integers), found.scope, integers, dead, taken)
 
 
 def _subscriptable(scope: dict[str, Any], typedefs: dict[str, Any]) -> set[str]:
