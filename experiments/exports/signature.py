@@ -10,14 +10,14 @@ included file is gone), sizes, scalars and arrays of the Program are the paramet
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from experiments.exports.chosen import Chosen
 from generator.errors import InputError
-from generator.frontend_c.source import ScopSource, Variable
+from generator.frontend_c.source import Field, ScopSource, Variable
 from generator.frontend_c.standalone import constant_extents, read_stored, scop_lines
 from generator.program import Array, Program
 
@@ -92,8 +92,8 @@ def signature_of(chosen: Chosen) -> Signature:
     structures = [v for v in source.variables if v.components and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
     notes += [f"`{v.name}`: structures or complex numbers of {v.components} x {v.type} in the original; pass their address as "
               f"({v.type} (*)[{v.components}])." for v in structures]
-    notes += [f"`{v.name}`: {v.field.base}[...]{v.field.path} of the original's structures, in an array of its own; copy it there and back."
-              for v in source.variables if v.field is not None and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
+    notes += [f"`{v.name}`: {_of_structure(v, v.field)}" for v in source.variables
+              if v.field is not None and v.name in {p.name for p in (*own, *more)}]
     try:
         sequential = tuple(_sequential(source, program, (*own, *more)))
     except InputError as error:
@@ -109,6 +109,17 @@ def _undeclared(text: str, error: InputError) -> str:
                 "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
     return ("The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, the last "
             "coordinate first; the self-check compares with the results that the run stored.")
+
+
+def _of_structure(variable: Variable, member: Field) -> str:
+    """Where an argument is a member of structures in the original."""
+    if member.base.startswith("*"):
+        place = f"{member.base[1:]}->{member.path[1:]}"
+    else:
+        place = member.base + ("[...]" if len(variable.extents) > member.inner else "") + member.path
+    if member.pointer or not variable.extents:
+        return f"{place} of the original."
+    return f"{place} of the original's structures, in an array of its own; copy it there and back."
 
 
 def _what_it_does(source: ScopSource) -> str:
@@ -159,13 +170,26 @@ def _own(source: ScopSource, program: Program) -> Iterator[Parameter]:
     arrays = {array.name: array for array in program.arrays}
     for name, declaration in zip(source.argument_names, source.argument_decls, strict=True):
         variable = next((v for v in source.variables if v.name == name), None)
-        members = [arrays[v.name] for v in source.variables if v.field is not None and v.field.base == name and v.name in arrays]
+        members = [v for v in source.variables if v.field is not None and v.field.base.lstrip("*") == name]
         if members:
-            yield from (_memory(array, False, "") for array in members)
+            yield from _members(members, arrays, program)
         elif variable is None:
             yield _unmentioned(name, declaration, source, program)
         else:
             yield _mentioned(variable, declaration, arrays.get(name), program)
+
+
+def _members(members: Sequence[Variable], arrays: Mapping[str, Array], program: Program) -> Iterator[Parameter]:
+    """The members of a structure that a parameter is or points to: sizes, scalars and arrays."""
+    sizes = dict(program.parameters)
+    for variable in members:
+        name, array = variable.name, arrays.get(variable.name)
+        if name in sizes:
+            yield Parameter(name, f"{variable.type} {name}", "size", name, sizes[name])
+        elif array is not None and array.by_value:
+            yield Parameter(name, f"{array.type} {name}", "scalar", name)
+        elif array is not None and array.role != "temp":
+            yield _memory(array, False, "")
 
 
 def _mentioned(variable: Variable, declaration: str, array: Array | None, program: Program) -> Parameter:
@@ -196,7 +220,7 @@ def _unmentioned(name: str, declaration: str, source: ScopSource, program: Progr
 def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
     """What the SCoP reads or writes beside the function's parameters: scalars, then arrays."""
     own = () if source.function == "main" else source.argument_names
-    given = {*own, *(v.name for v in source.variables if v.field is not None and v.field.base in own)}
+    given = {*own, *(v.name for v in source.variables if v.field is not None and v.field.base.lstrip("*") in own)}
     outside = [a for a in program.arrays if a.role != "temp" and a.name not in given]
     yield from (Parameter(a.name, f"{a.type} {a.name}", "scalar", a.name) for a in outside if a.by_value)
     yield from (_memory(array, False, "") for array in outside if not array.by_value)

@@ -122,7 +122,8 @@ def check_aliasing(source: ScopSource, log: Log) -> None:
               for k, v in enumerate(source.variables) if log.addresses.get(k)]
     for i, (low, high, one) in enumerate(ranges):
         for other_low, other_high, other in ranges[i + 1:]:
-            beside = one.field is not None and other.field is not None and one.field.base == other.field.base
+            beside = (one.field is not None and other.field is not None and one.field.base == other.field.base
+                      and not (one.field.pointer or other.field.pointer))
             if low < other_high and other_low < high and (one.written or other.written) and not beside:
                 raise InputError(f"the arrays `{one.name}` and `{other.name}` overlap in memory at the SCoP's entry "
                                  "and are written; give each its own memory", Location(source.file, source.first_line))

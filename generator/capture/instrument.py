@@ -129,8 +129,10 @@ def _probe(source: ScopSource) -> tuple[str, str]:
 def _room(variable: Variable) -> str:
     """Asks how many elements, or rows of known size, lie behind a pointer."""
     unit = "".join(f" * (unsigned long)({text})" for text in variable.extents[1:])
-    size = f"sizeof({element_of(variable)}){unit}" if variable.field is None else f"sizeof({start_of(variable)})"
-    return f'antune_capture_room("{variable.name}", (const void *)&{start_of(variable)}, {size}); '
+    within = variable.field is not None and not variable.field.pointer
+    first = start_of(variable) if within else element_of(variable)
+    size = f"sizeof({first})" + ("" if within else unit)
+    return f'antune_capture_room("{variable.name}", (const void *)&{first}, {size}); '
 
 
 def _entry(source: ScopSource, firsts: Mapping[str, int]) -> str:

@@ -153,8 +153,8 @@ def _hints(warnings: tuple[str, ...]) -> str:
 def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, ...]) -> Captured:
     if inside := next((v.field.base for v in job.source.variables if v.field is not None), None):
         why = "".join(f"; {warning}" for warning in warnings)
-        raise InputError(f"the members of the structures `{inside}` have different types: give the file a `main` that fills them, random "
-                         f"data are only made for plain arrays{why}", Location(job.source.file, job.source.first_line))
+        raise InputError(f"the loops use members of structures (`{inside.lstrip('*')}`): give the file a `main` that fills them, random data "
+                         f"are only made for plain arrays{why}", Location(job.source.file, job.source.first_line))
     unit = Unit(job.directory / "trial.c", _quoted_includes(job.source))
     flags = (*user_flags(job.source.compilation), "-Dmain=antune_other_main")
     harness = plan_harness(job.source, overrides, job.text, job.compiler, unit, flags, job.limit_s)

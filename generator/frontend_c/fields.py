@@ -4,6 +4,11 @@
     if (p[i].kind == 2) p[i].x[0] += 1;                 ->   if (p_kind[i] == 2) p_x[i][0] += 1;
     a[i] = b[j];                                             a_x[i][0] = b_x[j][0]; ... a_kind[i] = b_kind[j];
 
+A variable that is one structure, or points to one, may also hold pointers to arrays; its numbers are variables:
+
+    struct matrix { int rows, cols; double *data; } *m;      int m_rows, m_cols; double *m_data;
+    m->data[i * m->cols + j] = 0;                       ->   m_data[i * m_cols + j] = 0;
+
 The program keeps them where they are: what a capture reads and writes back are members (`Field`). Structures whose members all
 have one type are left to `structures.py`, where they are rows of one array.
 """
@@ -12,7 +17,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -20,7 +25,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.frontend_c.ctypes import element_type, pointer_advice, to_c
-from generator.frontend_c.elements import put_child
+from generator.frontend_c.elements import nodes, put_child
 from generator.frontend_c.layouts import Layouts, constant_size, innermost
 from generator.frontend_c.places import where
 from generator.frontend_c.source import Field
@@ -55,24 +60,34 @@ def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, An
     Raises:
         InputError: a member that is no number and no array of numbers.
     """
-    apart = _Apart(layouts, taken)
+    apart, changed = _Apart(layouts, taken), _changed_members(items, layouts, scope)
     for name in sorted(names_in(items) & scope.keys()):
         node = scope[name]
-        if isinstance(node, c_ast.Decl) and (definition := layouts.mixed(node.type)) is not None:
+        definition = layouts.structure(node.type) if isinstance(node, c_ast.Decl) else None
+        if definition is None:
+            continue
+        mixed, used = layouts.mixed(node.type) is not None, _members_of_one(items, name, node.type)
+        kept = used is not None and not used & changed  # two pointers may point to one structure, of which one name changes a number
+        if mixed or (kept and layouts.integers(node.type)):
             apart.bases[name] = (node, definition)
+            apart.single |= {name} if kept else set()
     found = tuple(apart.block(items))
     return Apart(found, {**scope, **apart.declarations}, apart.fields)
 
 
 @dataclass(eq=False)
 class _Apart:
-    """Rewrites statements; `bases` are the structures by name, with declaration and definition, `names` those of their members."""
+    """Rewrites statements; `bases` are the structures by name, with declaration and definition, `names` those of their members.
+
+    `single` are the bases that stand for one structure each.
+    """
 
     layouts: Layouts
     taken: set[str]
     bases: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     names: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
+    single: set[str] = field(default_factory=set)
     declarations: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, Field] = field(default_factory=dict)
 
@@ -155,10 +170,19 @@ class _Apart:
             case c_ast.StructRef():
                 found = self.place(node.name)
                 if found is not None and node.type == "->":
-                    found = self.at(found, c_ast.Constant("int", "0", node.coord))
+                    found = self.behind(found) or self.at(found, c_ast.Constant("int", "0", node.coord))
                 return None if found is None else self.member(found, node)
             case _:
                 return None
+
+    def behind(self, place: _Place) -> _Place | None:
+        """The structure that a member of a single structure points to."""
+        inner = self.layouts.structure(place.definition.type) if self.is_pointer(place.base, place.definition) else None
+        return None if inner is None else replace(place, path=(*place.path[:-1], f"{place.path[-1]}->"), definition=inner)
+
+    def is_pointer(self, base: str, member: Any) -> bool:
+        """Whether a member of a single structure points somewhere."""
+        return base in self.single and isinstance(member, c_ast.Decl) and isinstance(member.type, c_ast.PtrDecl)
 
     def at(self, place: _Place, subscript: Any) -> _Place:
         return _Place(place.base, place.path, (*place.subscripts, subscript), place.definition)
@@ -190,14 +214,15 @@ class _Apart:
         if key not in self.names:
             self.declared(place.base, place.path, place.definition)
         result: Any = c_ast.ID(self.names[key], node.coord)
-        for subscript in place.subscripts:
+        for subscript in place.subscripts[_dimensions(self.bases[place.base][0].type) if place.base in self.single else 0:]:
             result = c_ast.ArrayRef(result, subscript, node.coord)
         return result
 
     def declared(self, base: str, path: tuple[str, ...], member: Any) -> Any:
         """The declaration of an array that is a member of the structures `base`; it gets a name that nothing has yet."""
-        extents = self.extents(member, member)
-        name = "_".join((base, *path))
+        points, single = self.is_pointer(base, member), base in self.single
+        inner = _dimensions(member.type) if points else len(self.extents(member, member))
+        name = "_".join((base, *path)).replace("->", "")
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -206,7 +231,7 @@ class _Apart:
         result.init, result.name = None, name
         kind, numbers = copy.deepcopy(member.type), innermost(result.type)
         innermost(kind).declname = name
-        if result.type is numbers:
+        if result.type is numbers or single:
             result.type = kind
         else:
             outer = result.type
@@ -215,7 +240,8 @@ class _Apart:
             outer.type = kind
         if base not in self.local:
             self.declarations[name] = result
-            self.fields[name] = Field(base, "".join(f".{part}" for part in path), len(extents))
+            whole = f"*{base}" if single and isinstance(self.bases[base][0].type, c_ast.PtrDecl) else base
+            self.fields[name] = Field(whole, "".join(f".{part}" for part in path).replace("->.", "->"), inner, points)
         return result
 
     def extents(self, member: Any, node: Any) -> tuple[int, ...]:
@@ -239,6 +265,53 @@ class _Apart:
         for name, child in node.children():
             put_child(node, name, self.rewritten(child))
         return node
+
+
+def _members_of_one(items: Sequence[Any], name: str, kind: Any) -> set[str] | None:
+    """The members that are used of a variable that is a structure or points to one; None where it has subscripts or is used as a whole."""
+    pointer = isinstance(kind, c_ast.PtrDecl)
+    if not isinstance(kind.type if pointer else kind, c_ast.TypeDecl):
+        return None
+    found: set[str] = set()
+    waiting, count = list(items), 0
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, c_ast.ID) and node.name == name:
+            return None
+        if isinstance(node, c_ast.StructRef):
+            root, chain = node, {node.field.name}
+            while isinstance(root.name, c_ast.StructRef):
+                root = root.name
+                chain.add(root.field.name)
+            owner = root.name
+            if isinstance(owner, c_ast.UnaryOp) and owner.op == "*" and pointer and root.type == ".":
+                owner = owner.expr
+            elif (root.type == "->") != pointer:
+                owner = None
+            if isinstance(owner, c_ast.ID) and owner.name == name:
+                found |= chain
+                count += 1
+                continue
+            waiting.append(node.name)
+            continue
+        waiting += [child for _, child in node.children()]
+    return found if count else None
+
+
+def _changed_members(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, Any]) -> set[str]:
+    """The names of members that are assigned to, of whatever structure, by themselves or with all others."""
+    found: set[str] = set()
+    for node in (node for item in items for node in nodes(item)):
+        step = isinstance(node, c_ast.UnaryOp) and node.op.lstrip("p") in ("++", "--")
+        target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if step else None
+        if isinstance(target, c_ast.StructRef):
+            found.add(target.field.name)
+        while isinstance(target, (c_ast.ArrayRef, c_ast.UnaryOp)):
+            target = target.expr if isinstance(target, c_ast.UnaryOp) else target.name
+        owner = scope.get(target.name) if isinstance(target, c_ast.ID) else None
+        definition = layouts.structure(owner.type) if isinstance(owner, c_ast.Decl) else None
+        found |= {member.name for member in definition.decls} if definition is not None else set()
+    return found
 
 
 def _dimensions(node: Any) -> int:

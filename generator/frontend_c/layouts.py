@@ -14,7 +14,7 @@ from pycparser import c_ast
 
 from generator.errors import InputError
 from generator.expr import evaluate
-from generator.frontend_c.ctypes import element_type, is_truth, pointer_advice, to_c
+from generator.frontend_c.ctypes import INTEGER_TYPES, element_type, is_truth, pointer_advice, to_c
 from generator.frontend_c.expressions import Names, read_expression, without_casts
 from generator.frontend_c.places import where
 from generator.program import ElementType
@@ -79,6 +79,11 @@ class Layouts:
         except InputError:
             return definition
         return None
+
+    def integers(self, node: Any) -> bool:
+        """Whether all members of such a structure are integers."""
+        layout = self.of(node)
+        return layout is not None and layout.element in INTEGER_TYPES
 
     def _structure(self, node: Any) -> Layout:
         name = f"struct {node.name}" if node.name else "the structure"

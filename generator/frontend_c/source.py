@@ -70,12 +70,13 @@ class Compilation:
 class Field:
     """Where an array or scalar lies that is a member of structures in the file: `path` (".pos.x") of each element of `base`.
 
-    The last `inner` extents of the array are those of the member.
+    The last `inner` extents of the array are those of the member. `pointer`: the member points to the array, which lies elsewhere.
     """
 
     base: str
     path: str
     inner: int
+    pointer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Variable:
     `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
     `unread_after`: a local variable of that function that nothing can read once the SCoP has run.
     `components`: in the file, what the last extent counts is a structure of so many numbers of this type (0: it is not).
-    `field`: it is a member of structures, which have different types.
+    `field`: it is a member of structures.
     """
 
     name: str

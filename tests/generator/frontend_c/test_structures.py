@@ -21,7 +21,7 @@ from runners.base import Job
 from runners.registry import open_runner
 from tests.support.devices import LIMITS
 from tests.support.exports import stored_run
-from tests.support.programs import write_c
+from tests.support.programs import program_of, scop, write_c
 from tests.support.slow import few
 
 PROGRAM = """#include <stdio.h>
@@ -167,5 +167,99 @@ def test_exports_take_members_of_different_types_as_arrays(tmp_path: Path) -> No
 
 def test_members_of_different_types_need_a_program_that_fills_them(tmp_path: Path) -> None:
     text = PROGRAM.replace("BODY", ACCEPTED["different types"][0]).partition("int main")[0]
-    with pytest.raises(InputError, match="the members of the structures `mixed` have different types: give the file a `main`"):
+    with pytest.raises(InputError, match=r"the loops use members of structures \(`mixed`\): give the file a `main` that fills them"):
         read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
+
+
+POINTERS = """#include <stdio.h>
+#include <stdlib.h>
+typedef struct { int rows, cols; double *data; } matrix;
+struct sim { struct { int nx, ny; } size; matrix *field; float *u, *v, dt; };
+typedef struct { int nx, ny; } dims;
+static void mul(const matrix *a, const matrix *b, matrix c) {
+#pragma scop
+  for (int i = 0; i < a->rows; i++)
+    for (int j = 0; j < (*b).cols; j++) {
+      double *at = c.data + i * c.cols;
+      at[j] = 0;
+      for (int k = 0; k < a->cols; k++) at[j] += a->data[i * a->cols + k] * b->data[k * b->cols + j];
+    }
+#pragma endscop
+}
+static void step(struct sim *s, dims *d) {
+#pragma scop
+  for (int y = 1; y < s->size.ny - 1; y++)
+    for (int x = 1; x < d->nx - 1; x++)
+      s->v[y * s->size.nx + x] = s->u[y * d->nx + x] + s->dt * (s->u[y * s->size.nx + x - 1] + s->field->data[y * s->field->cols + x]);
+#pragma endscop
+}
+static matrix *make(int rows, int cols) {
+  matrix *m = malloc(sizeof *m);
+  *m = (matrix){rows, cols, malloc(rows * cols * sizeof(double))};
+  for (int i = 0; i < rows * cols; i++) m->data[i] = i % 7;
+  return m;
+}
+int main(void) {
+  matrix *a = make(30, 20), *b = make(20, 24), *c = make(30, 24);
+  struct sim s = {{24, 30}, c, calloc(720, 4), calloc(720, 4), 0.25f};
+  dims d = {24, 30};
+  double sum = 0;
+  for (int i = 0; i < 720; i++) s.u[i] = i % 5;
+  mul(a, b, *c);
+  step(&s, &d);
+  for (int i = 0; i < 720; i++) sum += c->data[i] + s.v[i];
+  printf("%g\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize(("function", "arrays", "sizes"), [
+    ("mul", {"a_data": (30, 20), "b_data": (20, 24), "c_data": (30, 24)}, {"a_rows": 30, "a_cols": 20, "b_cols": 24, "c_cols": 24}),
+    ("step", {"s_u": (29, 24), "s_v": (29, 24), "s_field_data": (29, 24), "s_dt": ()},
+     {"d_nx": 24, "s_field_cols": 24, "s_size_nx": 24, "s_size_ny": 30}),
+])
+def test_structures_may_point_to_arrays(function: str, arrays: dict[str, tuple[int, ...]], sizes: dict[str, int], tmp_path: Path) -> None:
+    problem = read_problem(write_c(POINTERS, tmp_path), Compilation(), function, None, {}, 0)
+    assert {a.name: a.extents for a in problem.program.arrays if a.role != "temp"} == arrays
+    assert dict(problem.program.parameters) == sizes
+    runner = open_runner(problem, "pocl", LIMITS, tmp_path)
+    try:
+        outcome = dict(runner.evaluate([Job(0, default_plan(problem.program, runner.device.target))]))[0]
+    finally:
+        runner.close()
+    assert isinstance(outcome, Timed), outcome.message
+
+
+def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:
+    text = POINTERS.replace("#pragma scop", "", 1).replace("#pragma endscop", "", 1)
+    run = stored_run(tmp_path / "run", write_c(text, tmp_path))
+    with read_store(run) as store:
+        for kind in (Kind.opencl, Kind.python):
+            export(store, kind, None, tmp_path / kind)
+    header = (tmp_path / Kind.opencl / "step.h").read_text()
+    assert "void step(float s_dt, int s_field_cols, double s_field_data[695], int s_size_nx, int s_size_ny, float s_u[695], " in header
+    assert "`s_field_data`: s->field->data of the original." in header
+    done = subprocess.run([sys.executable, "-m", "step"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("program", "message"), [
+    (POINTERS.replace("mul(a, b, *c)", "a->rows = 20; mul(a, b, (matrix){20, 24, a->data})"), "`a_data` and `c_data` overlap in memory"),
+    (POINTERS.replace("at[j] = 0;", "at[j] = 0; ((matrix *)b)->cols = 3;"), "is no member of a structure|members of structures"),
+])
+def test_pointers_in_structures_are_checked(program: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read_problem(write_c(program, tmp_path), Compilation(), "mul", None, {}, 0)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("for (i = 0; i < 9; i++) q[i].data[i] = 1;", r"copy the pointer, and sizes beside it, into variables before the loops \(`double \*data = s.data;`\)"),
+    ("for (i = 0; i < 9; i++) { m->data[i] = 1; m->rows = i; }", "copy the pointer, and sizes beside it"),
+    ("for (i = 0; i < 9; i++) { m->data[i] = 1; q[i] = *m; }", "copy the pointer, and sizes beside it"),
+    ("for (i = 0; i < 9; i++) { m->cur[i] = m->data[i]; { double *t = m->cur; m->cur = m->data; m->data = t; } }",
+     "copy the pointer, and sizes beside it"),
+    ("for (i = 0; i < 9; i++) { one.data[i] = 1; one.rows += i; }", "copy the pointer, and sizes beside it"),
+])
+def test_other_pointers_in_structures_get_advice(body: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        program_of(scop(body, "struct matrix { int rows; double *data, *cur; } *m, q[9], one; int i;"))
