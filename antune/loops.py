@@ -32,7 +32,7 @@ def settle(scoped: Scoped) -> Scoped:
 
 def found_lines(scoped: Scoped) -> Iterator[str]:
     """What `antune explain FILE --find` prints. Raises InputError where nothing can be tuned."""
-    from generator.finding import most_time
+    from generator.finding import doubt, most_time
     from generator.frontend_c.detect import find_nests, has_own_pragma, refuse_empty
 
     found = find_nests(scoped.file, scoped.compilation, scoped.function)
@@ -49,6 +49,8 @@ def found_lines(scoped: Scoped) -> Iterator[str]:
         yield "`#pragma scop` says which loops are tuned"
     else:
         yield f"`antune tune` takes {choice.nest.number} ({choice.why}); --scop N takes another"
+        if warning := doubt(scoped.file, choice):
+            yield f"{warning}."
 
 
 def _nest_lines(nest: Nest, choice: Choice) -> Iterator[str]:

@@ -13,6 +13,9 @@ from generator.frontend_c.source import Compilation
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.kit.points import points
 
+LITTLE = 0.1
+"""Who tunes a nest with a smaller part of the program's time should know: the whole becomes at most so much faster."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -59,12 +62,24 @@ def share(watched: Watched, number: int) -> str:
     return f"{100 * watched.nests_s[number] / watched.program_s:.0f} %" if watched.program_s > 0 else "0 %"
 
 
+def doubt(file: Path, choice: Choice) -> str:
+    """What to know where the program spends little of its time in the nest that is taken, as sentences; else ""."""
+    watched = choice.watched
+    if watched is None or (seconds := watched.nests_s[choice.nest.number - 1]) >= LITTLE * watched.program_s:
+        return ""
+    rest = (watched.program_s - sum(watched.nests_s)) / watched.program_s
+    return (f"The program's time is elsewhere: of {watched.program_s:.2g} s this nest takes {seconds:.2g} s, and {100 * rest:.0f} % are outside of "
+            f"all loops that can be tuned. A larger problem (--args, -D) may change that; `antune explain {file.name} --find` says what stands in "
+            "the way of other loops")
+
+
 def describe_choice(file: Path, choice: Choice) -> str:
-    """What is tuned, as one sentence."""
+    """What is tuned, as one sentence, and a warning where it matters little."""
     source = choice.nest.source
+    warning = doubt(file, choice)
     return (f"{file.name} has no #pragma scop: taking loop nest {choice.nest.number}, lines {source.first_line} to "
             f"{source.last_line} in {source.function} ({choice.why}); --scop N takes another, `antune explain {file.name} "
-            "--find` lists them")
+            f"--find` lists them{'. ' if warning else ''}{warning}")
 
 
 def _largest(found: Nests, why: str) -> Choice:

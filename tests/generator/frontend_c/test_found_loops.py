@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from generator.errors import InputError
-from generator.finding import choose_nest
+from generator.finding import choose_nest, doubt
 from generator.frontend_c.detect import find_nests, read_loops
 from generator.frontend_c.marks import marks_of
 from generator.frontend_c.source import Compilation
@@ -211,9 +211,22 @@ def test_a_run_without_pragmas_is_a_run_like_any(tmp_path: Path, monkeypatch: py
     assert "b[i][j] += a[i][k] * a[k][j]" in "".join(f.read_text() for f in (tmp_path / "export").glob("*.[ch]"))
 
 
+def test_it_is_told_when_the_time_is_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = antune_command(monkeypatch)
+    busy = "  double x = 1;\n  while (x < 2e8) { x += 1 + x * 0; }\n  row[2] = x;\n"
+    file = write_c(PROGRAM.replace("300", "12").replace("  double left = 3;\n", busy + "  double left = 3;\n"), tmp_path)
+    assert run("explain", file, "--find") == 0
+    lines = " ".join(capsys.readouterr().out.split())
+    assert "The program's time is elsewhere: of " in lines and " 100 % are outside of all loops that can be tuned. A larger problem" in lines
+    warnings = read_problem(file, Compilation(), None, None, {}, 0).reference.warnings
+    assert any("The program's time is elsewhere" in note for note in warnings)
+    heavy = choose_nest(write_c(PROGRAM, tmp_path, "heavy.c"), Compilation(), None, None)
+    assert heavy is not None and heavy.watched is not None and doubt(file, heavy) == ""
+
+
 def test_a_reason_is_given_once(tmp_path: Path) -> None:
     text = ("struct matrix { int n; double *data; };\nvoid f(struct matrix *m) {\n  for (int i = 0; i < 9; i++)\n"
-            "    for (int j = 0; j < 9; j++)\n      m->data[9 * i + j] = 0;\n}\n")
+            "    for (int j = 0; j < 9; j++)\n      m[1].data[9 * i + j] = 0;\n}\n")
     found = find_nests(write_c(text, tmp_path), Compilation())
     assert found.nests == ()
     assert len(found.left_out) == 1 and "(`double *data = s.data;`)" in found.left_out[0].reason
