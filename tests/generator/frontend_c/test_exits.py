@@ -8,7 +8,7 @@ import pytest
 
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.default import default_plan
+from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed
