@@ -98,12 +98,12 @@ class Worker:
         """Starts the process; it says Ready when `startup` is done."""
         self.connection, inner = Pipe()
         alive, self.life_line = os.pipe()
-        path = json.dumps([str(ROOT), *(entry or str(Path.cwd()) for entry in sys.path)])
+        path = json.dumps([str(ROOT), *(str(Path(entry).absolute()) for entry in sys.path)])
         with log.open("ab") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", BOOTSTRAP, path, str(inner.fileno()), str(alive), str(os.getpid())],
                 pass_fds=(inner.fileno(), alive), env={**os.environ, **environment}, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+                cwd=log.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         inner.close()
         os.close(alive)
         self.log, self.ready, self.served, self.base_bytes = log, False, 0, 0
@@ -164,12 +164,13 @@ class WorkerPool:
 
     def __init__(self, name: str, size: int, startup: Startup, environment: Mapping[str, str],
                  workdir: Path, memory_bytes: int | None = None) -> None:
-        """`environment` is added to this process's own; logs of the workers live in `workdir`.
+        """`environment` is added to this process's own. Workers run in `workdir`, where their logs are, too: drivers that give up
+        on a kernel leave files in the current directory.
 
         A worker that takes `memory_bytes` more than twice of what it held when it was ready is ended (None: never).
         """
         self._name, self._size, self._startup = name, size, startup
-        self._environment, self._workdir, self._memory_bytes = dict(environment), workdir, memory_bytes
+        self._environment, self._workdir, self._memory_bytes = dict(environment), workdir.absolute(), memory_bytes
         self._watch = Watch()
         self._workers: list[Worker] = []
         self._queue: deque[Task] = deque()

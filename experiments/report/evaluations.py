@@ -26,7 +26,7 @@ def section(facts: Facts) -> Section:
     more = (f" These are the first {MOST_ROWS:,} of {describe_count(len(ordered), 'evaluation')} by time; " if len(ordered) > MOST_ROWS
             else " ")
     return Section("evaluations", "Evaluations", title, body + note(
-        f"A click on a head sorts. Times are those of the search.{more}`results.csv` has all of them, "
+        f"A click on a head sorts. Times, also that of the default plan, are those of the search.{more}`results.csv` has all of them, "
         "`antune export DIR --to csv` every decision besides."))
 
 
@@ -37,7 +37,7 @@ def _order(result: Result) -> tuple[bool, float, int]:
 
 def _row(facts: Facts, result: Result) -> Sequence[Cell]:
     evaluation, ms = result.evaluation, cost_ms(result.outcome)
-    ratio = speedup(facts.summary.default_ms, ms)
+    ratio = speedup(None if facts.default is None else cost_ms(facts.default.outcome), ms)
     name = " (best plan)" if result is facts.best else " (default plan)" if result is facts.default else ""
     return (Cell(str(evaluation.number), evaluation.number), Cell(str(evaluation.iteration), evaluation.iteration),
             Cell(kind_of(result.outcome).replace("_", " ") + name), Cell(describe_ms(ms), ms), Cell(describe_ratio(ratio), ratio),

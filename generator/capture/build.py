@@ -138,7 +138,7 @@ def diagnostics(compiler: Compiler, unit: Unit, flags: Sequence[str], limit_s: f
 
 def first_errors(text: str, count: int = 3) -> str:
     """The first lines of a tool's output that name an error, on one line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("collect2: error: ld returned")]
     errors = [line for line in lines if any(word in line for word in ("error:", "undefined reference", "multiple definition", "duplicate"))]
     return " | ".join((errors or lines)[:count])[:600]
 

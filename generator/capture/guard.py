@@ -16,16 +16,20 @@ import select
 import signal
 import sys
 import time
+from contextlib import suppress
 
 POLL_S = 0.02
 DRAIN_S = 0.3
 CHUNK = 1 << 16
+KILL_S = 3.0
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(words: list[str]) -> None:
     """Start the program, wait for its end, for the limit or for the end of antune, and say which it was."""
     life, limit_s, most, scratch, directory, stdin = int(words[0]), float(words[1]), int(words[2]), *words[3:6]
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    adopt()
     child, pipes = start(directory, stdin, words[6:], life)
     files = {pipes[k]: [os.open(f"{directory}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), most]
              for k, name in enumerate(("stdout", "stderr"))}
@@ -33,10 +37,7 @@ def main(words: list[str]) -> None:
     while status is None and not gone and time.monotonic() < end_s:
         gone = pump(files, life, POLL_S)
         status = ended(child)
-    if status is None:
-        kill(child)
-        os.waitpid(child, 0)
-    kill(child)  # whom it started
+    kill(child)  # and whom it started
     if gone:
         import shutil
 
@@ -93,12 +94,37 @@ def ended(child: int) -> int | None:
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def kill(child: int) -> None:
-    """The program and the processes that it started, as far as they are still in its group."""
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
+def adopt() -> None:
+    """From now on processes whose parents are gone become children of this one, also those that left the session (Linux)."""
+    if sys.platform != "linux":
         return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kill(child: int) -> None:
+    """The program's group, and then whoever of those that it started is or becomes a child of this process."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    end_s = time.monotonic() + KILL_S
+    while (found := children()) and time.monotonic() < end_s:
+        for pid in found:
+            with suppress(PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not any(os.waitpid(pid, os.WNOHANG)[0] for pid in found):
+            time.sleep(POLL_S)
+
+
+def children() -> list[int]:
+    """The children of this process, dead ones that nobody waited for, too."""
+    try:
+        file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY)
+    except OSError:
+        return []
+    found = os.read(file, CHUNK).split()
+    os.close(file)
+    return [int(word) for word in found]
 
 
 if __name__ == "__main__":

@@ -96,6 +96,7 @@ def test_a_run_and_its_python_export_work_on_an_unknown_cpu(cpu: Spoiler, run_an
     failed = checked()
     assert failed.returncode == 1 and f"error: unknown target CPU '{BEYOND_REPAIR}'" in failed.stderr
     assert "use Intel's CPU runtime (pip install" in failed.stderr and "_ErrorRecord" not in failed.stderr
+    assert failed.stderr.startswith("selfcheck: ") and "Traceback" not in failed.stderr
 
 
 def test_a_device_that_cannot_be_repaired_is_named_with_its_reason_and_not_chosen(

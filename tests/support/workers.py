@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from runners.messages import Answer, Handler, Report
 
@@ -49,6 +50,8 @@ def misbehave(task: str) -> None:
         case "print":
             while True:
                 os.write(1, b"x" * (1 << 20))
+        case "leave":
+            Path("broken.dot").write_text("as PoCL does where it gives up on a kernel")
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "crash":

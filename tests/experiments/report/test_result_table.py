@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from antune.tables import print_finish
-from experiments.report import kernels, overview
+from experiments.report import evaluations, kernels, overview
 from experiments.report.facts import gather
 from experiments.report.finals import section as finals_section
 from experiments.run import resume, tune
@@ -72,6 +72,7 @@ def test_cards_tables_and_terminal_have_the_same_figures(source: Path, tmp_path:
     first = toy_outcome(DEFAULT)
     assert isinstance(first, Timed) and finish.summary.default_ms == pytest.approx(3 * first.median_ms)
     assert cells(kernels.section(facts).body, "S0")[1] == cells(page, "default plan")[1]
+    assert cells(evaluations.section(facts).body, "0")[4] == "1x", "times of the search have the default plan's of the search beside them"
     for words in ("71.0 ms", "your OpenMP, 2 threads", "1 thread, cc 1.0.", "2 threads, cc 1.0 -O3 -fopenmp."):
         assert words in shown and words in page, words
 

@@ -36,8 +36,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` has it ignored, and thos
 signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_module("antune", run_name="__main__")"""
 ENDLESS = """  FILE *told = fopen("%s", "w");
-  int child = fork();
-  if (child) fprintf(told, "%%d %%d", (int)getpid(), child), fclose(told);
+  int child = fork(), loner = child ? fork() : 0;  // the second leaves the session
+  if (child && !loner) setsid();
+  if (child && loner) fprintf(told, "%%d %%d %%d", (int)getpid(), child, loner), fclose(told);
   for (;;) sleep(1);"""
 
 
@@ -61,12 +62,12 @@ def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     antune = subprocess.Popen([sys.executable, "-c", HEEDING, "explain", str(file)], cwd=tmp_path, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)})
     try:
-        wait_until(lambda: told.is_file() and len(told.read_text().split()) == 2, "the program to begin")
+        wait_until(lambda: told.is_file() and len(told.read_text().split()) == 3, "the program to begin")
         pids = [int(word) for word in told.read_text().split() if int(word)]
         assert all(map(alive, pids)) and any(scratch.iterdir())
         antune.send_signal(how)
         antune.wait(5)
-        wait_until(lambda: not any(map(alive, pids)), "the program and its child to end", 5.0)
+        wait_until(lambda: not any(map(alive, pids)), "the program and its children to end", 5.0)
         wait_until(lambda: not any(scratch.iterdir()), "its folder to go", 5.0)
     finally:
         antune.kill()
