@@ -5,11 +5,16 @@ so `import antune` costs nothing.
 
 Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the
 words of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are what
-the user sees. `folders.py` keeps a user's files of the same names out of the way. May import every other top-level folder,
+the user sees. `folders.py` keeps a user's files of the same names out of the way, `early.py` ends a
+command that is interrupted before it begins. May import every other top-level folder,
 nothing imports it.
 """
 
 from __future__ import annotations
+
+from antune.early import die_quietly
+
+die_quietly()
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -29,7 +29,8 @@ _STANDARD_TYPEDEFS = {"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t":
                       "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
                       "bool": "_Bool"}
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
-_TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\}\s*(\w+)\s*;", re.DOTALL)
+_TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\btypedef\b[^;{]*?\(\s*\*\s*(\w+)\s*\)\s*\(|\}\s*(\w+)\s*;",
+                      re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
 _REDEFINED = re.compile(r"^(.+?):(\d+):(?:\d+:)? warning: [\"'](\w+)(?:\([^)]*\))?[\"'] (?:macro )?redefined", re.MULTILINE)
 _SCOP = re.compile(r"#\s*pragma\s+scop\b")
@@ -144,7 +145,7 @@ def _user_text(expanded: str, file: Path, whole: bool) -> Preprocessed:
 def _stand_ins(system: str, text: str) -> str:
     """Typedefs for the system's type names that `text` uses (the exact type matters only for integers)."""
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", text))
-    names = {first or second for first, second in _TYPEDEF.findall(system)} & used
+    names = {name for found in _TYPEDEF.findall(system) for name in found} & used
     return "".join(f"typedef {_STANDARD_TYPEDEFS.get(name, 'int')} {name};\n" for name in sorted(names))
 
 

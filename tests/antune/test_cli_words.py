@@ -126,3 +126,21 @@ def test_what_is_no_scheduler_file_is_refused_at_once(content: str, run_antune: 
     (tmp_path / "scheduler.json").write_text(content)
     assert run_antune("worker", "scheduler.json", "--device", "deterministic") == 2
     assert "scheduler.json is no scheduler file" in capsys.readouterr().err
+
+
+INTERRUPTED = """import os, signal, sys
+class Interrupt:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "generator.errors":
+            os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv, sys.meta_path = [sys.argv[1], "devices"], [Interrupt, *sys.meta_path]
+import antune"""
+
+
+@pytest.mark.parametrize(("program", "quiet"), [("/usr/bin/antune", True), ("analysis.py", False)])
+def test_ctrl_c_before_the_command_begins_is_quiet_and_a_users_program_keeps_its_way(program: str, quiet: bool) -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in ((130, -signal.SIGINT) if quiet else (1, -signal.SIGINT))
+    assert ("KeyboardInterrupt" in done.stderr) != quiet

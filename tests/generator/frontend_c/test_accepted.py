@@ -229,3 +229,10 @@ def test_blanking_keeps_lines_and_initialisers() -> None:
     assert "(struct p){1}" in blank
     assert "#pragma scop\n;\n}" in blank
     assert without_assembly('a;\n__asm__ volatile ("x (" :\n "=r"(y));\nb;') == "a;\nasm(\n);\nb;"
+
+
+def test_types_of_pointers_to_functions_come_from_system_headers(tmp_path: Path) -> None:
+    text = scop("for (int i = 0; i < 8; i++) A[i] = i;", "static int A[8];").replace("#pragma scop", "signal(SIGHUP, SIG_IGN);\n#pragma scop")
+    file = write_c("#include <signal.h>\n" + text, tmp_path)
+    problem = read_problem(file, Compilation(), None, None, {}, 0)
+    assert problem.program.statements[0].text == "A[i] = i;"
