@@ -116,14 +116,23 @@ def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tre
     statements = path[-1]
     place = _place(program, reductions, path)
     if len(statements) == 1:
-        constraints = Constraints(place.domain, place.dependences, place.flow)
-    else:
-        constraints = Constraints(place.domain, place.dependences, place.flow.union(_neighbours(program, place)))
-    found = find_schedule(constraints, ScheduleChoice(), whole=True)
-    tree = _without(from_isl(found), place)
-    if len(statements) > 1 and not isinstance(tree, Band):
-        return _side_by_side(program, reductions, path, place)
-    return tree
+        return _scheduled(place, place.flow)
+    reads = _shared_reads(program, place)
+    tree = _scheduled(place, _linked(program, place, place.flow.union(reads)))
+    if not _is_parallel(tree) and not reads.is_empty():  # many iterations that read one element may be far apart in all parallel loops
+        plain = _scheduled(place, _linked(program, place, place.flow))
+        tree = plain if _is_parallel(plain) else tree
+    return tree if isinstance(tree, Band) else _side_by_side(program, reductions, path, place)
+
+
+def _scheduled(place: _Place, proximity: Any) -> Tree:
+    """isl's schedule where the pairs in `proximity` come close to each other. Raises IllegalPlan."""
+    found = find_schedule(Constraints(place.domain, place.dependences, proximity), ScheduleChoice(), whole=True)
+    return _without(from_isl(found), place)
+
+
+def _is_parallel(tree: Tree) -> bool:
+    return isinstance(tree, Band) and any(tree.coincident)
 
 
 def _side_by_side(program: Program, reductions: tuple[str, ...], path: Path, place: _Place) -> Band:
@@ -184,11 +193,8 @@ def _inside(relation: Any, domain: Any) -> Any:
     return relation.intersect_domain(domain).intersect_range(domain)
 
 
-def _neighbours(program: Program, place: _Place) -> Any:
-    """Pairs of different statements that isl should bring together: they read the same element.
-
-    Two statements that nothing connects are connected by their iterators, so that isl treats them as one component.
-    """
+def _shared_reads(program: Program, place: _Place) -> Any:
+    """Pairs of different statements that isl should bring together: they read the same element."""
     reads = model(program).reads.intersect_domain(place.domain)
     times = isl.Schedule(program.schedule).get_map().intersect_domain(place.domain)
     shared = reads.apply_range(reads.reverse()).intersect(times.lex_lt_union_map(times))
@@ -196,13 +202,17 @@ def _neighbours(program: Program, place: _Place) -> Any:
     for relation in maps(shared):
         if relation.get_tuple_name(isl.dim_type.in_) != relation.get_tuple_name(isl.dim_type.out):
             result = result.union(isl.UnionMap.from_map(relation))
-    names = statements_of(place.domain)
-    linked = links([place.dependences, place.flow, result])
-    for first, second in pairwise(names):
+    return result
+
+
+def _linked(program: Program, place: _Place, proximity: Any) -> Any:
+    """`proximity` with two statements that nothing connects connected by their iterators, so that isl treats all as one component."""
+    linked = links([place.dependences, proximity])
+    for first, second in pairwise(statements_of(place.domain)):
         if not _connected(first, second, linked):
             linked.append((first, second))
-            result = result.union(_alike(program, first, second))
-    return result
+            proximity = proximity.union(_alike(program, first, second))
+    return proximity
 
 
 def links(relations: Iterable[Any]) -> list[tuple[str, str]]:
@@ -282,7 +292,7 @@ def _check_parallel(program: Program, reductions: tuple[str, ...], path: Path) -
     (Rule 2 of Coding Ants, section 5.1.2; shared loops of the host would launch a kernel for every point.)
     """
     tree = group_tree(program, reductions, path)
-    if isinstance(tree, Band) and any(tree.coincident):
+    if _is_parallel(tree):
         return
     dependences = _place(program, reductions, path).dependences
     groups = strongly_connected(path[-1], {(a, b) for a, b in links([dependences]) if a != b})

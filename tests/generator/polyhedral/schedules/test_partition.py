@@ -54,6 +54,7 @@ PROGRAMS = {
                  "for (i = 6; i >= 0; i--) for (j = 0; j < 4; j++) y[i] += B[i][j + 3];",
     "ranges": "for (i = 0; i < 10; i++) for (j = 0; j < 4; j++) x[i] += A[i][j]; "
               "for (i = 3; i < 14; i++) for (j = 0; j < 5; j++) { y[i] -= B[14 - i][j]; x[i + 20] = fmin(x[i + 20], y[j + 40]); }",
+    "search": "for (i = 0; i < 7; i++) for (j = 0; j < 6; j++) if (x[j] == A[i][1]) { y[i] = j; break; }",
     "cycle": "for (i = 1; i < 8; i++) { x[i] = y[i - 1] + 1; y[i] = 2 * x[i]; A[i][2] = y[i]; B[i][2] = s * i; }",
 }
 REASON = re.compile(r"have no loop that they can share|share no loop, so there are no parts inside|"
@@ -83,6 +84,8 @@ def test_levels() -> None:
     assert cycle.before == {(0, 1)}
     stencil = level(program("stencil"), (), ())
     assert [c.statements for c in stencil.components] == [("S0", "S1", "S2")]
+    search = level(program("search"), (), ())  # all iterations of i read the same x[j]
+    assert search.components == (component(1, "S0"), component(1, "S1", "S2"))
     product = level(program("2mm"), (), ())
     assert [c.parallel for c in product.components] == [2, 2, 2, 2]
 
