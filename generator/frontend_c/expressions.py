@@ -60,7 +60,9 @@ def read_expression(node: Any, names: Names) -> Expr:
         case c_ast.FuncCall():
             return _call(node, names)
         case _:
-            raise InputError(f"`{to_c(node)}` cannot stand in a SCoP's expression", where(node))
+            changes = isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op.lstrip("p") in ("++", "--"))
+            advice = ": it changes a variable; make it a statement of its own, before or after this one" if changes else ""
+            raise InputError(f"`{to_c(node)}` cannot stand in a SCoP's expression{advice}", where(node))
 
 
 def as_condition(expr: Expr, types: Mapping[str, str]) -> Expr:

@@ -18,7 +18,7 @@ from generator.frontend_c.conditions import Place, always, both, changes_conditi
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.folds import Surroundings, inner_loop_outside, names_in, read_folds
-from generator.frontend_c.jumps import jump_advice, stopping, stops, without_continue
+from generator.frontend_c.jumps import control_advice, jump_advice, stopping, stops, without_continue
 from generator.frontend_c.loops import Header, bad_step, read_header
 from generator.frontend_c.places import where
 from generator.frontend_c.ranges import check_range
@@ -190,7 +190,7 @@ class Builder:
                 raise InputError(jump_advice(node), where(node))
             case _:
                 raise InputError(f"`{to_c(node).split(' {')[0][:60]}` is not static control: a SCoP holds `for` "
-                                 "loops, `if`/`else` and assignments", where(node))
+                                 f"loops, `if`/`else` and assignments{control_advice(node)}", where(node))
 
     def loop(self, node: Any, place: Place) -> Order | None:
         """A `for` loop."""

@@ -109,3 +109,17 @@ def jump_advice(node: Any) -> str:
         return ("`continue;` is not static control here: it may end one part of an `if` that stands in the loop's body itself; put what it "
                 "skips into an `if`")
     return "`break;` ends no `for` loop of the SCoP"
+
+
+def control_advice(node: Any) -> str:
+    """What to write instead of a statement that is no static control."""
+    match node:
+        case c_ast.Switch():
+            return "; write it as `if`/`else if`"
+        case c_ast.While():
+            return ("; a `while` loop is understood where it counts: an integer is set before it, in the same block, and changed once, at the "
+                    "end of its body, without `continue`. Leave others out of the SCoP")
+        case c_ast.DoWhile():
+            return "; write a `for` loop, or leave it out of the SCoP"
+        case _:
+            return ""

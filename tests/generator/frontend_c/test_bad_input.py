@@ -41,9 +41,12 @@ REFUSED = {
     "function pointer": ("x[0] = (*callback)(1);", 5, "call of `*callback` in a SCoP"),
     "address of function": ("x[0] = callback == 0;", 1, "`double (*callback)(int)` is not supported in a SCoP"),
     "continue": (FOR + "{\nif (i > 3) { if (x[i] > 0)\n continue;\n x[i] = 0; } }", 7, "`continue;` is not static control"),
-    "while": ("s = 1;\nwhile (s > 0) s = s - 1;", 6, "`while (s > 0) s = s - 1;` is not static control"),
-    "do": ("do { s = s - 1; } while (s > 0);", 5, "`do` is not static control"),
-    "switch": ("switch (n) { case 1: s = 0; }", 5, "`switch (n)` is not static control"),
+    "while": ("s = 1;\nwhile (s > 0) s = s - 1;", 6, ("`while (s > 0) s = s - 1;` is not static control: a SCoP holds `for` loops, "
+              "`if`/`else` and assignments; a `while` loop is understood where it counts")),
+    "do": ("do { s = s - 1; } while (s > 0);", 5, ("`do` is not static control: a SCoP holds `for` loops, `if`/`else` and assignments; "
+           "write a `for` loop, or leave it out")),
+    "switch": ("switch (n) { case 1: s = 0; }", 5, ("`switch (n)` is not static control: a SCoP holds `for` loops, `if`/`else` and assignments; "
+               "write it as `if`/`else if`")),
     "goto": ("s = 1;\ngoto end;\nend: s = 0;", 6, "`goto end;` is not static control"),
     "return": ("s = 1; return;", 5, "`return;` is not static control"),
     "iterator changed": (FOR + "{\n x[i] = 0;\n i = i + 1; }", 7, "the iterator `i` is changed inside its loop"),
@@ -92,7 +95,7 @@ REFUSED = {
     "long double": ("s = 1.0L;", 5, "the constant 1.0L (long double) is not supported"),
     "long double variable": ("ld = 1;", 1, "`long double ld` is not supported"),
     "assignment in a value": ("s = 1 + (x[0] = 3);", 5, "`x[0] = 3` cannot stand in a SCoP's expression"),
-    "side effect in subscript": ("x[s++] = 0;", 5, "`s++` cannot stand in a SCoP's expression"),
+    "side effect in subscript": ("x[s++] = 0;", 5, "`s++` cannot stand in a SCoP's expression: it changes a variable; make it a statement of its own"),
     "side effect in value": ("x[0] = s++;", 5, "`s++` cannot stand in a SCoP's expression"),
     "comma": ("s = (x[0], 3);", 5, "cannot stand in a SCoP's expression"),
     "comma statement": ("s = 0, s = 1;", 5, "is not static control"),
