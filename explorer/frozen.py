@@ -17,7 +17,7 @@ import json
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -29,6 +29,8 @@ from generator.errors import InputError
 from generator.plan import Plan
 from graph.walk import Choice, Walk
 
+CLASS, END = "class", "end"
+OPENED = -1
 ATOMS = frozenset((bool, int, float, str, type(None)))
 _ROOMS = re.compile(r"(explorer|graph)\.\w+|generator\.plan")
 _DTYPES = re.compile(r"[<>|=]?[biuf][1-8]")
@@ -45,40 +47,39 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Writer:
-    """Numbers objects, parts before wholes. `entries[i]` says what object i is made of."""
+    """Numbers objects, parts before wholes. Line i (without those of classes) says what object i is made of."""
 
     space: object
-    plans: Mapping[str, Plan]
-    entries: list[list[Any]] = field(default_factory=list)
-    _numbers: dict[int, int] = field(default_factory=dict)
+    stored: Container[str]
+    _numbers: dict[int, int] = field(default_factory=dict)  # by identity; OPENED: some parts have none yet
     _classes: dict[tuple[type, tuple[str, ...]], int] = field(default_factory=dict)
+    _new_classes: list[list[Any]] = field(default_factory=list)
     _slots: dict[type, tuple[str, ...]] = field(default_factory=dict)
     _choices: dict[tuple[int, type, Any], Choice] = field(default_factory=dict)
     _stored: dict[str, _Stored] = field(default_factory=dict)
 
-    @property
-    def classes(self) -> list[list[Any]]:
-        """The classes that occur: module, name, names of the fields."""
-        return [[kind.__module__, kind.__name__, list(names)] for kind, names in self._classes]
-
-    def write(self, root: object) -> None:
-        """Number everything that `root` consists of, and `root` last."""
-        stack, opened = [root], set[int]()
+    def entries(self, root: object) -> Iterator[list[Any]]:
+        """All that `root` consists of, and `root` last; a class comes before its first instance."""
+        stack, count = [root], 0
         while stack:
             value = stack[-1]
-            if id(value) in self._numbers:
+            known = self._numbers.get(id(value))
+            if known is not None and known != OPENED:
                 stack.pop()
                 continue
             kind, parts = self._taken_apart(value)
-            missing = [part for part in parts if type(part) not in ATOMS and id(part) not in self._numbers]
+            yield from self._new_classes
+            self._new_classes.clear()
+            missing = [part for part in parts if type(part) not in ATOMS and self._numbers.get(id(part), OPENED) == OPENED]
             if not missing:
-                self.entries.append([kind, *(part if type(part) in ATOMS else [self._numbers[id(part)]] for part in parts)])
-                self._numbers[id(value)] = len(self.entries) - 1
+                yield [kind, *(part if type(part) in ATOMS else [self._numbers[id(part)]] for part in parts)]
+                self._numbers[id(value)] = count
+                count += 1
                 stack.pop()
                 continue
-            if id(value) in opened:
+            if known == OPENED:
                 raise TypeError(f"a {type(value).__name__} holds itself")
-            opened.add(id(value))
+            self._numbers[id(value)] = OPENED
             stack += missing
 
     def _taken_apart(self, value: Any) -> tuple[str | int, Sequence[Any]]:
@@ -108,8 +109,11 @@ class _Writer:
         if slots is None:
             slots = self._slots[kind] = _slots(kind)
         names = (*slots, *vars(value)) if hasattr(value, "__dict__") else slots
-        number = self._classes.setdefault((kind, names), len(self._classes))
-        if isinstance(value, Walk) and value.identity in self.plans:
+        number = self._classes.get((kind, names))
+        if number is None:
+            number = self._classes[kind, names] = len(self._classes)
+            self._new_classes.append([CLASS, kind.__module__, kind.__name__, list(names)])
+        if isinstance(value, Walk) and value.identity in self.stored:
             stored = self._stored.setdefault(value.identity, _Stored(value.identity))
             return number, [stored if name == "plan" else getattr(value, name) for name in names]
         return number, [getattr(value, name) for name in names]
@@ -140,32 +144,35 @@ def _array(value: Any) -> tuple[str, list[Any]]:
     return "array", [value.dtype.str, order, value.flags.writeable, data, *value.shape]
 
 
-def freeze(explorer: Explorer, space: object, plans: Mapping[str, Plan]) -> str:
-    """The state of `explorer` as JSON text.
+def freeze(explorer: Explorer, space: object, stored: Container[str]) -> Iterator[str]:
+    """The state of `explorer`, a line of JSON per object: the whole text of a long search would be larger than its state.
 
-    The state holds neither `space` nor those of `plans` (by digest) that it refers to: `thaw` is given both again.
+    The state holds neither `space` nor plans whose digests are `stored`, as far as walks lead to them: `thaw` is given both.
 
     Raises:
         TypeError: the state holds something that is no plain value.
     """
-    writer = _Writer(space, plans)
-    writer.write(explorer)
-    return json.dumps({"classes": writer.classes, "entries": writer.entries}, separators=(",", ":"))
+    encode = json.JSONEncoder(separators=(",", ":")).encode
+    for entry in _Writer(space, stored).entries(explorer):
+        yield encode(entry) + "\n"
+    yield encode([END]) + "\n"
 
 
-def thaw(text: str, space: object, plans: Mapping[str, Plan]) -> Explorer:
+def thaw(lines: Iterable[str], space: object, plans: Mapping[str, Plan]) -> Explorer:
     """The explorer that `freeze` wrote.
 
     Raises:
         InputError: the text is damaged, or this version has other classes.
     """
+    reader = _Reader(space, plans)
     try:
-        data = json.loads(text)
-        reader = _Reader(space, plans, [_class(*entry) for entry in data["classes"]])
-        for kind, *parts in data["entries"]:
+        for line in lines:
+            kind, *parts = json.loads(line)
+            if kind == END:
+                explorer: Explorer = reader.objects[-1]
+                return explorer
             reader.add(kind, parts)
-        explorer: Explorer = reader.objects[-1]
-        return explorer
+        raise ValueError("it has no end")
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the state of an explorer cannot be read: {error!r}") from None
 
@@ -181,15 +188,18 @@ def _class(module: str, name: str, names: list[str]) -> tuple[type, list[str]]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Makes objects from entries; `objects[i]` is what entry i says."""
+    """Makes objects from entries; `objects[i]` is what entry i says, those of classes not counted."""
 
     space: object
     plans: Mapping[str, Plan]
-    classes: Sequence[tuple[type, list[str]]]
+    classes: list[tuple[type, list[str]]] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
 
     def add(self, kind: str | int, parts: list[Any]) -> None:
-        """Make the next object."""
+        """Make the next object, or know the next class."""
+        if kind == CLASS:
+            self.classes.append(_class(*parts))
+            return
         known = self.objects
         known.append(self._made(kind, [known[part[0]] if type(part) is list else part for part in parts]))
 

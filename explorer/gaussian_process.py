@@ -126,17 +126,23 @@ class GaussianProcess:
             half = MOST_TUNED // 2
             rest = np.linspace(half, chosen.size - 1, MOST_TUNED - half).astype(np.intp)
             chosen = np.concatenate([chosen[:half], chosen[rest]])
-        count = self._log_weights.size
-        distances = np.zeros((count, chosen.size, chosen.size))
-        for coordinate, attribute in zip(known.points[chosen].T, known.owner, strict=True):
-            distances[attribute] += np.abs(coordinate[:, None] - coordinate[None, :])
-        used = np.flatnonzero(distances.reshape(count, -1).any(axis=1))
+        used, distances = _distances(known.points[chosen], known.owner)
         start = np.append(self._log_weights[used], self._log_noise)
         bounds = [(-5.0, 5.0)] * used.size + [(-9.0, 0.0)]
-        found = minimize(_misfit, start, args=(distances[used], targets[chosen], WEIGHTS / count), jac=True, method="L-BFGS-B",
+        found = minimize(_misfit, start, args=(distances, targets[chosen], WEIGHTS / self._log_weights.size), jac=True, method="L-BFGS-B",
                          bounds=bounds, options={"maxiter": 15})
         if np.isfinite(found.fun):
             self._log_weights[used], self._log_noise = found.x[:-1], float(found.x[-1])
+
+
+def _distances(points: Array, owner: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
+    """The attributes that are not the same everywhere, and a table of all distances for each: hundreds of them are large."""
+    moves = (points != points[0]).any(axis=0)
+    used, place = np.unique(owner[moves], return_inverse=True)
+    distances = np.zeros((used.size, len(points), len(points)))
+    for coordinate, number in zip(points[:, moves].T, place, strict=True):
+        distances[number] += np.abs(coordinate[:, None] - coordinate[None, :])
+    return used, distances
 
 
 @dataclass(frozen=True, slots=True)

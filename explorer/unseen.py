@@ -55,7 +55,7 @@ class UnseenWalks:
             self._used_up.close(self.graph.path(walk))
         if walk.identity in self._asked:
             return False
-        self._asked[walk.identity] = walk
+        self._asked[walk.identity] = self.graph.compact(walk)
         return True
 
     def record(self, walk: Walk, outcome: Outcome) -> Walk:

@@ -1,4 +1,4 @@
-"""One copy of what the nodes of a graph have in common: names, subjects, earlier choices, option lists.
+"""One copy of what the nodes of a graph and the walks through it have in common: names, subjects, options, choices.
 
 A space builds its decisions anew on every walk; kept as they come, a million nodes would hold a million copies of the
 same few tuples.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from graph.space import Decision, Option
+from graph.walk import Choice, Walk
 
 _T = TypeVar("_T", bound=Hashable)
 
@@ -23,14 +24,22 @@ class Interning:
 
     def decision(self, decision: Decision) -> Decision:
         """An equal decision whose parts are shared."""
-        depends = tuple(self._shared((self._shared(name), option)) for name, option in decision.depends)
-        return Decision(self._shared(decision.name), self._shared(decision.subject), depends)
+        depends = tuple(self.shared((self.shared(name), option)) for name, option in decision.depends)
+        return Decision(self.shared(decision.name), self.shared(decision.subject), depends)
 
     def options(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """An equal list of options that is shared."""
-        return self._shared(options)
+        return self.shared(options)
 
-    def _shared(self, value: _T) -> _T:
+    def walk(self, walk: Walk) -> Walk:
+        """An equal walk whose choices are shared: there are few of them, and most walks have dozens."""
+        return walk.with_equal(self._choices(walk.choices), self._choices(walk.settled))
+
+    def _choices(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        return tuple(self.shared(choice) for choice in choices)
+
+    def shared(self, value: _T) -> _T:
+        """An equal value of the same type, the first that was asked for."""
         known = self._known.setdefault(_kind(value), {}).setdefault(value, value)
         assert isinstance(known, type(value))
         return known
@@ -39,6 +48,6 @@ class Interning:
 def _kind(value: Hashable) -> Hashable:
     """What tells apart values that compare as equal: the type; of a tuple also its items', once if all are the same."""
     if not isinstance(value, tuple):
-        return type(value)
+        return ("choice", _kind(value.option)) if isinstance(value, Choice) else type(value)
     kinds = tuple(map(_kind, value))
     return (tuple, kinds[0]) if len(set(kinds)) == 1 else kinds

@@ -118,6 +118,10 @@ class OptimizationGraph:
         nodes = [(self.nodes[choice.decision], choice.option) for choice in walk.choices]
         return [(node, node.options.index(option)) for node, option in nodes]
 
+    def compact(self, walk: Walk) -> Walk:
+        """An equal walk to keep: its choices are shared with those of others."""
+        return self._interning.walk(walk)
+
     def record(self, walk: Walk, program: Measured | None,
                kernels: Mapping[tuple[str, ...], Measured] = _NO_KERNELS) -> None:
         """Add what became of `walk` (None: it failed) to its edges; `kernels` is by subject.

@@ -40,6 +40,12 @@ class Walk:
             object.__setattr__(self, "_identity", self.plan.digest)
         return self._identity
 
+    def with_equal(self, choices: tuple[Choice, ...], settled: tuple[Choice, ...]) -> Walk:
+        """The same walk of other objects, which are equal to its own."""
+        walk = Walk(choices, self.plan, settled)
+        object.__setattr__(walk, "_identity", self._identity)
+        return walk
+
 
 def walk_to_json(walk: Walk) -> str:
     """The choices of `walk` as canonical JSON; its Plan follows from them by replay."""

@@ -43,13 +43,13 @@ def main(directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_defau
                                                   help="Only the first so many walks.")] = None) -> None:
     """Write the walks of a run to a file that `antune suite recorded` can search."""
     with read_store(directory) as store:
-        info, results = store.info(), store.results()
+        info, results, texts = store.info(), store.results(), store.walks()
     walks = [r for r in results if r.evaluation.number > 0][:most]
     if not walks:
         raise InputError(f"{directory} has no finished evaluation but the default plan; give it time, or start a new run")
     outcomes = [with_metrics(info, result) for result in walks]
     try:
-        write_walks(out, recording_of(out.name.partition(".")[0], info, walks, outcomes))
+        write_walks(out, recording_of(out.name.partition(".")[0], info, [texts[r.evaluation.number] for r in walks], outcomes))
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror}; choose another with --out") from None
     timed = [outcome for outcome in outcomes if isinstance(outcome, Timed)]
@@ -73,17 +73,17 @@ def with_metrics(info: RunInfo, result: Result) -> Outcome:
     return replace(outcome, kernels=kernels)
 
 
-def recording_of(name: str, info: RunInfo, walks: Sequence[Result], outcomes: Sequence[Outcome]) -> Recording:
-    """The recording of `walks` with their `outcomes`, in no more digits than the measurements deserve."""
-    rows = tuple(_row(result, outcome) for result, outcome in zip(walks, outcomes, strict=True))
+def recording_of(name: str, info: RunInfo, walks: Sequence[str], outcomes: Sequence[Outcome]) -> Recording:
+    """The recording of `walks` (texts of their choices) with their `outcomes`, in no more digits than the measurements deserve."""
+    rows = tuple(_row(walk, outcome) for walk, outcome in zip(walks, outcomes, strict=True))
     options, device = info.options, info.device
     origin = Origin(info.program.name, " ".join(options.compilation.defines), f"{device.platform} {device.driver}",
                     info.created_at[:10])
     return Recording(name, device.name, rows, False, origin)
 
 
-def _row(result: Result, outcome: Outcome) -> Row:
-    choices = choices_from_json(result.evaluation.walk)
+def _row(walk: str, outcome: Outcome) -> Row:
+    choices = choices_from_json(walk)
     return Row(tuple((c.decision.name, c.decision.subject, c.option) for c in choices), _short(outcome))
 
 

@@ -60,9 +60,10 @@ def graph_page(store: Store, parts: Parts = PARTS) -> str:
 
 def _drawn(store: Store, found: Explored, tips: bool) -> Picture:
     results = searched(store)
-    walks: Walks = walks_from_json(result.evaluation.walk for result in results)
+    texts = store.walks()
+    walks: Walks = walks_from_json(texts[result.evaluation.number] for result in results)
     best = best_result(results, summarize(store)) or best_of(results)  # after a final it need not be the apparently fastest
-    chosen = choices_from_json(best.evaluation.walk) if best else ()
+    chosen = choices_from_json(texts[best.evaluation.number]) if best else ()
     program, *others = collapse(found.graph, found.trails, walks, chosen)
     canvas = Canvas(tips)
     y = _notes(canvas, note_lines(store.info(), results, found))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -83,7 +82,7 @@ def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> E
     try:
         return _replayed(store, results, parts, time.monotonic() + limit_s)
     except _NoReplay as reason:
-        return Explored(_graph_of_walks(results), None, str(reason))
+        return Explored(_graph_of_walks(store, results), None, str(reason))
 
 
 def searched(store: Store) -> Sequence[Result]:
@@ -100,14 +99,9 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
         raise _NoReplay("This explorer keeps no graph of its own: options that no walk took are not shown.")
     outcomes = {result.evaluation.number: result.outcome for result in results}
     profiles, profiled, adopted = store.profiles.all(), store.info().options.profile, store.reused.adopted()
-    evaluated: defaultdict[int, list[Evaluation]] = defaultdict(list)
-    for result in results:
-        evaluated[result.evaluation.iteration].append(result.evaluation)
     with threadpool_limits(1):  # as in the run: more threads round in other ways
         for iteration in range(1, store.iterations() + 1):
-            asked, stored = store.asked(iteration) or 0, evaluated[iteration]
-            if len(stored) < asked:  # stopped in its midst, or the space was used up
-                stored = list(store.batch(iteration))
+            asked, stored = store.asked(iteration) or 0, store.batch(iteration)
             if time.monotonic() > end_s:
                 raise _NoReplay(f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
                                 "time to find them, and the pheromone.")
@@ -150,10 +144,11 @@ def _new_explorer(store: Store, parts: Parts) -> Explorer:
     return parts.make_explorer(options.explorer, space, options.seed, parts.starts(info.program, target, options))
 
 
-def _graph_of_walks(results: Sequence[Result]) -> OptimizationGraph:
+def _graph_of_walks(store: Store, results: Sequence[Result]) -> OptimizationGraph:
     """Nodes whose options are those that some walk took."""
-    walks = [Walk(choices, result.evaluation.plan)
-             for choices, result in zip(walks_from_json(result.evaluation.walk for result in results), results, strict=True)]
+    texts = store.walks()
+    choices_of = walks_from_json(texts[result.evaluation.number] for result in results)
+    walks = [Walk(choices, result.evaluation.plan) for choices, result in zip(choices_of, results, strict=True)]
     taken: dict[Decision, dict[Option, None]] = {}
     for walk in walks:
         for choice in walk.choices:

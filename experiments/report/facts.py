@@ -47,7 +47,7 @@ def gather(store: Store) -> Facts:
     """Read what a report needs. Raises InputError for a damaged store."""
     info, results, summary, final = store.info(), store.results(), summarize(store), store.finals.latest()
     return Facts(info, results, summary, store.environment(),
-                 tuple(walks_from_json(result.evaluation.walk for result in results)),
+                 tuple(walks_from_json(store.walks().values())),
                  next((result for result in results if result.evaluation.number == 0), None),
                  best_result(results, summary), store.profiles.all(), kept_ceilings(info.device), store.directory,
                  settled(results, final, ranking(results, final)))

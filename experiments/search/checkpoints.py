@@ -16,7 +16,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -34,8 +34,9 @@ from generator.plan import Plan
 from graph.space import Space
 
 CHECKPOINT_FILE = "search.checkpoint"
-FORMAT = "antune checkpoint 1"
+FORMAT = "antune checkpoint 2"
 LEAST_S, TIMES = 4.0, 3.0
+PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Saved:
 
 @dataclass(slots=True)
 class Checkpoints:
-    """Writes and reads the checkpoint of one run. `plans` are those of the store, by digest."""
+    """Writes and reads the checkpoint of one run. `plans` are those of the store when it was opened, by digest."""
 
     store: Store
     space: Space
@@ -89,7 +90,7 @@ class Checkpoints:
 
         if self._history_until(header.asked) == header.history:
             with suppress(InputError, zlib.error, UnicodeDecodeError):
-                return Saved(thaw(zlib.decompress(body).decode(), self.space, self.plans), header.iteration, header.asked)
+                return Saved(thaw(_lines(body), self.space, self.plans), header.iteration, header.asked)
         self._history, self._hashed = hashlib.sha256(), -1
         return None
 
@@ -104,9 +105,10 @@ class Checkpoints:
         """True when much would be lost without a new one."""
         return self._spent_s > max(LEAST_S, TIMES * self._cost_s)
 
-    def save(self, explorer: Explorer, iteration: int, asked: int) -> None:
+    def save(self, explorer: Explorer, iteration: int, asked: int, stored: Container[str]) -> None:
         """Write the state after `iteration`, in place of the last one, unless too little was done since to be worth it.
 
+        `stored` are the digests of plans that the store has by now, with their outcomes.
         A place that cannot be written any more ends the run elsewhere, or not at all; and an explorer whose state cannot be
         written is resumed by asking and telling.
         """
@@ -116,7 +118,7 @@ class Checkpoints:
 
         began_s = time.process_time()
         with suppress(OSError, TypeError):
-            body = zlib.compress(freeze(explorer, self.space, self.plans).encode(), 1)
+            body = _compressed(freeze(explorer, self.space, stored))
             header = _Header(FORMAT, self.key, iteration, asked, self._history_until(asked), hashlib.sha256(body).hexdigest())
             write_atomically(self._path, json.dumps(asdict(header)).encode() + b"\n" + body)
         self._spent_s, self._cost_s = 0.0, time.process_time() - began_s
@@ -127,6 +129,22 @@ class Checkpoints:
             self._history.update(repr(row).encode())
         self._hashed = max(self._hashed, number)
         return str(self._history.hexdigest())
+
+
+def _compressed(lines: Iterable[str]) -> bytes:
+    """The text, of which there is never more than a line at a time."""
+    compressor = zlib.compressobj(1)
+    return b"".join([*(compressor.compress(line.encode()) for line in lines), compressor.flush()])
+
+
+def _lines(body: bytes) -> Iterator[str]:
+    """The lines that `_compressed` took, one at a time."""
+    decompressor, rest = zlib.decompressobj(), b""
+    while body:
+        rest += decompressor.decompress(body, PIECE)
+        body = decompressor.unconsumed_tail
+        *whole, rest = rest.split(b"\n")
+        yield from (line.decode() for line in whole)
 
 
 def key_of(info: RunInfo, adopted: int) -> str:

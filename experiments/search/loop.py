@@ -61,7 +61,8 @@ class Search:
 
     `bounds` is what all *complete* iterations have shown, in ask order, so that the early stop of a measurement and
     its time limits do not depend on the order in which results arrived; `gains` is the same for the rules that end a run.
-    `profiled`: how many plans of an iteration are also run under a profiler. `saved`: where `explorer` comes from, if that
+    `profiled`: how many plans of an iteration are also run under a profiler. `outcomes` are those of the iteration at work, and `by_plan` says which evaluation showed first what becomes of a
+    plan: all others are in the store, for a long search to fit in memory. `saved`: where `explorer` comes from, if that
     is a checkpoint. `adopted`: iterations up to this one are told as somebody else's. `limits` are the user's.
     """
 
@@ -76,7 +77,7 @@ class Search:
     bounds: Bounds = NOTHING_KNOWN
     gains: Gains = NO_GAINS
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    by_plan: dict[str, Outcome] = field(default_factory=dict)
+    by_plan: dict[str, int] = field(default_factory=dict)
     profiled: int = 0
     profiles: dict[int, Counted] = field(default_factory=dict)
     checkpoints: Checkpoints | None = None
@@ -121,7 +122,7 @@ class Search:
         """Where nothing but the default plan was tried, and that failed on the device: perhaps nothing runs there. Then what
         became of the plan is not the plan's fault, and is forgotten."""
         failed = self.outcomes[0]
-        if (len(self.outcomes) == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
+        if (self.store.finished() == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
                 and isinstance(self.runner, DiagnosingRunner) and (reason := self.runner.refusal()) is not None):
             device = self.runner.device
             self.store.forget_result(0)
@@ -133,7 +134,7 @@ class Search:
         """Take in what the store knows."""
         self.elapsed_before_s = self.store.elapsed_s()
         for result in self.store.results():
-            self._remember(result.evaluation, result.outcome)
+            self.by_plan.setdefault(result.evaluation.plan.digest, result.evaluation.number)
         self.profiles = self.store.profiles.all()
         self.known, self.adopted = self.store.reused.all(), self.store.reused.adopted()
 
@@ -142,14 +143,14 @@ class Search:
         if self.saved is None:
             return 0
         self.asked = self.saved.asked
-        told = range(1, self.asked + 1)
-        self.bounds = learned(self.bounds, [self.outcomes[number] for number in told])
-        self.gains = gained(self.gains, [(number, self.outcomes[number]) for number in told])
+        told = self.store.outcomes(1, self.asked)
+        self.bounds = learned(self.bounds, list(told.values()))
+        self.gains = gained(self.gains, told.items())
         return self.saved.iteration
 
     def _save(self, iteration: int) -> None:
         if self.checkpoints is not None:
-            self.checkpoints.save(self.explorer, iteration, self.asked)
+            self.checkpoints.save(self.explorer, iteration, self.asked, self.by_plan)
 
     def _walks(self, iteration: int, asked: int) -> Sequence[Walk]:
         """What is evaluated in `iteration`: what the explorer asks for, or what another version of it did."""
@@ -192,13 +193,14 @@ class Search:
 
     def _batch(self, iteration: int, walks: Sequence[Walk], asked: int) -> Sequence[Evaluation]:
         first = 0 if iteration == 0 else self.asked + 1
-        batch = tuple(Evaluation(first + ant, iteration, ant, walk_to_json(walk), walk.plan)
+        batch = tuple(Evaluation(first + ant, iteration, ant, walk.plan, walk_to_json(walk))
                       for ant, walk in enumerate(walks))
         self.asked += len(batch) if iteration else 0
         if self.store.asked(iteration) is None:
             self.store.add_batch(iteration, asked, batch)
         elif batch != (stored := self.store.batch(iteration)):
             raise Diverged(_divergence(batch, stored, self.store))
+        self.outcomes = self.store.outcomes(first, first + len(batch) - 1)
         return batch
 
     def _reuse(self, batch: Sequence[Evaluation]) -> Sequence[Evaluation]:
@@ -207,7 +209,7 @@ class Search:
         for evaluation in batch:
             known, other = self.by_plan.get(evaluation.plan.digest), self.known.get(evaluation.plan.digest)
             if known is not None:
-                self._keep(evaluation, replace(known, durations=Durations()))
+                self._keep(evaluation, replace(self.store.outcomes(known, known)[known], durations=Durations()))
             elif other is not None and evaluation.number and usable(other.outcome, self.limits, self.bounds):
                 self._keep(evaluation, replace(other.outcome, durations=Durations()), other.source)
             else:
@@ -238,12 +240,9 @@ class Search:
     def _keep(self, evaluation: Evaluation, outcome: Outcome, reused_from: str | None = None) -> None:
         elapsed_s = self._elapsed_s()
         self.store.add_result(evaluation.number, outcome, elapsed_s, reused_from)
-        self._remember(evaluation, outcome)
-        self.observer.result(Result(evaluation, outcome, utc_now(), elapsed_s, reused_from))
-
-    def _remember(self, evaluation: Evaluation, outcome: Outcome) -> None:
         self.outcomes[evaluation.number] = outcome
-        self.by_plan.setdefault(evaluation.plan.digest, outcome)
+        self.by_plan.setdefault(evaluation.plan.digest, evaluation.number)
+        self.observer.result(Result(evaluation, outcome, utc_now(), elapsed_s, reused_from))
 
     def _must_stop(self) -> bool:
         """Asked to, or out of time; the default plan is outside of any budget."""

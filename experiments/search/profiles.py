@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from experiments.store.profiles_table import Counted
-from experiments.values.records import Evaluation, Result
+from experiments.values.records import Asked, Result
 from generator.errors import InputError
 from metrics.outcome import NoProfile, Outcome, Timed
 from runners.base import DeviceInfo, Job, ProfilingRunner, Runner
@@ -23,14 +23,14 @@ def _nothing(device: DeviceInfo) -> str:
     return f"nothing can be counted on the device {device.name}; leave out --profile, or choose a real device"
 
 
-def fastest(batch: Sequence[Evaluation], outcomes: Mapping[int, Outcome], count: int) -> list[Evaluation]:
+def fastest(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], count: int) -> list[Asked]:
     """The `count` fastest of `batch`, the fastest first; what was stopped early is not worth counting."""
     timed = [(outcome.median_ms, evaluation.number, evaluation) for evaluation in batch
              if isinstance(outcome := outcomes.get(evaluation.number), Timed) and not outcome.stopped_early]
     return [evaluation for _, _, evaluation in sorted(timed, key=lambda entry: entry[:2])[:count]]
 
 
-def profile(runner: ProfilingRunner, evaluations: Sequence[Evaluation]) -> Iterator[tuple[int, Counted]]:
+def profile(runner: ProfilingRunner, evaluations: Sequence[Asked]) -> Iterator[tuple[int, Counted]]:
     """Yield (evaluation number, what was counted) as it arrives."""
     yield from runner.profile([Job(evaluation.number, evaluation.plan) for evaluation in evaluations])
 
@@ -45,7 +45,7 @@ def with_profile(outcome: Outcome, counted: Counted | None) -> Outcome:
     return replace(outcome, kernels=kernels)
 
 
-def as_told(batch: Sequence[Evaluation], outcomes: Mapping[int, Outcome], profiles: Mapping[int, Counted],
+def as_told(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], profiles: Mapping[int, Counted],
             count: int) -> dict[int, Outcome]:
     """What an explorer is told of a batch, by number: the `count` fastest with what was counted.
 
@@ -56,7 +56,7 @@ def as_told(batch: Sequence[Evaluation], outcomes: Mapping[int, Outcome], profil
             for e in batch if e.number in outcomes}
 
 
-def worth_profiling(results: Sequence[Result], count: int) -> list[Evaluation]:
+def worth_profiling(results: Sequence[Result], count: int) -> list[Asked]:
     """The default plan and the `count` fastest plans of a run."""
     outcomes = {result.evaluation.number: result.outcome for result in results}
     evaluations = [result.evaluation for result in results]

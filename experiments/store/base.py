@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TextIO
 
+from experiments.store.compact import compact_outcome, compact_plan
 from experiments.store.errors import damaged, database_errors, entry_errors
 from experiments.store.finals_table import FinalsTable
 from experiments.store.profiles_table import ProfilesTable
@@ -19,12 +20,13 @@ from experiments.values.environment import Environment, current_environment
 from experiments.values.options import Budget, RunOptions
 from experiments.values.outcome_rows import outcome_to_row, row_to_outcome
 from experiments.values.program_json import from_json, to_json
-from experiments.values.records import Ending, Evaluation, Result, RunInfo
+from experiments.values.records import Asked, Ending, Evaluation, Result, RunInfo
 from generator.errors import InputError
 from generator.plain_text import one_line
-from generator.plan import plan_from_json
+from generator.plan import Plan, plan_from_json
 from generator.problem import Reference, load_reference, take_baselines
 from generator.program import Program
+from graph.interning import Interning
 from metrics.outcome import Outcome
 from runners.base import DeviceInfo
 
@@ -35,7 +37,9 @@ STORE_FILE = "run.sqlite"
 REFERENCE_FILE = "reference.npz"
 INSERT_SESSION = "INSERT INTO session (started_at, budget, environment, driver) VALUES (?, ?, ?, ?)"
 
-
+_RESULTS = """
+    SELECT number, iteration, ant, plan, plan_digest, outcome.* FROM evaluation JOIN outcome ON outcome.evaluation = number
+    WHERE number BETWEEN ? AND ?"""
 _TOLD = """
     SELECT number, iteration, ant, walk, plan_digest, kind, outcome.message, phase, limit_s, median_ms, low_ms, high_ms, host_ms,
         samples_ms, outcome.kernels, code_hash, stopped_early, generate_s, compile_s, check_s, time_s, device,
@@ -66,6 +70,7 @@ class Store:
         self.profiles = ProfilesTable(connection, self._path)
         self.reused = ReusedTable(connection, self._path)
         self._known: dict[int, Result] = {}
+        self._interning = Interning()
         self._place = _identity(self._path) if lock is not None else None
 
     def __enter__(self) -> Self:
@@ -186,13 +191,27 @@ class Store:
         finished = [row[0] for row in self._rows("SELECT evaluation FROM outcome ORDER BY evaluation")]
         missing = [number for number in finished if number not in self._known]
         if missing:
-            rows = self._rows("SELECT * FROM evaluation JOIN outcome ON outcome.evaluation = evaluation.number "
-                              "WHERE number BETWEEN ? AND ?", missing[0], missing[-1])
-            with entry_errors(self._path):
-                self._known |= {row["number"]: _result(row) for row in rows if row["number"] not in self._known}
+            with database_errors(self._path), entry_errors(self._path):
+                rows = self._db.execute(_RESULTS, (missing[0], missing[-1]))
+                self._known |= {row["number"]: self._result(row) for row in rows if row["number"] not in self._known}
         if any(number not in self._known for number in finished):
             raise damaged(self._path, "there is an outcome without its evaluation")
         return tuple(self._known[number] for number in finished)
+
+    def walks(self) -> dict[int, str]:
+        """The walks of all finished evaluations, by number."""
+        rows = self._rows("SELECT number, walk FROM evaluation JOIN outcome ON outcome.evaluation = number ORDER BY number")
+        return {row["number"]: row["walk"] for row in rows}
+
+    def finished(self) -> int:
+        """How many evaluations have an outcome."""
+        return int(self._row("SELECT count(*) FROM outcome")[0])
+
+    def outcomes(self, first: int, last: int) -> dict[int, Outcome]:
+        """The outcomes of the finished evaluations from `first` to `last`, by number, in their order."""
+        rows = self._rows("SELECT * FROM outcome WHERE evaluation BETWEEN ? AND ? ORDER BY evaluation", first, last)
+        with entry_errors(self._path):
+            return {row["evaluation"]: row_to_outcome(dict(row)) for row in rows}
 
     def told(self, first: int, last: int) -> Iterator[tuple[object, ...]]:
         """Per finished evaluation from `first` to `last`: all that an explorer is told of it, as it is stored."""
@@ -214,6 +233,12 @@ class Store:
                              f"reads {SCHEMA_VERSION}); use that version or start a new run")
         if foreign := self._rows("SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"):
             raise damaged(self._path, f"it has a view or trigger {one_line(str(foreign[0][0]))!r}, which would run what it says")
+
+    def _result(self, row: sqlite3.Row) -> Result:
+        columns = dict(row)
+        asked = Asked(row["number"], row["iteration"], row["ant"], compact_plan(_plan(row), self._interning))
+        outcome = compact_outcome(row_to_outcome(columns), self._interning)
+        return Result(asked, outcome, row["finished_at"], row["elapsed_s"], columns.get("reused_from"))
 
     def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
         with database_errors(self._path):
@@ -245,14 +270,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _result(row: sqlite3.Row) -> Result:
-    columns = dict(row)
-    return Result(_evaluation(row), row_to_outcome(columns), row["finished_at"], row["elapsed_s"], columns.get("reused_from"))
-
-
 def _evaluation(row: sqlite3.Row) -> Evaluation:
+    return Evaluation(row["number"], row["iteration"], row["ant"], _plan(row), row["walk"])
+
+
+def _plan(row: sqlite3.Row) -> Plan:
     if hashlib.sha256(row["plan"].encode()).hexdigest()[:16] != row["plan_digest"]:
         raise ValueError(f"the plan of evaluation {row['number']} does not have its digest")
-    return Evaluation(row["number"], row["iteration"], row["ant"], row["walk"], plan_from_json(row["plan"]))
+    return plan_from_json(row["plan"])
 
 

@@ -36,18 +36,23 @@ class RunInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One walk that was asked for. `number` counts all of them in ask order; 0 is the default plan.
+class Asked:
+    """A plan that was asked for. `number` counts all of them in ask order; 0 is the default plan.
 
-    `iteration` counts from 1 (0: the default plan), `ant` from 0 within its iteration. `walk` is the JSON text
-    of the choices.
+    `iteration` counts from 1 (0: the default plan), `ant` from 0 within its iteration.
     """
 
     number: int
     iteration: int
     ant: int
-    walk: str
     plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation(Asked):
+    """The same with the walk that led to it, as the JSON text of its choices, which is longer than all the rest."""
+
+    walk: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Result:
     `reused_from`: the run directory that the outcome was taken from, if it was not measured.
     """
 
-    evaluation: Evaluation
+    evaluation: Asked
     outcome: Outcome
     finished_at: str
     elapsed_s: float

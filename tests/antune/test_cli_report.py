@@ -23,8 +23,9 @@ from experiments.words import describe_ms, describe_percent, describe_plan, desc
 from generator.frontend_c.source import Compilation
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from graph.space import Decision, Option
-from graph.walk import Choice, Walk, choices_from_json, walk_to_json
+from graph.walk import Choice, Walk, walk_to_json
 from metrics.outcome import CompileFailed, Durations, Outcome, Timed
+from tests.support.pages import walks
 from tests.support.runs import DEFAULT, Log, ToyRunner, toy_info, toy_options, toy_outcome, toy_parts
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -49,7 +50,7 @@ class Balance(HTMLParser):
 
 def result(number: int, outcome: Outcome, choices: dict[str, Option]) -> Result:
     walk = Walk(tuple(Choice(Decision(name, ("S0",)), option) for name, option in choices.items()), DEFAULT)
-    return Result(Evaluation(number, 1, number - 1, walk_to_json(walk), DEFAULT), outcome, "", 0.0)
+    return Result(Evaluation(number, 1, number - 1, DEFAULT, walk_to_json(walk)), outcome, "", 0.0)
 
 
 def timed(ms: float) -> Timed:
@@ -60,7 +61,7 @@ def test_effects_group_times_by_option_and_put_the_strongest_first() -> None:
     results = [result(1, timed(1.0), {"tile": 64, "unroll": 1}), result(2, timed(4.0), {"tile": 8, "unroll": 1}),
                result(3, timed(2.0), {"tile": 64, "unroll": 2}),
                result(4, CompileFailed("x", Durations()), {"tile": 8, "unroll": 2})]
-    tile, unroll = decision_effects(results, [choices_from_json(r.evaluation.walk) for r in results])
+    tile, unroll = decision_effects(results, walks(results))
     assert (tile.title, tile.ratio, tile.met) == ("tile of S0", 4.0 / 1.5, 3)
     assert [(o.option, o.times_ms, o.failures) for o in tile.options] == [(8, (4.0,), 1), (64, (1.0, 2.0), 0)]
     assert (unroll.decision, unroll.ratio) == ("unroll", 1.25)
@@ -134,7 +135,7 @@ def test_plans_and_numbers_in_words() -> None:
 def test_progress_counts_failures_and_guesses_the_time_left() -> None:
     tally = Tally(10.0, 20, None, 0.0)
     assert (tally.best(), tally.left()) == ("nothing valid yet", "")
-    tally.add(Result(Evaluation(0, 0, 0, "[]", DEFAULT), timed(5.0), "", 0.0))
+    tally.add(Result(Evaluation(0, 0, 0, DEFAULT, "[]"), timed(5.0), "", 0.0))
     tally.add(result(1, timed(2.0), {}))
     tally.add(result(2, CompileFailed("x", Durations()), {}))
     assert tally.best() == "best 2.00 ms (5x sequential, 2.5x default)"

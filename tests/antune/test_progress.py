@@ -23,7 +23,7 @@ SLOW = Durations(0.05, 1.5, 0.1, 0.35)
 
 
 def result(number: int, outcome: Outcome) -> Result:
-    return Result(Evaluation(number, 1, number, "[]", DEFAULT), outcome, "", float(number))
+    return Result(Evaluation(number, 1, number, DEFAULT, "[]"), outcome, "", float(number))
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def goes_on(name: str, space: Space, judge: Judge) -> None:
     explorer = make_explorer(name, space, 3)
     for counts in ([4], [10, 1, 7, 10]):
         advance(explorer, judge, counts, known)
-        text = freeze(explorer, space, known)
+        text = list(freeze(explorer, space, known))
         again = thaw(text, space, known)
         twice = thaw(freeze(again, space, known), space, known)
         following = [plans(advance(one, judge, [10, 3, 10], known)) for one in (explorer, again, twice)]
@@ -70,7 +70,7 @@ def test_plans_of_the_store_are_not_written_again(name: str) -> None:
     space, known = Kernels(3), dict[str, Plan]()
     explorer = make_explorer(name, space, 1)
     advance(explorer, space.outcome, [10] * 3, known)
-    assert len(freeze(explorer, space, known)) <= len(freeze(explorer, space, {}))
+    assert len("".join(freeze(explorer, space, known))) <= len("".join(freeze(explorer, space, {})))
     for walks in advance(thaw(freeze(explorer, space, {}), space, {}), space.outcome, [5], {}):
         assert len(walks) == 5
 
@@ -79,7 +79,7 @@ def frozen(name: str = "colony") -> tuple[str, Space, dict[str, Plan]]:
     space, known = Kernels(2), dict[str, Plan]()
     explorer = make_explorer(name, space, 1)
     advance(explorer, space.outcome, [10] * 3, known)
-    return freeze(explorer, space, known), space, known
+    return "".join(freeze(explorer, space, known)), space, known
 
 
 @pytest.mark.parametrize("foreign", [["os", "system", []], ["builtins", "eval", []], ["explorer.colony", "Colony.ask", []],
@@ -87,7 +87,7 @@ def frozen(name: str = "colony") -> tuple[str, Space, dict[str, Plan]]:
                                      ["explorer.base.os", "x", []], ["generator.reading", "read_problem", []]])
 def test_no_class_of_other_rooms_and_no_function_is_ever_made(foreign: list[object]) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        thaw(json.dumps({"classes": [foreign], "entries": [[0]]}), None, {})
+        thaw([json.dumps(["class", *foreign]), "[0]", '["end"]'], None, {})
 
 
 @pytest.mark.parametrize("entry", [["array", "|O8", "C", True, "AAAA", 1], ["number", "O", "AAAA"], ["array", "<f8", "C", True, "AAAA", 9],
@@ -95,7 +95,7 @@ def test_no_class_of_other_rooms_and_no_function_is_ever_made(foreign: list[obje
                                    ["list", [5]], ["deque"], [7], ["lambda"]])
 def test_entries_that_make_no_sense_are_refused(entry: list[object]) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        thaw(json.dumps({"classes": [], "entries": [entry]}), None, {})
+        thaw([json.dumps(entry), '["end"]'], None, {})
 
 
 def test_damaged_text_is_refused_or_read_but_never_more() -> None:
@@ -105,7 +105,7 @@ def test_damaged_text_is_refused_or_read_but_never_more() -> None:
         place = int(rng.integers(len(text)))
         damaged = text[:place] if rng.random() < 0.3 else text[:place] + chr(int(rng.integers(32, 127))) + text[place + 1 :]
         try:
-            thaw(damaged, space, known)
+            thaw(damaged.splitlines(), space, known)
         except InputError as error:
             assert "cannot be read" in str(error)
 
@@ -132,7 +132,7 @@ def test_what_is_no_plain_value_is_a_type_error() -> None:
         explorer = make_explorer("random", space, 1)
         explorer._seed = odd  # type: ignore[attr-defined]  # whatever a new explorer may hold
         with pytest.raises(TypeError, match=r"frozen|itself"):
-            freeze(explorer, space, {})
+            list(freeze(explorer, space, {}))
         assert name
 
 

@@ -59,7 +59,7 @@ def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: S
     with create_store(reserve(folder, "abc"), info, problem.reference, "test") as store:
         store.begin_session(options.budget, "test")
         for number, plan in enumerate(plans):
-            store.add_batch(number, 1, [Evaluation(number, number, 0, "[]", plan)])
+            store.add_batch(number, 1, [Evaluation(number, number, 0, plan, "[]")])
             store.add_result(number, timed(4.0 - number, plan), float(number))
     return folder
 
@@ -83,7 +83,7 @@ def with_failures(folder: Path) -> Path:
                    DeviceInfo("test", "Test GPU", "Test platform", "1", GPU), "cc", problem.reference.sequential_ms)
     with create_store(reserve(folder, "abc"), info, problem.reference, "test") as store:
         store.begin_session(options.budget, "test")
-        store.add_batch(1, 6, [Evaluation(n, 1, n, "[]", one) for n, one in enumerate(plans)])
+        store.add_batch(1, 6, [Evaluation(n, 1, n, one, "[]") for n, one in enumerate(plans)])
         for number, outcome in enumerate(outcomes):
             store.add_result(number, outcome, float(number))
     return folder

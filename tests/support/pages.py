@@ -23,12 +23,12 @@ def made_run(directory: Path, evaluations: int, valid: bool = True) -> Store:
     rng = np.random.default_rng(7)
     store = create_store(reserve(directory, "abc"), toy_info(), REFERENCE, "1.0")
     store._db.execute("PRAGMA synchronous = OFF")  # nobody will miss it after a power cut
-    store.add_batch(0, 1, [Evaluation(0, 0, 0, walk_to_json(Walk((), DEFAULT)), DEFAULT)])
+    store.add_batch(0, 1, [Evaluation(0, 0, 0, DEFAULT, walk_to_json(Walk((), DEFAULT)))])
     store.add_result(0, outcome(rng, DEFAULT, 60.0, valid), 0.1)
     for iteration, first in enumerate(range(1, evaluations + 1, ANTS), 1):
         numbers = range(first, min(first + ANTS, evaluations + 1))
         walks = [walk(rng) for _ in numbers]
-        batch = [Evaluation(number, iteration, ant, walk_to_json(one), one.plan)
+        batch = [Evaluation(number, iteration, ant, one.plan, walk_to_json(one))
                  for ant, (number, one) in enumerate(zip(numbers, walks, strict=True))]
         store.add_batch(iteration, len(batch), batch)
         for evaluation in batch:
@@ -66,8 +66,10 @@ def timed(ms: float, spread: float = 0.1) -> Timed:
 
 def result(number: int, outcome: Outcome, elapsed_s: float = 0.0, **choices: Option) -> Result:
     walk = Walk(tuple(Choice(Decision(name, ("S0",)), option) for name, option in choices.items()), DEFAULT)
-    return Result(Evaluation(number, 1, number, walk_to_json(walk), DEFAULT), outcome, "", elapsed_s)
+    return Result(Evaluation(number, 1, number, DEFAULT, walk_to_json(walk)), outcome, "", elapsed_s)
 
 
 def walks(results: list[Result]) -> list[tuple[Choice, ...]]:
-    return [choices_from_json(one.evaluation.walk) for one in results]
+    """The choices of results that `result` made."""
+    asked = [one.evaluation for one in results]
+    return [choices_from_json(one.walk) for one in asked if isinstance(one, Evaluation)]

@@ -145,6 +145,6 @@ def toy_parts(runner: ToyRunner) -> Parts:
 def history(directory: Path) -> list[tuple[int, int, int, str, str, Outcome]]:
     """What must be the same: who asked what, and what came of it."""
     with read_store(directory) as store:
-        results = store.results()
+        results, walks = store.results(), store.walks()
     entries = [(r.evaluation, replace(r.outcome, durations=Durations())) for r in results]
-    return [(e.number, e.iteration, e.ant, e.walk, e.plan.digest, outcome) for e, outcome in entries]
+    return [(e.number, e.iteration, e.ant, walks[e.number], e.plan.digest, outcome) for e, outcome in entries]

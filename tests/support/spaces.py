@@ -6,8 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.values.options import RunOptions
 from generator.plan import KernelPlan, Plan, ScheduleChoice
-from graph.space import Chooser, DeadEnd, Decision, Option
+from generator.program import Program
+from generator.target import Target
+from graph.space import Chooser, DeadEnd, Decision, Option, Space
 from graph.walk import Walk
 from metrics.outcome import Durations, Illegal, KernelTime, MetricValues, Outcome, Timed
 
@@ -164,3 +167,16 @@ def kernel_ms(kernel: KernelPlan) -> float:
 def options_of(walk: Walk) -> tuple[Option, ...]:
     """The options a walk took."""
     return tuple(choice.option for choice in walk.choices)
+
+
+def large_space(_program: Program, _target: Target, _options: RunOptions) -> Space:
+    """A hundred thousand plans of one kernel."""
+
+    def space(chooser: Chooser) -> Plan:
+        numbers = [chosen(chooser, Decision(name, ("S0",)), range(1, most)) for name, most in
+                   (("tile", 9), ("block", 9), ("unroll", 11), ("inner", 11), ("padding", 17))]
+        tile, block, unroll, inner, padding = numbers
+        return Plan(ScheduleChoice(), (KernelPlan(("S0",), (32 * tile,), (block,), unroll=unroll, inner_tile=inner,
+                                                  padding=padding),))
+
+    return space

@@ -13,7 +13,7 @@ from experiments.search.finals import FinalLimits, Ranking, finalists, ranking, 
 from experiments.search.parts import PARTS, Parts
 from experiments.search.sittings import hold_sittings
 from experiments.studies.retimed.plans import Material, generated_plans
-from experiments.values.records import Evaluation, Result, best_of
+from experiments.values.records import Asked, Result, best_of
 from generator.errors import InputError
 from generator.plan import Plan
 from metrics.finals import SittingTimes
@@ -108,7 +108,7 @@ def _pass(runner: Runner, plans: Sequence[Plan], material: Material, number: int
         jobs = [Job(n, plan) for n, plan in enumerate(plans[first:first + BATCH], first)]
         outcomes = dict(runner.evaluate(jobs, bounds))
         bounds = learned(bounds, [outcomes[job.number] for job in jobs])
-        results += [Result(Evaluation(job.number, 0, 0, "[]", job.plan), outcomes[job.number], "", 0.0) for job in jobs]
+        results += [Result(Asked(job.number, 0, 0, job.plan), outcomes[job.number], "", 0.0) for job in jobs]
     search_s, begin = time.monotonic() - begin, time.monotonic()
     options = material.options
     chosen = finalists(results, options.timing.finalists)

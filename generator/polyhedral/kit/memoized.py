@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -21,13 +22,13 @@ def remembered(maxsize: int) -> Callable[[Callable[_Given, _Found]], Callable[_G
             try:
                 return function(*given, **named)
             except IllegalPlan as error:
-                return error.with_traceback(None)  # which would keep all that the call had made
+                return copy(error)  # without its traceback and context, which keep all that the call had made
 
         @wraps(function)
         def ask(*given: _Given.args, **named: _Given.kwargs) -> _Found:
             found = answer(*given, **named)  # type: ignore[arg-type]  # lru_cache asks for hashable arguments
             if isinstance(found, IllegalPlan):
-                raise found.with_traceback(None)
+                raise copy(found)  # raising gives it a traceback: the cache would keep the frames of all callers
             return found
 
         return ask

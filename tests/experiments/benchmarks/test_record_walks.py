@@ -57,11 +57,11 @@ def recorded(run: Path, out: Path, most: int | None = None) -> dict[str, Any]:
 def test_every_walk_is_there_with_its_outcome(run: Path, tmp_path: Path) -> None:
     recording = recorded(run, tmp_path / "out.json.gz")
     with read_store(run) as store:
-        results = [r for r in store.results() if r.evaluation.number > 0]
+        results, walks = [r for r in store.results() if r.evaluation.number > 0], store.walks()
     assert len(recording["rows"]) == len(results) == 60
     assert [row["status"] for row in recording["rows"]] == [kind_of(result.outcome) for result in results]
     for row, result in zip(recording["rows"], results, strict=True):
-        choices = choices_from_json(result.evaluation.walk)
+        choices = choices_from_json(walks[result.evaluation.number])
         assert [[*recording["decisions"][d], option] for d, option in row["c"]] == [
             [c.decision.name, list(c.decision.subject), c.option] for c in choices]
         if isinstance(result.outcome, Timed):

@@ -92,7 +92,7 @@ def test_the_star_is_the_best_plan_s_after_a_final_that_found_another(tmp_path: 
         results, summary = store.results(), summarize(store)
         best, fastest = best_result(results, summary), best_of(results)
         assert best and fastest and best.evaluation.number not in (0, fastest.evaluation.number)
-        assert sorted(starred()) == sorted(str(choice.option) for choice in choices_from_json(best.evaluation.walk))
+        assert sorted(starred()) == sorted(str(choice.option) for choice in choices_from_json(store.walks()[best.evaluation.number]))
 
 
 def test_an_unfinished_iteration_is_drawn_too(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from experiments.store import Store
 from experiments.values.records import Result
 from experiments.words import describe_bytes
 from generator.program import Program
-from graph.walk import choices_from_json
 from metrics.outcome import CompileFailed, Durations
 from tests.support.browser import Browser, browser
 from tests.support.pages import made_run, result, timed, walks
@@ -68,7 +67,7 @@ def test_lines_cross_the_axes_at_their_options() -> None:
     assert (found.best.number, found.best.places[-1]) == (101, 0.0)
     heights = dict(found.labels[0])
     for line in lines:
-        walk = choices_from_json(results[line.number].evaluation.walk)
+        walk = walks(results)[line.number]
         nearest = min(heights, key=lambda at, place=line.places[0]: abs(at - place))  # type: ignore[misc]
         assert heights[nearest] == str(next(c.option for c in walk if c.decision.name == "tile"))
     speeds = [[line.ms for line in members] for _, members in found.classes]

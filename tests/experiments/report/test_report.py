@@ -211,7 +211,7 @@ def test_a_live_page_is_made_only_when_something_changed(tmp_path: Path) -> None
     with made_run(tmp_path / "run", 5) as store:
         assert report._make() > 0 and 'id="overview"' in report.made.main
         assert report._make() == 0
-        store.add_batch(9, 1, [Evaluation(6, 9, 0, "[]", DEFAULT)])
+        store.add_batch(9, 1, [Evaluation(6, 9, 0, DEFAULT, "[]")])
         store.add_result(6, timed(0.5), 9.0)
         assert report._make() > 0
     with read_store(tmp_path / "run") as store:

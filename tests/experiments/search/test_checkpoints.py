@@ -14,15 +14,11 @@ from experiments.run import More, resume, tune
 from experiments.search import checkpoints
 from experiments.search.checkpoints import CHECKPOINT_FILE
 from experiments.store import open_store, read_store
-from experiments.values.options import Budget, RunOptions
+from experiments.values.options import Budget
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, ScheduleChoice
-from generator.program import Program
-from generator.target import Target
-from graph.space import Chooser, Decision, Space
 from tests.support.runs import Log, ToyRunner, history, toy_options, toy_parts
 from tests.support.slow import few
-from tests.support.spaces import chosen
+from tests.support.spaces import large_space
 
 
 @pytest.fixture(autouse=True)
@@ -110,19 +106,6 @@ def test_a_checkpoint_that_does_not_fit_is_not_used(damage: str, source: Path, t
     assert asked[0] == 1
     if damage != "changed history":
         assert history(run) == history(tmp_path / "whole")
-
-
-def large_space(_program: Program, _target: Target, _options: RunOptions) -> Space:
-    """A hundred thousand plans of one kernel."""
-
-    def space(chooser: Chooser) -> Plan:
-        numbers = [chosen(chooser, Decision(name, ("S0",)), range(1, most)) for name, most in
-                   (("tile", 9), ("block", 9), ("unroll", 11), ("inner", 11), ("padding", 17))]
-        tile, block, unroll, inner, padding = numbers
-        return Plan(ScheduleChoice(), (KernelPlan(("S0",), (32 * tile,), (block,), unroll=unroll, inner_tile=inner,
-                                                  padding=padding),))
-
-    return space
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def source(tmp_path: Path) -> Path:
 
 def walks(directory: Path) -> list[tuple[int, str]]:
     with read_store(directory) as store:
-        return [(r.evaluation.number, r.evaluation.walk) for r in store.results()]
+        return list(store.walks().items())
 
 
 def test_the_fastest_of_each_iteration_are_counted(source: Path, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def new_store(directory: Path, info: RunInfo | None = None) -> Store:
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=kind_of)
 def test_every_kind_of_outcome_survives_the_store(outcome: Outcome, tmp_path: Path) -> None:
     with new_store(tmp_path / "run") as store:
-        store.add_batch(0, 1, [Evaluation(0, 0, 0, "[]", DEFAULT)])
+        store.add_batch(0, 1, [Evaluation(0, 0, 0, DEFAULT, "[]")])
         store.add_result(0, outcome, 1.5)
     with read_store(tmp_path / "run") as store:
         (result,) = store.results()
@@ -69,7 +69,7 @@ def test_times_and_metrics_are_kept_to_the_last_bit(ms: float, samples: list[flo
 
 def test_runs_of_versions_without_metrics_still_open(tmp_path: Path) -> None:
     with new_store(tmp_path / "run") as store:
-        store.add_batch(0, 1, [Evaluation(0, 0, 0, "[]", DEFAULT)])
+        store.add_batch(0, 1, [Evaluation(0, 0, 0, DEFAULT, "[]")])
         store.add_result(0, OUTCOMES[0], 1.5)
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
         db.execute("UPDATE outcome SET kernels = ?", ('[[["S0", "S1"], 0.2], [[], 0.1]]',))
@@ -112,7 +112,7 @@ def test_json_of_an_unknown_type_is_refused_with_a_remedy() -> None:
 
 
 def test_asked_but_unfinished_evaluations_are_known(tmp_path: Path) -> None:
-    batch = [Evaluation(n, 1, n - 1, "[]", DEFAULT) for n in (1, 2, 3)]
+    batch = [Evaluation(n, 1, n - 1, DEFAULT, "[]") for n in (1, 2, 3)]
     with new_store(tmp_path / "run") as store:
         store.add_batch(1, 5, batch)
         store.add_result(2, OUTCOMES[1], 1.0)

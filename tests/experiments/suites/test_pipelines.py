@@ -81,7 +81,7 @@ def test_exports_take_the_program_s_arrays_where_no_parameters_are_declared_in_c
     program = program_of(load_pipeline(found.file, None, {}), [36, 20])
     info = RunInfo("", RunOptions(name, Compilation(), Budget(1)), "", found.file.read_text(), program,
                    DeviceInfo("cpu", "CPU", "OpenCL", "1", CPU), "cc", ())
-    nothing = Result(Evaluation(0, 0, 0, "[]", Plan(Stages(), ())), Illegal("", Durations()), "", 0.0)
+    nothing = Result(Evaluation(0, 0, 0, Plan(Stages(), ()), "[]"), Illegal("", Durations()), "", 0.0)
     signature = signature_of(Chosen(info, (), nothing, found.file.parent))
     assert signature.declarations == "float image[3][20][36], float unsharp[3][20][36]"
     assert signature.sequential is None

@@ -46,7 +46,7 @@ def write_run(directory: Path, times_ms: Sequence[float | None], info: RunInfo =
 
 def fill(store: Store, times_ms: Sequence[float | None]) -> None:
     plans = [DEFAULT, *(Plan(ScheduleChoice(), (KernelPlan(("S0",), (n,), (1,)),)) for n in range(1, len(times_ms)))]
-    store.add_batch(1, len(plans), [Evaluation(number, 1, number, "[]", plan) for number, plan in enumerate(plans)])
+    store.add_batch(1, len(plans), [Evaluation(number, 1, number, plan, "[]") for number, plan in enumerate(plans)])
     for number, ms in enumerate(times_ms):
         outcome: Outcome = FAILED if ms is None else timed(ms)
         store.add_result(number, outcome, number / 2)
@@ -148,7 +148,7 @@ def test_all_are_compared_after_the_same_number_of_evaluations(tmp_path: Path) -
 def test_only_the_complete_beginning_of_a_running_search_counts(tmp_path: Path) -> None:
     with create_store(reserve(tmp_path / "run", "abc"), toy_info(), REFERENCE, "1.0") as store:
         fill(store, [10.0, None, 7.0])
-        store.add_batch(2, 2, [Evaluation(n, 2, n - 3, "[]", DEFAULT) for n in (3, 4)])
+        store.add_batch(2, 2, [Evaluation(n, 2, n - 3, DEFAULT, "[]") for n in (3, 4)])
         store.add_result(4, timed(1.0), 9.0)
         trial = read_trial(tmp_path / "run")
     assert (trial.status, trial.evaluations, trial.best_ms.tolist()) == ("running", 2, [10.0, 10.0, 7.0])

@@ -38,7 +38,7 @@ def test_levels_are_ways_that_are_added_to_what_is_there(tmp_path: Path, antune:
     searched = {}
     for path in folder.glob("*/run.sqlite"):
         with read_store(path.parent) as store:
-            options, walks = store.info().options, [json.dumps(result.evaluation.walk, default=str) for result in store.results()]
+            options, walks = store.info().options, list(store.walks().values())
         searched[path.parent.name] = options.level
         assert options.explorer == ("exhaustive" if path.parent.name == "tiles" else path.parent.name.partition("-")[0].partition("@")[0])
         assert len(walks) > 1
