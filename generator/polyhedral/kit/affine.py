@@ -200,7 +200,7 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool =
     if not (quick and _stays_false(test, at.iterators[-1], step)):
         inside = inside.subtract(_after_end(reached, holds, step))
     if not inside.is_bounded():
-        raise NotAffine("the loop has no end")
+        raise NotAffine("the loop has no end, or reaches it only as its iterator wraps around")
     _refuse_wrapping(start, at, lambda: reached.domain)
     _refuse_wrapping(test, at, lambda: reached.domain.subtract(_after_end(reached, holds, step)))
     return Iteration(at.iterators, inside.coalesce())

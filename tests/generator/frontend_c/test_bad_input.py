@@ -63,6 +63,8 @@ REFUSED = {
     "step from data": ("for (i = 1; i < n; i += s) x[i] = 0;", 5, "not by `i += s`"),
     "other step": ("for (i = 0; i < n; j++) x[i] = 0;", 5, "the loop must advance `i` by a constant"),
     "endless up": ("for (i = 0; i >= 0; i++) x[i] = 0;", 5, "the loop has no end"),
+    "step in the condition": ("for (unsigned q = 10; q-- > 0;) x[q] = 0;", 5, "in the last part of its header, which is empty"),
+    "wraps": ("for (unsigned char q = 252; q != 4; q++) x[q % 64] = 0;", 5, "reaches it only as its iterator wraps around"),
     "endless equal": ("for (i = 0; i != 10; i += 3) x[i] = 0;", 5, "the loop has no end"),
     "endless unsigned": ("for (unsigned u = 9; u >= 0; u--) x[u] = 0;", 5, "unsigned or narrow integers wrap"),
     "mixed comparison": ("for (i = -2; i < 4u; i++) x[i + 2] = 0;", 5, "wrap around"),
