@@ -1,4 +1,4 @@
-"""The ant systems: who lays how much pheromone at the end of an iteration, and between which bounds trails stay.
+"""The ant systems: who deposits how much pheromone at the end of an iteration, and between which bounds trails stay.
 
 With F(s) = t_ref / t(s), t_ref being the best time of the first iteration that found something, every member but Ant
 Colony System updates all trails by (eq. 3 of Coding Ants)
@@ -12,7 +12,7 @@ and they differ in the walks s and their weights w_s:
     ElitistAntSystem     all ants, 1, and the best so far, `elite`                       (Dorigo et al. 1996)
     RankBasedAntSystem   the best `ranks` - 1 ants, `ranks` - r, and the best so far, `ranks`  (Bullnheimer et al. 1999)
     MaxMinAntSystem      iteration best and best so far, the latter's share growing      (Stützle & Hoos 2000)
-    AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant wears its own edges
+    AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant lowers its own edges (local update)
                          down when it has walked, tau = (1 - xi) tau + xi tau_0, and with probability q0 takes
                          the strongest option instead of drawing (Dorigo & Gambardella 1997)
 
@@ -164,7 +164,7 @@ def _max_min(rule: MaxMinAntSystem, best: Path, gain: float) -> Bounds:
     return Bounds(high, min(high, high * (1.0 - each) / (others * each)), high)
 
 
-def lay(rule: AntRule, trails: Trails, rewarded: Sequence[tuple[Path, float]]) -> None:
+def deposit(rule: AntRule, trails: Trails, rewarded: Sequence[tuple[Path, float]]) -> None:
     """End an iteration: evaporate, and reward paths with w_s F(s)."""
     if isinstance(rule, AntColonySystem):
         for path, amount in rewarded:
@@ -176,7 +176,7 @@ def lay(rule: AntRule, trails: Trails, rewarded: Sequence[tuple[Path, float]]) -
         trails.reward(path, share * amount)
 
 
-def lay_inside(rule: AntRule, trails: Trails, path: Path, share: float, gain: float) -> None:
+def deposit_inside(rule: AntRule, trails: Trails, path: Path, share: float, gain: float) -> None:
     """Reward a part of a walk with `share` of what the best walk of the program got; nothing evaporates."""
     match rule:
         case AntColonySystem():

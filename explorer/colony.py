@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.ant_systems import AntColonySystem, AntRule, MaxMinAntSystem, bounds, lay, lay_inside, weights
+from explorer.ant_systems import AntColonySystem, AntRule, MaxMinAntSystem, bounds, deposit, deposit_inside, weights
 from explorer.attributes import Array
 from explorer.best import Best, Scored
 from explorer.desirability import MetricDesirability
@@ -47,7 +47,7 @@ from graph.walk import Walk
 from metrics.outcome import Outcome, cost_ms
 
 DEPOSIT = 0.15
-"""Pheromone that the best walk lays on its way down the regression tree (as in the authors' public code)."""
+"""Pheromone that the best walk deposits on its way down the regression tree (as in the authors' public code)."""
 
 MOST_FITTED = 1000
 """Walks that the regression tree is fitted to: a long search would spend its time on growing trees."""
@@ -185,18 +185,18 @@ class Colony:
         while len(ants) < count and (opening := self._openings.draw()) is not None:
             ants.append(opening)
         ants += self._picked(count - len(ants))
-        self._wear(ants)
+        self._update_locally(ants)
         while len(ants) < count:
             rng = np.random.default_rng((self._seed, self._iteration, len(ants)))
             walk = self._walks.draw(self._ant(len(ants), rng))
             if walk is None:
                 break
             ants.append(walk)
-            self._wear([walk])
+            self._update_locally([walk])
         return ants
 
-    def _wear(self, ants: Sequence[Walk]) -> None:
-        """Ants of Ant Colony System wear their edges down, for the next ants to go elsewhere."""
+    def _update_locally(self, ants: Sequence[Walk]) -> None:
+        """The local update of Ant Colony System: ants lower the trails of their edges, so that the next ants go elsewhere."""
         rule = self._options.rule
         if not ants or not isinstance(rule, AntColonySystem):
             return
@@ -320,10 +320,10 @@ class Colony:
         if not self._updates:
             self.trails.reset()  # only now is it known where trails start
         rewarded = weights(rule, iteration, best, self._updates, self._ants)
-        lay(rule, self.trails, [(self.graph.path(ant.walk), weight * self._gain(ant)) for ant, weight in rewarded])
+        deposit(rule, self.trails, [(self.graph.path(ant.walk), weight * self._gain(ant)) for ant, weight in rewarded])
         for statements, scored in self._since_start.kernels.items():
             inside = [step for step in self.graph.path(scored.walk) if step[0].decision.subject == statements]
-            lay_inside(rule, self.trails, inside, self._options.kernel_share, self._gain(best))
+            deposit_inside(rule, self.trails, inside, self._options.kernel_share, self._gain(best))
         self._eta.next_iteration()
         if self._options.tree:
             self._tree = FilterTree(self._experience.attributes, *self._experience.successes(MOST_FITTED), DEPOSIT)

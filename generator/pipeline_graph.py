@@ -11,7 +11,7 @@ from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program, Statement, Where
 
-Place: TypeAlias = Where | Literal["root"]
+StagePlace: TypeAlias = Where | Literal["root"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Computed:
     """
 
     array: str
-    place: Place
+    place: StagePlace
     output: bool
     reads: tuple[str, ...]
     extents: tuple[int, ...]
@@ -106,7 +106,7 @@ def _stored(program: Program, names: Collection[str], begun: frozenset[str]) -> 
     return tuple(_computed(program, array, "root", statements, begun) for array, statements in own.items())
 
 
-def _computed(program: Program, name: str, place: Place, statements: Sequence[Statement],
+def _computed(program: Program, name: str, place: StagePlace, statements: Sequence[Statement],
               begun: frozenset[str]) -> Computed:
     array = program.array(name)
     reads = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}

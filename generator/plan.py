@@ -82,6 +82,12 @@ Vector: TypeAlias = tuple[int, ...]
 Row: TypeAlias = tuple[Vector, ...]
 """A loop that statements share: a Vector for each of them."""
 
+Step: TypeAlias = tuple[tuple[str, ...], Row]
+"""Statements that share a loop, and that loop."""
+
+NestPath: TypeAlias = tuple[Step, ...]
+"""Where a nest stands: the loops around it, outermost first."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from generator.plan import Row
+from generator.plan import NestPath, Row, Step
 from graph.space import Option, PageRow
 
-Step: TypeAlias = tuple[tuple[str, ...], Row]
-Place: TypeAlias = tuple[Step, ...]
 Depends: TypeAlias = tuple[tuple[str, Option], ...]
 
 WAVEFRONT_TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -99,23 +97,23 @@ class Offer(Protocol):
 class Rows(Protocol):
     """What is known about rows (generator.polyhedral.schedules.hyperplanes.O3); every answer may raise IllegalPlan."""
 
-    def within(self, place: Place, statements: tuple[str, ...]) -> Place:
+    def within(self, place: NestPath, statements: tuple[str, ...]) -> NestPath:
         """What a place is for some of its statements."""
 
-    def inside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> Inside:
+    def inside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> Inside:
         """The components of `statements` (empty: of the whole program) inside `place`."""
 
-    def offer(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...], parallel: bool) -> Offer:
+    def offer(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...], parallel: bool) -> Offer:
         """Rows for one component; `parallel`: parallel ones where there are any."""
 
-    def beside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+    def beside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> tuple[Row, ...]:
         """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host."""
 
-    def band(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+    def band(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """The rows that may follow `rows` in one permutable band."""
 
-    def fused(self, reductions: tuple[str, ...], place: Place, steps: tuple[Step, ...]) -> Row | None:
+    def fused(self, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
         """The row that components with these rows share, or None where they cannot."""
 
 
@@ -124,7 +122,7 @@ class Outside:
     """What is settled around a decision: reductions, the place, parallel loops so far, whether more are looked for."""
 
     reduced: tuple[str, ...]
-    place: Place
+    place: NestPath
     parallel: int = 0
     looking: bool = True
 
@@ -134,7 +132,7 @@ class Outside:
         looking = count < PARALLEL_LOOPS and self.looking and (parallel or not count)
         return Outside(self.reduced, (*self.place, step), count, looking)
 
-    def depends(self, place: Place) -> Depends:
+    def depends(self, place: NestPath) -> Depends:
         """What the options at `place` (a restriction of this one) depend on."""
         rows: Depends = tuple((" ".join(names), flat(row)) for names, row in place)
         return (*(("reduced", name) for name in self.reduced), *rows,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, prod
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
+from generator.pipeline_graph import StagePlace
 from generator.plan import Plan, Stages
-from generator.program import Where
 from generator.target import Target
 from graph.kernels import KernelSpace
 from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
@@ -39,9 +39,8 @@ ROWS = (
 )
 """Of docs/decisions.md."""
 
-Place: TypeAlias = Where | Literal["root"]
-_PLACES: tuple[Place, ...] = ("root", "inline", "block")
-Wish: TypeAlias = "Callable[[StageFacts], Place]"
+_PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
+Wish: TypeAlias = "Callable[[StageFacts], StagePlace]"
 
 
 class Reader(Protocol):
@@ -138,19 +137,19 @@ class Chosen:
     """
 
     local_bytes: int
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, StagePlace] = field(default_factory=dict)
     _cost: dict[str, tuple[int, int]] = field(default_factory=dict)
     _sides: dict[str, dict[str, float]] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=dict)
 
-    def options(self, stage: StageFacts) -> tuple[Place, ...]:
+    def options(self, stage: StageFacts) -> tuple[StagePlace, ...]:
         """Where `stage` may be computed, all that read it being decided."""
         copies, work = self._inlined(stage)
         inline = copies <= MAX_COPIES and work <= MAX_WORK
         block = all(used <= self.local_bytes for used in self._with(stage).values())
         return tuple(place for place in _PLACES if place == "root" or (inline if place == "inline" else block))
 
-    def take(self, stage: StageFacts, place: Place) -> None:
+    def take(self, stage: StageFacts, place: StagePlace) -> None:
         """Compute `stage` there."""
         self.places[stage.array] = place
         if place == "inline":
@@ -204,6 +203,6 @@ def _opening(stages: Sequence[StageFacts], target: Target, wish: Wish) -> Stages
     return chosen.schedule()
 
 
-def _tiled(stage: StageFacts) -> Place:
+def _tiled(stage: StageFacts) -> StagePlace:
     several = any(reader.elements > 1 or reader.often > 1 for reader in stage.readers)
     return "block" if several and not stage.by_data else "inline"

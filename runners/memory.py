@@ -13,47 +13,47 @@ from generator.program import NUMPY_TYPES, Array
 from runners.data import Values, garbage, initial_values, scalar_arguments
 
 Bytes: TypeAlias = NDArray[np.uint8]
-Place = TypeVar("Place")
+Handle = TypeVar("Handle")
 GUARD = b"\xa5" * 4096  # a multiple of every driver's alignment for parts of buffers
 
 
-class Room(Protocol[Place]):
+class Room(Protocol[Handle]):
     """Plain memory of a device in order of execution; every method may raise the driver's LaunchError.
 
     `write`, `copy` and `read` may return before they are done with device memory, but not while they need the host's.
     """
 
-    def allocate(self, contents: Bytes) -> Place:
+    def allocate(self, contents: Bytes) -> Handle:
         """A new piece of memory that holds `contents`."""
 
-    def write(self, place: Place, contents: Bytes) -> None:
+    def write(self, place: Handle, contents: Bytes) -> None:
         """Fill `place` from its beginning."""
 
-    def copy(self, place: Place, source: Place) -> None:
+    def copy(self, place: Handle, source: Handle) -> None:
         """Fill `place` with what `source`, of the same size, holds."""
 
-    def read(self, place: Place, offset: int, into: NDArray[Any]) -> None:
+    def read(self, place: Handle, offset: int, into: NDArray[Any]) -> None:
         """Fill `into` with the bytes of `place` from `offset` on."""
 
     def finish(self) -> None:
         """Wait until all is done."""
 
 
-class GuardedMemory(Generic[Place]):
+class GuardedMemory(Generic[Handle]):
     """The arrays, with a pristine copy of all that a run changes.
 
     Before and behind each array lies a guard zone of len(GUARD) bytes, so that a kernel that writes out of bounds is
     found out. `whole` are the pieces of memory with their zones.
     """
 
-    def __init__(self, room: Room[Place], problem: Problem) -> None:
+    def __init__(self, room: Room[Handle], problem: Problem) -> None:
         """Allocates and fills everything. Raises LaunchError when it does not fit on the device."""
         self.values: Values = initial_values(problem)
         self.scalars: dict[str, Any] = scalar_arguments(problem, self.values)
         self._room = room
         arrays = [array for array in problem.program.arrays if not array.by_value]
-        self.whole: dict[str, Place] = {a.name: room.allocate(self._zoned(a.name)) for a in arrays}
-        self._pristine: dict[str, Place] = {a.name: room.allocate(self._zoned(a.name))
+        self.whole: dict[str, Handle] = {a.name: room.allocate(self._zoned(a.name)) for a in arrays}
+        self._pristine: dict[str, Handle] = {a.name: room.allocate(self._zoned(a.name))
                                             for a in arrays if a.role != "in"}
 
     def hold(self, arrays: Sequence[Array]) -> None:

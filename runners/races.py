@@ -45,7 +45,7 @@ _ADDRESS = re.compile(r"\s+(?:memory )?address 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RaceSite:
     """Where in the Variant's text (line from 1, its code), and which thread of which block was there (x, y, z)."""
 
     line: int
@@ -68,7 +68,7 @@ class Finding:
     kind: Kind
     kernel: str
     what: str
-    places: tuple[Place, ...]
+    places: tuple[RaceSite, ...]
     count: int
 
     def __str__(self) -> str:
@@ -193,6 +193,6 @@ def _finding(message: str) -> Finding:
     kernel = _KERNEL.search(message)
     threads = _THREAD.findall(message) or [("", "")]
     codes = _CODE.findall(message)
-    places = tuple(Place(int(line), code.strip(), *thread) for (line, code), thread in
+    places = tuple(RaceSite(int(line), code.strip(), *thread) for (line, code), thread in
                    zip(codes, threads * len(codes), strict=False))
     return Finding(kind, kernel[1] if kernel else "", _ADDRESS.sub(" memory", title), places, 1)

@@ -28,10 +28,10 @@ Key: TypeAlias = tuple[str, Subject]
 
 Walks: TypeAlias = Sequence[Sequence[Choice]]
 
-Place: TypeAlias = tuple[Subject, bool]
+PanelKey: TypeAlias = tuple[Subject, bool]
 """A panel: its subject, and whether that is a kernel."""
 
-_PROGRAM: Place = ((), False)
+_PROGRAM: PanelKey = ((), False)
 
 OWN_PANEL = 4
 """Boxes from which on a subject that is no kernel gets a panel of its own."""
@@ -96,7 +96,7 @@ def collapse(graph: OptimizationGraph, trails: Trails | None, walks: Walks, best
     kernels = _about_kernels(groups)
     boxes = {key: _box(key, nodes, trails, key in kernels, taken.get(key)) for key, nodes in groups.items()}
     places = _places(groups, kernels)
-    met: defaultdict[Place, list[list[Key]]] = defaultdict(list)
+    met: defaultdict[PanelKey, list[list[Key]]] = defaultdict(list)
     for walk in walks:
         for place, keys in _by_place(walk, places).items():
             met[place].append(keys)
@@ -105,25 +105,25 @@ def collapse(graph: OptimizationGraph, trails: Trails | None, walks: Walks, best
     return sorted(panels, key=lambda panel: (panel.subject != (), -panel.visits, panel.subject, panel.kernel))
 
 
-def _places(keys: Iterable[Key], kernels: set[Key]) -> Mapping[Key, Place]:
+def _places(keys: Iterable[Key], kernels: set[Key]) -> Mapping[Key, PanelKey]:
     """In which panel each decision is."""
-    subjects: defaultdict[Place, list[Key]] = defaultdict(list)
+    subjects: defaultdict[PanelKey, list[Key]] = defaultdict(list)
     for key in keys:
         subjects[key[1], key in kernels].append(key)
     return {key: place if place[1] or len(members) >= OWN_PANEL else _PROGRAM
             for place, members in subjects.items() for key in members}
 
 
-def _members(places: Mapping[Key, Place]) -> Mapping[Place, Sequence[Key]]:
-    members: dict[Place, list[Key]] = {_PROGRAM: []}
+def _members(places: Mapping[Key, PanelKey]) -> Mapping[PanelKey, Sequence[Key]]:
+    members: dict[PanelKey, list[Key]] = {_PROGRAM: []}
     for key, place in places.items():
         members.setdefault(place, []).append(key)
     return members
 
 
-def _by_place(walk: Sequence[Choice], places: Mapping[Key, Place]) -> Mapping[Place, list[Key]]:
+def _by_place(walk: Sequence[Choice], places: Mapping[Key, PanelKey]) -> Mapping[PanelKey, list[Key]]:
     """The decisions of a walk, in its order, by panel."""
-    found: defaultdict[Place, list[Key]] = defaultdict(list)
+    found: defaultdict[PanelKey, list[Key]] = defaultdict(list)
     for choice in walk:
         key = (choice.decision.name, choice.decision.subject)
         if key in places:

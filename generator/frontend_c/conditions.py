@@ -19,19 +19,19 @@ from generator.polyhedral.kit.affine import Iteration, NotAffine, Undefined, hol
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StatementContext:
     """Where a statement stands: the iterations that reach it, and the condition (a syntax tree or None) that it has."""
 
     at: Iteration
     guard: Any = None
 
-    def within(self, at: Iteration) -> Place:
+    def within(self, at: Iteration) -> StatementContext:
         """The same condition in other iterations."""
         return replace(self, at=at)
 
-    def where_also(self, at: Iteration, condition: Any) -> Place:
+    def where_also(self, at: Iteration, condition: Any) -> StatementContext:
         """In the iterations `at`, under one more condition (None: no more)."""
-        return Place(at, both(self.guard, condition))
+        return StatementContext(at, both(self.guard, condition))
 
 
 def both(first: Any, second: Any) -> Any:
@@ -41,14 +41,14 @@ def both(first: Any, second: Any) -> Any:
     return c_ast.BinaryOp("&&", first, second, first.coord)
 
 
-def always(value: Any, place: Place) -> tuple[Any, Place]:
+def always(value: Any, place: StatementContext) -> tuple[Any, StatementContext]:
     """The first value of a variable that is declared at `place`, and where it gets one: without the condition, since nobody reads it elsewhere.
 
     `if (c) { float w = e; .. }` sets w to `c ? e : 0`, so that no iteration sees the w of another.
     """
     if place.guard is None:
         return value, place
-    return c_ast.TernaryOp(place.guard, value, c_ast.Constant("int", "0"), value.coord), Place(place.at)
+    return c_ast.TernaryOp(place.guard, value, c_ast.Constant("int", "0"), value.coord), StatementContext(place.at)
 
 
 def negation(condition: Any) -> Any:

@@ -14,7 +14,7 @@ from generator.arithmetic import integer_limits
 from generator.errors import InputError, Location
 from generator.expr import Expr, Load, evaluate, loads_of
 from generator.frontend_c.accesses import Accesses
-from generator.frontend_c.conditions import Place, always, both, changes_condition, divide, negation
+from generator.frontend_c.conditions import StatementContext, always, both, changes_condition, divide, negation
 from generator.frontend_c.ctypes import to_c
 from generator.frontend_c.expressions import Names, read_access, read_expression, without_casts
 from generator.frontend_c.folds import Surroundings, inner_loop_outside, names_in, read_folds
@@ -91,7 +91,7 @@ def build_model(source: ScopSource, parameters: Mapping[str, int],
     variables = {v.name: v for v in (*source.variables, *source.locals)}
     builder = Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
                        Counter(name for item in source.items for name in names_in(item)), Location(source.file, source.first_line))
-    order = builder.block(source.items, Place(top()))
+    order = builder.block(source.items, StatementContext(top()))
     if order is None:
         raise NeverRuns("the SCoP holds no statement that is ever executed", builder.start)
     builder.schedule = original_schedule(order, {s.name: s for s in builder.statements})
@@ -152,11 +152,11 @@ class Builder:
         """What names mean inside the loops of `at`."""
         return Names(at.iterators, self.iterators, self.parameters, self.variables)
 
-    def block(self, items: Sequence[Any], place: Place) -> Order | None:
+    def block(self, items: Sequence[Any], place: StatementContext) -> Order | None:
         """Statements in text order."""
         return _in_order([self.node(item, place) for item in items])
 
-    def node(self, node: Any, place: Place) -> Order | None:
+    def node(self, node: Any, place: StatementContext) -> Order | None:
         """One statement, loop, branch or block. Raises InputError for anything else."""
         match node:
             case c_ast.Compound():
@@ -192,7 +192,7 @@ class Builder:
                 raise InputError(f"`{to_c(node).split(' {')[0][:60]}` is not static control: a SCoP holds `for` "
                                  f"loops, `if`/`else` and assignments{control_advice(node)}", where(node))
 
-    def loop(self, node: Any, place: Place) -> Order | None:
+    def loop(self, node: Any, place: StatementContext) -> Order | None:
         """A `for` loop."""
         header, at = read_header(node), place.at
         inner = at.enter(header.iterator)
@@ -230,11 +230,11 @@ class Builder:
             raise InputError(f"`{iterator}` is of type `{kind}`, from {least} to {most}, and would leave it before the loop ends: use `int`",
                              where(node))
 
-    def flag(self, node: Any, place: Place) -> tuple[Order, Any]:
+    def flag(self, node: Any, place: StatementContext) -> tuple[Order, Any]:
         """A statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
         element = self.own_element("going", node, place.at)
         one = c_ast.Constant("int", "1", node.coord)
-        return self.assign(c_ast.Assignment("=", element, one, node.coord), element, "", one, Place(place.at)), element
+        return self.assign(c_ast.Assignment("=", element, one, node.coord), element, "", one, StatementContext(place.at)), element
 
     def plain_flag(self) -> Any:
         """The syntax tree of a new variable, which is a part of no other statement than the one that it is made for."""
@@ -243,7 +243,7 @@ class Builder:
         self.locals.add(name)
         return c_ast.ID(name)
 
-    def folded(self, node: Any, place: Place) -> Order | None:
+    def folded(self, node: Any, place: StatementContext) -> Order | None:
         """A loop whose bounds are data: a statement for each value that it computes.
 
         A value that the next ones begin with is kept until they are computed.
@@ -282,7 +282,7 @@ class Builder:
             raise bad_step(node, header.iterator)
         return step
 
-    def branch(self, node: Any, place: Place) -> Order | None:
+    def branch(self, node: Any, place: StatementContext) -> Order | None:
         """An `if`: its parts run in different iterations, or under a guard where the condition depends on data."""
         test, at = read_expression(node.cond, self.names(place.at)), place.at
         try:
@@ -294,11 +294,11 @@ class Builder:
         return _in_order([self.part(node.iftrue, place.within(at.restrict(region))),
                           self.part(node.iffalse, place.within(subtract(at, region)))])
 
-    def part(self, node: Any, place: Place) -> Order | None:
+    def part(self, node: Any, place: StatementContext) -> Order | None:
         """One part of an `if`, which may be absent or never run."""
         return None if node is None or place.at.domain.is_empty() else self.node(node, place)
 
-    def guarded(self, node: Any, place: Place) -> Order | None:
+    def guarded(self, node: Any, place: StatementContext) -> Order | None:
         """An `if` whose condition depends on data."""
         try:
             yes, then = divide(node.cond, place.at, self.reading(place))
@@ -314,16 +314,16 @@ class Builder:
         return _in_order([decided, self.part(node.iftrue, place.where_also(yes, then)),
                           self.part(node.iffalse, place.where_also(no, otherwise))])
 
-    def reading(self, place: Place) -> Callable[[Any], Expr]:
+    def reading(self, place: StatementContext) -> Callable[[Any], Expr]:
         """What makes expressions of syntax trees at `place`."""
         return lambda node: read_expression(node, self.names(place.at))
 
-    def decide(self, condition: Any, place: Place) -> tuple[Order, Any]:
+    def decide(self, condition: Any, place: StatementContext) -> tuple[Order, Any]:
         """A statement that evaluates `condition` once per iteration, and the syntax tree of the element that keeps it."""
         element = self.own_element("test", condition, place.at)
         value = both(place.guard, c_ast.BinaryOp("!=", condition, c_ast.Constant("int", "0"), condition.coord))
         node = c_ast.Assignment("=", element, value, condition.coord)
-        return self.assign(node, element, "", value, Place(place.at)), element
+        return self.assign(node, element, "", value, StatementContext(place.at)), element
 
     def own_element(self, base: str, node: Any, at: Iteration, kind: ElementType = "int") -> Any:
         """The syntax tree of an element, of a new array, that each iteration has for itself."""
@@ -342,14 +342,14 @@ class Builder:
         self.taken.add(name)
         return name
 
-    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: Place) -> Order:
+    def assign(self, node: Any, lvalue: Any, op: str, rvalue: Any, place: StatementContext) -> Order:
         """One statement `lvalue op= rvalue`, under the guard of its place."""
         if isinstance(lvalue, c_ast.ID) and lvalue.name in self.iterators:
             raise InputError(f"the iterator `{lvalue.name}` is changed inside its loop", where(node))
         value = self.reading(place)(rvalue)
         return self.store(node, place, read_access(lvalue, self.names(place.at)), op, value)
 
-    def store(self, node: Any, place: Place, target: Load, op: str, value: Expr) -> Order:
+    def store(self, node: Any, place: StatementContext, target: Load, op: str, value: Expr) -> Order:
         """One statement `target op= value`, whose loads are not numbered yet; `node` is what the source has for it."""
         at, name = place.at, f"S{len(self.statements)}"
         accesses = Accesses(name, at, node, self.variables, self.shape, place.guard is not None)

@@ -33,7 +33,7 @@ _ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class ComputeScope:
     """Where a definition is computed: its iterators, outermost first, and the points.
 
     `names` maps Vars (by key) and coordinates of its RDom (by `id` and dimension) to iterators. `guard` is the condition of
@@ -54,7 +54,7 @@ class Bounds:
     sizes: Sizes
     regions: Mapping[int, tuple[Range, ...]]
 
-    def place(self, func: Func, definition: Definition) -> Place | None:
+    def place(self, func: Func, definition: Definition) -> ComputeScope | None:
         """Where a definition is computed; None when that is nowhere."""
         ranges = [(low, low + extent - 1) for low, extent in self.regions[id(func)]]
         return place_of(func, definition, ranges, self.sizes)
@@ -130,7 +130,7 @@ class _Search:
                     self.need(id(image), ranges)
 
     def ranges(self, func: Func, used: Func | Image, args: Sequence[Expr], at: Location,
-               place: Place) -> list[tuple[int, int]]:
+               place: ComputeScope) -> list[tuple[int, int]]:
         """Least and greatest value of each coordinate. Raises InputError when there is none."""
         return [_coordinates(func, used, dim, arg, at, place, self.sizes) for dim, arg in enumerate(args)]
 
@@ -157,7 +157,7 @@ class _Search:
                      for known, start, (_, high) in zip(self.sizes.known[id(image)], starts, needed, strict=True))
 
 
-def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int]], sizes: Sizes) -> Place | None:
+def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int]], sizes: Sizes) -> ComputeScope | None:
     """Where `definition` is computed when `region` (low, high) of its Func is needed; None when that is nowhere.
 
     Raises:
@@ -180,7 +180,7 @@ def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int
     names = _iterators(order)
     at = box([names[key] for key in order], [ranges[key] for key in order])
     condition = definition.domain.predicate if definition.domain is not None else None
-    place = Place(at, names, ranges, None)
+    place = ComputeScope(at, names, ranges, None)
     if condition is None:
         return place
     try:
@@ -190,7 +190,7 @@ def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int
     return None if is_empty(limited) else replace(place, at=limited)
 
 
-def index_values(place: Place, sizes: Sizes) -> Values:
+def index_values(place: ComputeScope, sizes: Sizes) -> Values:
     """What translates coordinates at `place`; loads are placeholders, which make a coordinate depend on data."""
     def load(node: Call | Pixel, args: tuple[CExpr, ...]) -> Load:
         return Load(node.type.element, args)
@@ -200,7 +200,7 @@ def index_values(place: Place, sizes: Sizes) -> Values:
     return Values(Intervals(sizes, place.ranges), place.names, load, types)
 
 
-def _coordinates(func: Func, used: Func | Image, dim: int, arg: Expr, at: Location, place: Place,
+def _coordinates(func: Func, used: Func | Image, dim: int, arg: Expr, at: Location, place: ComputeScope,
                  sizes: Sizes) -> tuple[int, int]:
     translate = index_values(place, sizes)
     interval = translate.intervals.of(arg)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import InputError
-from generator.frontend_py.bounds import Bounds, Place
+from generator.frontend_py.bounds import Bounds, ComputeScope
 from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.lower import same
@@ -62,7 +62,7 @@ class Machine:
 class _Run:
     """One definition."""
 
-    def __init__(self, machine: Machine, func: Func, definition: Definition, place: Place) -> None:
+    def __init__(self, machine: Machine, func: Func, definition: Definition, place: ComputeScope) -> None:
         self.machine, self.func, self.definition, self.place = machine, func, definition, place
         self.own = [n for n in parts(*definition.exprs) if isinstance(n, Call) and n.func is func]
         self.targets = machine.values[id(func)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from generator.expr import Binary, Expr, Int, Load, Select
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
-from generator.frontend_py.bounds import Bounds, Place
+from generator.frontend_py.bounds import Bounds, ComputeScope
 from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals
@@ -112,7 +112,7 @@ class _Builder:
 class _Writer:
     """Makes the statements of one definition."""
 
-    def __init__(self, builder: _Builder, func: Func, definition: Definition, place: Place, name: str) -> None:
+    def __init__(self, builder: _Builder, func: Func, definition: Definition, place: ComputeScope, name: str) -> None:
         self.builder, self.func, self.definition, self.place, self.name = builder, func, definition, place, name
         self.found: list[Access] = []
         self.conditional = place.guard is not None
@@ -191,7 +191,7 @@ class _Writer:
                          describe(name, self.definition, index), self.definition.at.line)
 
 
-def _unguarded(func: Func, definition: Definition, place: Place) -> tuple[Definition, Place]:
+def _unguarded(func: Func, definition: Definition, place: ComputeScope) -> tuple[Definition, ComputeScope]:
     """A tuple whose condition reads the Func itself as one without: its values are stored one by one, which changes it."""
     guard = place.guard
     if guard is None or len(definition.values) == 1 or not any(

@@ -13,7 +13,7 @@ from generator.plan import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordingEntry:
     """A file, and the entry in it that is being read."""
 
     path: Path

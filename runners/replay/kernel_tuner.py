@@ -12,23 +12,23 @@ from typing import Any
 from generator.plan import Value
 from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Outcome, Timed
 from metrics.statistics import median_interval
-from runners.replay.fields import Place
+from runners.replay.fields import RecordingEntry
 from runners.replay.recording import Origin, Recording, Row, make_recording
 
 _MS = 1e-3
 ERRORS = ("CompilationFailedConfig", "RuntimeFailedConfig", "InvalidConfig", "ErrorConfig")
 
 
-def recording_from_cache(data: Mapping[str, Any], place: Place, name: str, notes: tuple[str, ...]) -> Recording:
+def recording_from_cache(data: Mapping[str, Any], place: RecordingEntry, name: str, notes: tuple[str, ...]) -> Recording:
     """The recording in the contents of a cache file. Raises InputError, naming the entry."""
     keys = place.names(data.get("tune_params_keys"), "tune_params_keys")
     entries = place.table(data.get("cache"), "cache")
-    rows = [_row(key, entry, keys, Place(place.path, key)) for key, entry in entries.items()]
+    rows = [_row(key, entry, keys, RecordingEntry(place.path, key)) for key, entry in entries.items()]
     origin = Origin(str(data.get("kernel_name", "")), _size(data.get("problem_size", "")))
     return make_recording(place.path, name, str(data.get("device_name", "unknown device")), rows, True, origin, notes)
 
 
-def _row(key: str, entry: object, keys: tuple[str, ...], place: Place) -> Row:
+def _row(key: str, entry: object, keys: tuple[str, ...], place: RecordingEntry) -> Row:
     fields = place.table(entry, "the entry")
     if missing := [name for name in keys if name not in fields]:
         place.fault(f"it lacks the parameter `{missing[0]}` of tune_params_keys")
@@ -43,7 +43,7 @@ def parameter_choices(values: list[tuple[str, Value]]) -> tuple[tuple[str, tuple
     return tuple([(name, (), value) for name, value in values])
 
 
-def _outcome(key: str, fields: Mapping[str, Any], place: Place) -> Outcome:
+def _outcome(key: str, fields: Mapping[str, Any], place: RecordingEntry) -> Outcome:
     times = place.times(fields.get("times") or [], "times")
     spent = Durations(
         (_ms(fields, "framework_time", place) + _ms(fields, "strategy_time", place)) * _MS,
@@ -59,7 +59,7 @@ def _outcome(key: str, fields: Mapping[str, Any], place: Place) -> Outcome:
     return timed(place.time(fields["time"], "time"), times, key, spent)
 
 
-def failure(error: str, spent: Durations, place: Place) -> Outcome:
+def failure(error: str, spent: Durations, place: RecordingEntry) -> Outcome:
     """The outcome that Kernel Tuner's name for an error means. Raises InputError for another name."""
     match error:
         case "CompilationFailedConfig":
@@ -79,7 +79,7 @@ def timed(mean_ms: float, times_ms: tuple[float, ...], key: str, spent: Duration
     return Timed(mean_ms, min(low, mean_ms), max(high, mean_ms), times_ms or (mean_ms,), mean_ms, (), key, False, spent)
 
 
-def _ms(fields: Mapping[str, Any], name: str, place: Place) -> float:
+def _ms(fields: Mapping[str, Any], name: str, place: RecordingEntry) -> float:
     """A duration that older files lack."""
     value = fields.get(name)
     return 0.0 if value is None else place.duration(value, name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from generator.errors import InputError
 from generator.json_text import parse_json
-from runners.replay.fields import Place
+from runners.replay.fields import RecordingEntry
 from runners.replay.kernel_tuner import recording_from_cache
 from runners.replay.recording import Recording
 from runners.replay.t4 import recording_from_t4
@@ -26,7 +26,7 @@ def read_recording(path: Path) -> Recording:
         InputError: the file cannot be read, is cut off, holds no recording, or not a single valid configuration.
     """
     data, notes = _contents(path)
-    place = Place(path)
+    place = RecordingEntry(path)
     if not isinstance(data, dict):
         raise InputError(_no_recording(path))
     if "antune_recording" in data:

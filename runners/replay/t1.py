@@ -9,7 +9,7 @@ from pathlib import Path
 from generator.errors import InputError
 from generator.json_text import parse_json
 from graph.template import Parameter
-from runners.replay.fields import Place
+from runners.replay.fields import RecordingEntry
 from runners.replay.reading import read_text
 
 
@@ -28,7 +28,7 @@ def read_t1(path: Path) -> Description:
     Raises:
         InputError: the file cannot be read or is no T1 file.
     """
-    place = Place(path)
+    place = RecordingEntry(path)
     try:
         data = parse_json(read_text(path))
     except ValueError as error:
@@ -45,7 +45,7 @@ def read_t1(path: Path) -> Description:
     return Description(name, parameters, restrictions)
 
 
-def _parameter(entry: object, place: Place) -> Parameter:
+def _parameter(entry: object, place: RecordingEntry) -> Parameter:
     fields = place.table(entry, "TuningParameters")
     name = place.text(fields.get("Name"), "Name")
     values = fields.get("Values")

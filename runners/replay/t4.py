@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Outcome, WrongResult
-from runners.replay.fields import Place
+from runners.replay.fields import RecordingEntry
 from runners.replay.kernel_tuner import parameter_choices, timed
 from runners.replay.recording import Recording, Row, make_recording
 
@@ -17,7 +17,7 @@ _MS = 1e-3
 _UNITS = ("", "ms", "milisecond", "miliseconds", "millisecond", "milliseconds")
 
 
-def recording_from_t4(data: Mapping[str, Any], place: Place, name: str) -> Recording:
+def recording_from_t4(data: Mapping[str, Any], place: RecordingEntry, name: str) -> Recording:
     """The recording in the contents of a T4 file. Raises InputError, naming the entry."""
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -28,7 +28,7 @@ def recording_from_t4(data: Mapping[str, Any], place: Place, name: str) -> Recor
     names: list[str] = []
     rows = []
     for number, result in enumerate(results):
-        here = Place(place.path, f"results[{number}]")
+        here = RecordingEntry(place.path, f"results[{number}]")
         fields = here.table(result, "the result")
         configuration = here.table(fields.get("configuration"), "configuration")
         names = names or list(configuration)
@@ -40,7 +40,7 @@ def recording_from_t4(data: Mapping[str, Any], place: Place, name: str) -> Recor
     return make_recording(place.path, name, device, rows, True)
 
 
-def _outcome(fields: Mapping[str, Any], key: str, place: Place) -> Outcome:
+def _outcome(fields: Mapping[str, Any], key: str, place: RecordingEntry) -> Outcome:
     spent = place.table(fields.get("times") or {}, "times")
     times = place.times(spent.get("runtimes") or [], "runtimes")
     durations = Durations((_ms(spent, "framework", place) + _ms(spent, "search_algorithm", place)) * _MS,
@@ -62,7 +62,7 @@ def _outcome(fields: Mapping[str, Any], key: str, place: Place) -> Outcome:
                                "correctness")
 
 
-def _measured(fields: Mapping[str, Any], place: Place) -> object:
+def _measured(fields: Mapping[str, Any], place: RecordingEntry) -> object:
     for entry in place.items(fields.get("measurements"), "measurements"):
         measurement = place.table(entry, "measurement")
         if measurement.get("name") == "time":
@@ -72,6 +72,6 @@ def _measured(fields: Mapping[str, Any], place: Place) -> object:
     return place.fault("none of its measurements is called `time`", "use a file that recorded times")
 
 
-def _ms(fields: Mapping[str, Any], name: str, place: Place) -> float:
+def _ms(fields: Mapping[str, Any], name: str, place: RecordingEntry) -> float:
     value = fields.get(name)
     return 0.0 if value is None else place.duration(value, name)

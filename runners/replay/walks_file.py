@@ -35,7 +35,7 @@ from metrics.outcome import (
     TimedOut,
     WrongResult,
 )
-from runners.replay.fields import Place
+from runners.replay.fields import RecordingEntry
 from runners.replay.recording import Origin, Recording, Row, make_recording
 
 VERSION = 1
@@ -95,33 +95,33 @@ def read_walks(path: Path) -> Recording:
     return recording
 
 
-def recording_from_walks(data: Mapping[str, Any], place: Place) -> Recording:
+def recording_from_walks(data: Mapping[str, Any], place: RecordingEntry) -> Recording:
     """The recording in the contents of a file of walks. Raises InputError, naming the entry."""
     if data["antune_recording"] != VERSION:
         place.fault(f"it has version {data['antune_recording']!r} of the format; this antune reads version {VERSION}",
                     "update antune")
     decisions = [_decision(entry, place) for entry in place.items(data.get("decisions"), "decisions")]
-    rows = [_row(row, decisions, Place(place.path, f"rows[{number}]"))
+    rows = [_row(row, decisions, RecordingEntry(place.path, f"rows[{number}]"))
             for number, row in enumerate(place.items(data.get("rows"), "rows"))]
     program, size, driver, made = (str(data.get(name, "")) for name in ("program", "size", "driver", "made"))
     name, device = (place.text(data.get(name), name) for name in ("name", "device"))
     return make_recording(place.path, name, device, rows, False, Origin(program, size, driver, made))
 
 
-def _decision(entry: object, place: Place) -> tuple[str, tuple[str, ...]]:
+def _decision(entry: object, place: RecordingEntry) -> tuple[str, tuple[str, ...]]:
     parts = place.items(entry, "decisions")
     if len(parts) != 2:
         place.fault("a decision is not a name and a subject")
     return place.text(parts[0], "decisions"), place.names(parts[1], "decisions")
 
 
-def _row(row: object, decisions: list[tuple[str, tuple[str, ...]]], place: Place) -> Row:
+def _row(row: object, decisions: list[tuple[str, tuple[str, ...]]], place: RecordingEntry) -> Row:
     fields = place.table(row, "the row")
     choices = tuple([_answer(choice, decisions, place) for choice in place.items(fields.get("c"), "c")])
     return Row(choices, _outcome(fields, place))
 
 
-def _answer(choice: object, decisions: list[tuple[str, tuple[str, ...]]], place: Place) -> Answer:
+def _answer(choice: object, decisions: list[tuple[str, tuple[str, ...]]], place: RecordingEntry) -> Answer:
     match choice:
         case [int(number), option] if 0 <= number < len(decisions):
             return (*decisions[number], _option(option, place))
@@ -129,13 +129,13 @@ def _answer(choice: object, decisions: list[tuple[str, tuple[str, ...]]], place:
             return place.fault(f"the choice {choice!r} is not a number of a decision and an option")
 
 
-def _option(option: object, place: Place) -> Option:
+def _option(option: object, place: RecordingEntry) -> Option:
     if isinstance(option, list) and all(isinstance(part, int) for part in option):
         return tuple(option)
     return place.value(option, "c")
 
 
-def _outcome(fields: Mapping[str, Any], place: Place) -> Outcome:
+def _outcome(fields: Mapping[str, Any], place: RecordingEntry) -> Outcome:
     spent = Durations(time_s=place.duration(fields.get("s"), "s"))
     if fields.get("status") == "timed":
         ms = place.time(fields.get("ms"), "ms")
@@ -144,7 +144,7 @@ def _outcome(fields: Mapping[str, Any], place: Place) -> Outcome:
     return _failure(fields.get("status"), place.text(fields.get("message", ""), "message"), spent, place)
 
 
-def _failure(status: object, message: str, spent: Durations, place: Place) -> Outcome:
+def _failure(status: object, message: str, spent: Durations, place: RecordingEntry) -> Outcome:
     match status:
         case "illegal":
             return Illegal(message, spent)
@@ -171,7 +171,7 @@ def _timed_out(message: str, spent: Durations) -> TimedOut:
     return TimedOut("time", spent.time_s, spent)
 
 
-def _kernel(entry: object, place: Place) -> KernelTime:
+def _kernel(entry: object, place: RecordingEntry) -> KernelTime:
     match entry:
         case [list(statements), int() | float() as ms, dict(metrics)]:
             values = tuple([(name, place.number(value, name)) for name, value in metrics.items()])

@@ -14,7 +14,7 @@ from explorer.ant_systems import (
     MaxMinAntSystem,
     RankBasedAntSystem,
     bounds,
-    lay,
+    deposit,
     weights,
 )
 from explorer.best import Scored
@@ -36,7 +36,7 @@ def levels(rule: AntRule, start: Bounds, updates: int = 100) -> list[float]:
     """The trails after one update of an iteration with t_ref = 1 ms."""
     trails = Trails(rule.rho, start)
     rewarded = weights(rule, ANTS, BEST, updates, len(ANTS))
-    lay(rule, trails, [(EDGES[ant.walk.identity], weight / ant.cost_ms) for ant, weight in rewarded])
+    deposit(rule, trails, [(EDGES[ant.walk.identity], weight / ant.cost_ms) for ant, weight in rewarded])
     return list(trails.level(NODE))
 
 

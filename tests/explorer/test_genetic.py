@@ -28,9 +28,9 @@ from explorer.variation import (
     repaired,
     templated,
 )
+from generator.pipeline_graph import StagePlace
 from generator.plan import KernelPlan, Plan, Stages
 from graph.optimization_graph import OptimizationGraph
-from graph.pipeline import Place
 from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision, Option
 from graph.walk import Walk
@@ -232,7 +232,7 @@ def test_a_known_walk_needs_no_forecast_and_old_walks_are_forgotten() -> None:
     assert memory.forecast({("d", ()): 10, ("word", ()): "x"}) is not None
 
 
-PLACES: tuple[Place, ...] = ("root", "inline", "block")
+PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class Chain:
     rooted: int | None = None
 
     def __call__(self, chooser: Chooser) -> Plan:
-        places: dict[str, Place] = {}
+        places: dict[str, StagePlace] = {}
         for number in reversed(range(self.count - 1)):
             name, offered = f"a{number:02}", PLACES[:2] if number == self.rooted else PLACES
             answer = chooser.choose(Decision("stage", (name,)), offered)

@@ -14,9 +14,9 @@ import numpy as np
 
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Vector
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, NestPath, Plan, Row, Vector
 from generator.polyhedral.dependences.reductions import reducible
-from generator.polyhedral.schedules.hyperplanes import O3, Place
+from generator.polyhedral.schedules.hyperplanes import O3
 from generator.polyhedral.schedules.partition import strongly_connected
 from generator.program import Program
 from graph.o3 import make_o3_space
@@ -210,7 +210,7 @@ class BruteForce:
                        pairs=frozenset(pair for pair in self.pairs if all(name in names for name, _ in pair)))
 
 
-def brute_force(found: Program, place: Place) -> BruteForce:
+def brute_force(found: Program, place: NestPath) -> BruteForce:
     """The rows of a program of one or two statements, all of as many iterators, inside `place`."""
     names = tuple(s.name for s in found.statements)
     (dims,) = {len(s.iterators) for s in found.statements}

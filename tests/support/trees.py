@@ -15,7 +15,7 @@ from tests.support.programs import Instance, Pair, instances, pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Block and thread indices of an instance, its time within the thread, and the launch that ends a host tree."""
 
     block: tuple[int, ...] = ()
@@ -24,12 +24,12 @@ class Place:
     launch: int = -1
 
 
-def places(tree: Tree, domain: Any) -> dict[Instance, Place]:
+def places(tree: Tree, domain: Any) -> dict[Instance, Position]:
     """Where and when `tree` runs the instances of the isl UnionSet `domain`."""
-    return _run(tree, domain, dict.fromkeys(instances(domain), Place()))
+    return _run(tree, domain, dict.fromkeys(instances(domain), Position()))
 
 
-def _run(tree: Tree, domain: Any, here: dict[Instance, Place]) -> dict[Instance, Place]:
+def _run(tree: Tree, domain: Any, here: dict[Instance, Position]) -> dict[Instance, Position]:
     match tree:
         case Leaf():
             return here
@@ -46,7 +46,7 @@ def _run(tree: Tree, domain: Any, here: dict[Instance, Place]) -> dict[Instance,
                 return _run(child, domain, {x: replace(p, block=(*p.block, *values[x])) for x, p in here.items()})
             return _run(child, domain, {x: replace(p, thread=(*p.thread, *values[x])) for x, p in here.items()})
         case Sequence(filters, children):
-            result: dict[Instance, Place] = {}
+            result: dict[Instance, Position] = {}
             for number, (part, child) in enumerate(zip(filters, children, strict=True)):
                 mine = instances(part.intersect(domain))
                 branch = {x: replace(p, time=(*p.time, number)) for x, p in here.items() if x in mine}
@@ -60,7 +60,7 @@ def _values(members: tuple[Any, ...], domain: Any) -> dict[Instance, tuple[int, 
     return {x: tuple(column[x] for column in columns) for x in columns[0]}
 
 
-def respects(found: dict[Instance, Place], dependences: Iterable[Pair]) -> bool:
+def respects(found: dict[Instance, Position], dependences: Iterable[Pair]) -> bool:
     """The oracle for one launch: sources run before sinks, in the same block and thread."""
     return all(found[a].block == found[b].block and found[a].thread == found[b].thread
                and found[a].time < found[b].time for a, b in dependences)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from generator.expr import Load, names_of
 from generator.facts import Access, AccessMode, Around, Space
-from generator.lowering.analysis.counting import Counts, Place
+from generator.lowering.analysis.counting import Counts, NodePath
 from generator.lowering.analysis.sampling import DataDependentError, Ints, trips, values
 from generator.nest import Barrier, For, walk
 
@@ -40,7 +40,7 @@ class Enclosing:
     """A loop around a point with its coordinate."""
 
     loop: For
-    place: Place
+    place: NodePath
     coordinate: int
 
 

@@ -14,7 +14,7 @@ from generator.expr import Binary, Expr, names_of
 from generator.lowering.analysis.sampling import DataDependentError, Ints, samples, trips, values
 from generator.nest import For, If, Node, walk
 
-Place: TypeAlias = tuple[int, ...]
+NodePath: TypeAlias = tuple[int, ...]
 """Where a node stands: the position among its siblings per level (the `else` part goes on counting after `then`)."""
 Floats: TypeAlias = NDArray[np.float64]
 LEAST, MOST = 3, 9  # samples of a loop that is too long to follow
@@ -41,9 +41,9 @@ class Counts:
     `balance`: the mean cost of a thread over the cost of the busiest one of its block.
     """
 
-    executions: Mapping[Place, float]
-    entries: Mapping[Place, float]
-    iterations: Mapping[Place, float]
+    executions: Mapping[NodePath, float]
+    entries: Mapping[NodePath, float]
+    iterations: Mapping[NodePath, float]
     balance: float
 
 
@@ -77,13 +77,13 @@ class _Counter:
         self.cost, self.shape = cost, grounds.shape
         share = grounds.weights / grounds.weights.sum() / np.prod(grounds.shape[1:])
         self.share = share.reshape(-1, *(1,) * (len(grounds.shape) - 1))
-        self.executions: dict[Place, float] = defaultdict(float)
-        self.entries: dict[Place, float] = defaultdict(float)
-        self.iterations: dict[Place, float] = defaultdict(float)
-        self.decisive: dict[Place, bool] = {}
+        self.executions: dict[NodePath, float] = defaultdict(float)
+        self.entries: dict[NodePath, float] = defaultdict(float)
+        self.iterations: dict[NodePath, float] = defaultdict(float)
+        self.decisive: dict[NodePath, bool] = {}
         self.work = np.zeros(grounds.shape)
 
-    def run(self, nodes: tuple[tuple[int, Node], ...], at: Place, names: Mapping[str, Ints], weight: Floats,
+    def run(self, nodes: tuple[tuple[int, Node], ...], at: NodePath, names: Mapping[str, Ints], weight: Floats,
             room: float) -> None:
         """The nodes, each with its position; every thread runs them `weight` times. `room`: iterations to follow."""
         for position, node in nodes:
@@ -102,7 +102,7 @@ class _Counter:
                     self.executions[place] += float((weight * self.share).sum())
                     self.work += weight * self.cost(node)
 
-    def _loop(self, node: For, place: Place, names: Mapping[str, Ints], weight: Floats, room: float) -> None:
+    def _loop(self, node: For, place: NodePath, names: Mapping[str, Ints], weight: Floats, room: float) -> None:
         start = values(node.start, names)
         often = np.where(weight > 0, trips(node.iterator, start, node.condition, node.step, names), 0)
         total = float((weight * often * self.share).sum())

@@ -19,7 +19,7 @@ from generator.facts import Access, AccessMode, KernelFacts, Operations, Space
 from generator.linear import substitute
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.analysis.addresses import Enclosing, Point, access_facts, enter, outer_point
-from generator.lowering.analysis.counting import Counts, Grounds, Place, children_of, count
+from generator.lowering.analysis.counting import Counts, Grounds, NodePath, children_of, count
 from generator.lowering.analysis.sampling import samples, trips, values
 from generator.lowering.core.assemble import lowered_program
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, walk
@@ -160,7 +160,7 @@ def _depth(nodes: tuple[Node, ...]) -> int:
     return max((_depth(children_of(n)) + isinstance(n, For) for n in nodes), default=0)
 
 
-def _leaves(nodes: tuple[Node, ...], at: Place) -> Iterator[tuple[Place, Node]]:
+def _leaves(nodes: tuple[Node, ...], at: NodePath) -> Iterator[tuple[NodePath, Node]]:
     for position, node in enumerate(nodes):
         if isinstance(node, For | If):
             yield from _leaves(children_of(node), (*at, position))
@@ -218,7 +218,7 @@ class _Study:
         """All accesses in text order, those that no sampled thread does left out."""
         yield from self._inside(nodes, (), point, (), counts)
 
-    def _inside(self, nodes: tuple[Node, ...], at: Place, point: Point, loops: tuple[Enclosing, ...],
+    def _inside(self, nodes: tuple[Node, ...], at: NodePath, point: Point, loops: tuple[Enclosing, ...],
                 counts: Counts) -> Iterator[Access]:
         for position, node in enumerate(nodes):
             place = (*at, position)

@@ -1,6 +1,6 @@
 """What there is to decide about an explicit schedule: which rows are legal where, and who may share them.
 
-A Place is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live the
+A NestPath is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live the
 dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
 together.
 """
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
 
 import numpy as np
 
-from generator.plan import Row
+from generator.plan import NestPath, Row, Step
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.schedules.candidates import (
     LARGEST_SHIFT,
@@ -27,9 +26,6 @@ from generator.polyhedral.schedules.candidates import (
 from generator.polyhedral.schedules.cones import Numbers, Piece, edges, inside, live, pieces_of
 from generator.polyhedral.schedules.partition import strongly_connected
 from generator.program import Program
-
-Step: TypeAlias = tuple[tuple[str, ...], Row]
-Place: TypeAlias = tuple[Step, ...]
 
 MOST_BESIDE = 4
 """Skewed rows beside a parallel one: few, since they make no more parallel loops, only other ones."""
@@ -75,37 +71,37 @@ class O3:
 
     program: Program
 
-    def within(self, place: Place, statements: tuple[str, ...]) -> Place:
+    def within(self, place: NestPath, statements: tuple[str, ...]) -> NestPath:
         """What a place is for some of its statements."""
         return within(place, statements)
 
-    def inside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> Inside:
+    def inside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> Inside:
         """The components of `statements` inside `place` (empty statements: of the whole program)."""
         names = statements or tuple(s.name for s in self.program.statements)
         return components(self.program, reductions, place, names)
 
-    def offer(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...], parallel: bool) -> Offer:
+    def offer(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...], parallel: bool) -> Offer:
         """Rows for one component; `parallel`: parallel ones where there are any."""
         return offer(self.program, reductions, within(place, statements), statements, parallel)
 
-    def beside(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+    def beside(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> tuple[Row, ...]:
         """Skewed rows that may stand in for the only parallel row of a component inside permuted loops of the host.
 
         It gets a parallel one right inside of them.
         """
         return beside(self.program, reductions, within(place, statements), statements)
 
-    def band(self, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+    def band(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """The rows that may follow `rows` in one permutable band."""
         return band(self.program, reductions, within(place, statements), statements, rows)
 
-    def fused(self, reductions: tuple[str, ...], place: Place, steps: tuple[Step, ...]) -> Row | None:
+    def fused(self, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
         """The row that components with these rows share (constants move), or None where they cannot."""
         return fused(self.program, reductions, place, steps)
 
 
-def within(place: Place, statements: tuple[str, ...]) -> Place:
+def within(place: NestPath, statements: tuple[str, ...]) -> NestPath:
     """What a place is for some of its statements: nothing else matters to them, nor do common constants."""
     result = []
     for names, row in place:
@@ -116,7 +112,7 @@ def within(place: Place, statements: tuple[str, ...]) -> Place:
 
 
 @remembered(maxsize=4096)
-def live_at(program: Program, reductions: tuple[str, ...], place: Place) -> tuple[Piece, ...]:
+def live_at(program: Program, reductions: tuple[str, ...], place: NestPath) -> tuple[Piece, ...]:
     """The dependences that the rows of `place` leave unordered."""
     if not place:
         return pieces_of(program, reductions)
@@ -124,7 +120,7 @@ def live_at(program: Program, reductions: tuple[str, ...], place: Place) -> tupl
 
 
 @remembered(maxsize=4096)
-def components(program: Program, reductions: tuple[str, ...], place: Place, names: tuple[str, ...]) -> Inside:
+def components(program: Program, reductions: tuple[str, ...], place: NestPath, names: tuple[str, ...]) -> Inside:
     """See O3.inside."""
     links = edges(inside(live_at(program, reductions, place), names))
     ordered = tuple(s.name for s in program.statements if s.name in names)
@@ -134,27 +130,27 @@ def components(program: Program, reductions: tuple[str, ...], place: Place, name
     return Inside(tuple(Part(g, max(_left(program, place, name) for name in g)) for g in groups), before)
 
 
-def _outer(program: Program, place: Place, name: str) -> Numbers:
+def _outer(program: Program, place: NestPath, name: str) -> Numbers:
     """The coefficients of the rows of `place` for one statement."""
     dims = len(program.statement(name).iterators)
     rows = [vectors_of(*step)[name][:-1] for step in place]
     return np.array(rows, np.int64).reshape(len(rows), dims)
 
 
-def _left(program: Program, place: Place, name: str) -> int:
+def _left(program: Program, place: NestPath, name: str) -> int:
     """How many more independent rows a statement needs."""
     outer = _outer(program, place, name)
     return int(outer.shape[1]) - span(outer)
 
 
-def _wanted(program: Program, place: Place, statements: tuple[str, ...], parallel: bool, modulo: bool) -> Wanted:
+def _wanted(program: Program, place: NestPath, statements: tuple[str, ...], parallel: bool, modulo: bool) -> Wanted:
     """Those statements get a new direction that need the most rows."""
     left = {name: _left(program, place, name) for name in statements}
     return Wanted(parallel, frozenset(n for n in statements if left[n] == max(left.values())), modulo)
 
 
 @remembered(maxsize=4096)
-def offer(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+def offer(program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
           parallel: bool) -> Offer:
     """See O3.offer; `place` is that of these statements alone."""
     pieces = inside(live_at(program, reductions, place), statements)
@@ -172,7 +168,7 @@ def offer(program: Program, reductions: tuple[str, ...], place: Place, statement
 
 
 @remembered(maxsize=4096)
-def beside(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...]) -> tuple[Row, ...]:
+def beside(program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> tuple[Row, ...]:
     """See O3.beside; `place` is that of these statements alone."""
     if not place or not all(is_permutation(row) for _, row in place):
         return ()
@@ -188,7 +184,7 @@ def beside(program: Program, reductions: tuple[str, ...], place: Place, statemen
 
 
 @remembered(maxsize=4096)
-def band(program: Program, reductions: tuple[str, ...], place: Place, statements: tuple[str, ...],
+def band(program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
          rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """See O3.band; `place` is that of these statements alone."""
     pieces = inside(live_at(program, reductions, place), statements)
@@ -212,7 +208,7 @@ def _tilable(rows: tuple[Row, ...], statements: tuple[str, ...], outer: dict[str
     return False
 
 
-def _promising(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...],
+def _promising(program: Program, place: NestPath, statements: tuple[str, ...], pieces: tuple[Piece, ...],
                rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """Those rows after which most statements have a parallel loop at once; none where no statement has."""
     scores = [_parallel_below(program, (*place, (statements, row)), statements,
@@ -221,7 +217,7 @@ def _promising(program: Program, place: Place, statements: tuple[str, ...], piec
     return tuple(row for row, score in zip(rows, scores, strict=True) if score == best and best)
 
 
-def _parallel_below(program: Program, place: Place, statements: tuple[str, ...], pieces: tuple[Piece, ...]) -> int:
+def _parallel_below(program: Program, place: NestPath, statements: tuple[str, ...], pieces: tuple[Piece, ...]) -> int:
     """How many statements can have a parallel row next, by rank (whatever its coefficients are)."""
     total = 0
     for group in strongly_connected(statements, edges(pieces)):
@@ -262,7 +258,7 @@ def _is_parallel(pieces: tuple[Piece, ...], step: Step) -> bool:
 
 
 @remembered(maxsize=8192)
-def fused(program: Program, reductions: tuple[str, ...], place: Place, steps: tuple[Step, ...]) -> Row | None:
+def fused(program: Program, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
     """See O3.fused. Parallel rows stay parallel: they share a loop only if that is parallel, too."""
     if len(steps) == 1:
         return steps[0][1]

@@ -24,9 +24,9 @@ from generator.explain import explain, host_lines, why
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.assemble import lower
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Row, Schedule, plan_from_json
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, NestPath, Plan, Row, Schedule, plan_from_json
 from generator.polyhedral.schedules import candidates, hyperplanes
-from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3, Place
+from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
 from generator.target import Target
@@ -151,7 +151,7 @@ TOGETHER = ("S0", "S1")
 @pytest.mark.parametrize(("text", "place", "legal_rows"), [
     (PROGRAMS["jacobi"], (), 3), (PROGRAMS["jacobi"], ((TOGETHER, ((2, 1, 0), (2, 1, 1))),), 1),
     (CROSSED, (), 8), (CROSSED, ((TOGETHER, ((1, 2, 0), (1, 2, 1))),), 1)])
-def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str, place: Place, legal_rows: int) -> None:
+def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str, place: NestPath, legal_rows: int) -> None:
     """Against brute force modulo the rows outside, which has the filters of single rows; and those of `offer`: if there are
     parallel rows, no others; else, where two loops are left, those with as much as possible that is parallel right inside."""
     found = program_of(scop(text, ARRAYS))
