@@ -73,7 +73,7 @@ def test_affine_subscripts_beside_it_stay_exact() -> None:
 
 
 # Subscripts that are not affine, though no array stands in them.
-OTHER = {"product": "i * i", "of two": "i * n % (i + 1)", "bits": "i & 1", "real": "(int)(0.5 * i)",
+OTHER = {"product": "i * i", "of two": "i * n % (i + 1)", "bits": "i & 5", "real": "(int)(0.5 * i)",
          "quotient": "n / (i + 1)", "unsigned": "(i - 1u) % 64", "narrow": "(unsigned char)(i + 300) / 8",
          "comparison": "i < 2", "chosen": "i > 1.5 ? i : 0"}
 
@@ -86,8 +86,13 @@ def test_other_subscripts(name: str) -> None:
 
 
 def test_a_scalar_of_the_scop_as_subscript() -> None:
-    program = program_of(scop("for (i = 0; i < 3; i++) { int m = i + 1; x[m] = 0; }"))
+    program = program_of(scop("for (i = 0; i < 3; i++) { int m = (int)(y[i] + 1); x[m] = 0; }"))
     assert access_sets(program.statements[1]) == [("read", "m"), ("may_write", "x")]
+
+
+def test_a_scalar_that_is_a_sum_of_iterators_is_the_subscript() -> None:
+    (statement,) = program_of(scop("for (i = 0; i < 3; i++) { int m = i + 1; x[m] = 0; }")).statements
+    assert access_sets(statement) == [("write", "x")]
 
 
 def test_casts_of_affine_subscripts_go_and_of_others_stay() -> None:
