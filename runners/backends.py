@@ -12,7 +12,7 @@ from runners.backend import Backend
 from runners.cuda.backend import CUDA
 from runners.driver import Compiler, Device
 from runners.hip.backend import HIP
-from runners.opencl_backend import OPENCL
+from runners.opencl.backend import OPENCL
 
 BACKENDS: tuple[Backend, ...] = (CUDA, OPENCL, HIP)
 """CUDA before OpenCL on the same hardware; what is untested comes last, so that nobody gets it without a wish."""
@@ -35,7 +35,7 @@ def open_compiler(key: str, target: Target, problem: Callable[[], Problem], fold
     """A Compiler for the device called `key`; `problem` is read only where compiling takes launches.
 
     What it compiles it keeps in `folder`, which several may share (None: nowhere). Code that does not travel is for
-    processes of this machine with the same environment (`opencl_platforms.driver_environment`).
+    processes of this machine with the same environment (`opencl.platforms.driver_environment`).
 
     Raises:
         InputError: the device or its compiler is not there.

@@ -22,7 +22,7 @@ from runners.backends import BACKENDS, backend_named
 from runners.base import DeviceInfo
 from runners.locks import shared, timing_lock
 from runners.messages import Answer, Handler, Report, Startup
-from runners.opencl_platforms import NOT_A_DEVICE, driver_environment
+from runners.opencl.platforms import NOT_A_DEVICE, driver_environment
 from runners.processes import Died, Event, Expired, Finished, Task, WorkerPool, wait_for
 from runners.trials import has_passed, note_passed
 

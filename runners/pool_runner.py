@@ -21,7 +21,7 @@ from runners.batch import Batch
 from runners.locks import timing_lock
 from runners.many import model_key
 from runners.messages import Startup
-from runners.opencl_platforms import driver_environment, measuring_environment
+from runners.opencl.platforms import driver_environment, measuring_environment
 from runners.pools import Devices, LocalDevices, Pool
 from runners.processes import WorkerPool
 from runners.rating import static_ratings

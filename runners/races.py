@@ -26,7 +26,7 @@ from metrics.outcome import Crashed, Durations, Failed, TimedOut
 from runners.base import Limits
 from runners.locks import lock_path
 from runners.messages import Handler, Startup
-from runners.opencl_platforms import driver_environment
+from runners.opencl.platforms import driver_environment
 from runners.pool_runner import default_lower
 from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
 from runners.tasks import Lower, WorkerSetup

@@ -18,8 +18,8 @@ from runners.driver import BuildError, LaunchError
 from runners.host_program import launches
 from runners.locks import shared
 from runners.messages import Answer, Report
-from runners.opencl_device import Buffers, Executable, Function, Memory, Session
-from runners.opencl_images import Images
+from runners.opencl.device import Buffers, Executable, Function, Memory, Session
+from runners.opencl.images import Images
 from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
 

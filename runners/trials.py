@@ -16,7 +16,7 @@ from pathlib import Path
 
 from generator.user_cache import user_cache
 from runners.base import DeviceInfo
-from runners.opencl_cpu_name import REPAIR
+from runners.opencl.cpu_name import REPAIR
 from runners.trial import TRIAL
 
 DRIVERS = ("POCL_", "OCL_", "OPENCL_", "CL_", "CUDA_", "LD_")

@@ -55,7 +55,7 @@ def main(launches: Annotated[int, typer.Option(min=3, help="Launches of each len
 
 def child() -> None:
     """Measure in this process; prints [blocks, links, [ms, ...]] of each length as JSON."""
-    from runners.opencl_device import Session
+    from runners.opencl.device import Session
 
     session = Session(sys.argv[1])
     cores = session.device.max_compute_units

@@ -30,7 +30,7 @@ from runners.base import DeviceInfo, Job, Limits
 from runners.devices import find_device
 from runners.locks import exclusive, shared
 from runners.messages import Answer, Handler, Report, Startup
-from runners.opencl_platforms import measuring_environment
+from runners.opencl.platforms import measuring_environment
 from runners.pool_runner import DeviceRunner, PoolRunner, default_lower
 from runners.pools import LocalDevices
 from runners.processes import Task, WorkerPool, wait_for

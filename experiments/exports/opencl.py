@@ -15,8 +15,8 @@ from experiments.exports.signature import Signature, signature_of
 from experiments.exports.templates import c_string, chain, comment, fill
 from generator.expr import Expr
 from generator.variant import Constant, Launch, Texture, Variant
-from runners.opencl_cpu_name import ERROR
-from runners.opencl_platforms import POCL, driver_name
+from runners.opencl.cpu_name import ERROR
+from runners.opencl.platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
           "DEVICE\"), else on one like the tuned one, else on the first that is found.")

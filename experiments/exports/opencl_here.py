@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from experiments.exports.templates import fill
-from runners.opencl_platforms import registrations
+from runners.opencl.platforms import registrations
 
 SCRIPT, VENDORS = "opencl-here.sh", "vendors"
 

@@ -26,8 +26,8 @@ from generator.rounding import PEERS, relative_tolerance
 from generator.variant import Launch, Texture, Variant
 from runners.check import longest_chain
 from runners.data import initial_values
-from runners.opencl_cpu_name import ERROR, find_pointer, known_cpu, lasting_string, repair_cpu_name
-from runners.opencl_platforms import driver_name, registrations
+from runners.opencl.cpu_name import ERROR, find_pointer, known_cpu, lasting_string, repair_cpu_name
+from runners.opencl.platforms import driver_name, registrations
 
 INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)

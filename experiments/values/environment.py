@@ -7,7 +7,7 @@ import platform
 from dataclasses import dataclass
 from importlib import metadata
 
-from runners.opencl_platforms import measuring_settings
+from runners.opencl.platforms import measuring_settings
 
 PACKAGES = ("antune", "numpy", "islpy", "pycparser", "pyopencl", "pocl-binary-distribution", "intel-opencl-rt",
             "pycuda", "cuda-bindings", "nvidia-cuda-nvrtc",

@@ -31,7 +31,7 @@ from runners.base import Limits
 from runners.deterministic_worker import make_deterministic_worker
 from runners.locks import timing_lock
 from runners.messages import Startup
-from runners.opencl_platforms import driver_environment, measuring_environment
+from runners.opencl.platforms import driver_environment, measuring_environment
 from runners.processes import Event, Task, WorkerPool
 from runners.registry import is_deterministic
 from runners.resident import share_bytes

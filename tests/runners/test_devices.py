@@ -17,7 +17,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.target import Target
 from runners.base import DeviceInfo, Job, Limits
 from runners.devices import choose, find_device, list_devices, survey
-from runners.opencl_platforms import driver_environment, measuring_environment
+from runners.opencl.platforms import driver_environment, measuring_environment
 from runners.pool_runner import DeviceRunner
 from tests.support.paths import ROOT
 from tests.support.runners import scale_problem, variables_of, worker_pids
@@ -30,7 +30,7 @@ def device(key: str, platform: str, name: str) -> DeviceInfo:
 
 ALLOWED = """
 import json, os, sys
-from runners.opencl_device import Session
+from runners.opencl.device import Session
 session = Session(sys.argv[1])
 print(json.dumps([sorted(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")]))
 """

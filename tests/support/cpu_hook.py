@@ -48,7 +48,7 @@ def rename(device: Any, name: str) -> None:
     """What PoCL found at its start is the end of its version: `... HSTR: pthread-x86_64-unknown-linux-gnu-znver3`."""
     from pathlib import Path
 
-    from runners.opencl_cpu_name import find_pointer, lasting_string
+    from runners.opencl.cpu_name import find_pointer, lasting_string
 
     given = device.version.strip().rpartition("-gnu-")[2]
     with Path("/proc/self/mem").open("rb", buffering=0) as memory:

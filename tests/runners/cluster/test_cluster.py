@@ -27,7 +27,7 @@ from runners.cluster.local import local_workers, spread
 from runners.cluster.runner import open_cluster
 from runners.cluster.versions import differences, versions
 from runners.many import Place
-from runners.opencl_platforms import measuring_settings
+from runners.opencl.platforms import measuring_settings
 from tests.support.cluster import TestCluster, cluster_of, marked, wait_until
 from tests.support.runners import (
     ALSO_GOOD,

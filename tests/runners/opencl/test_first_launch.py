@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.opencl_platforms import driver_environment, measuring_environment
+from runners.opencl.platforms import driver_environment, measuring_environment
 from tests.support.paths import ROOT
 from tests.support.runners import needed_device
 from tests.support.slow import few
@@ -22,8 +22,8 @@ from pathlib import Path
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from runners.host_program import launches
-from runners.opencl_device import FROM_TEXT, OpenCLDevice
-from runners.opencl_probe import _target, open_device
+from runners.opencl.device import FROM_TEXT, OpenCLDevice
+from runners.opencl.probe import _target, open_device
 from tests.support.suite import ODD_SIZES, problem
 
 role, key, file, travels = sys.argv[1:]

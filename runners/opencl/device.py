@@ -26,10 +26,10 @@ from runners.driver import MESSAGE_CHARS, BuildError, Built, LaunchError, RunTim
 from runners.host_program import BoundLaunch, first_launches
 from runners.kernel_codes import KernelCodes, alone, errors_name, together
 from runners.memory import GUARD, Bytes, GuardedMemory
-from runners.opencl_errors import in_words, refused_build
-from runners.opencl_flush import Flusher
-from runners.opencl_images import Images
-from runners.opencl_probe import open_device
+from runners.opencl.errors import in_words, refused_build
+from runners.opencl.flush import Flusher
+from runners.opencl.images import Images
+from runners.opencl.probe import open_device
 
 FLUSH_EVERY = 4096
 FROM_TEXT = "// what follows was compiled on this machine, where the driver's own cache holds it\n"

@@ -12,19 +12,19 @@ from runners.driver import Compiler, Device
 
 
 def _find() -> Found:
-    from runners.opencl_probe import find  # here and below: it loads pyopencl
+    from runners.opencl.probe import find  # here and below: it loads pyopencl
 
     return Found(find())
 
 
 def _compiler(key: str, target: Target, problem: Callable[[], Problem], folder: Path | None, travels: bool) -> Compiler:
-    from runners.opencl_device import OpenCLDevice
+    from runners.opencl.device import OpenCLDevice
 
     return OpenCLDevice(key, problem(), folder, travels)
 
 
 def _device(key: str, problem: Problem) -> Device:
-    from runners.opencl_device import OpenCLDevice
+    from runners.opencl.device import OpenCLDevice
 
     return OpenCLDevice(key, problem)
 

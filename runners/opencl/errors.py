@@ -9,7 +9,7 @@ from typing import Any, cast
 import pyopencl as cl
 
 from runners.driver import MESSAGE_CHARS
-from runners.opencl_cpu_name import ERROR
+from runners.opencl.cpu_name import ERROR
 
 FRAME = ("Build on <", "(options:", "(source saved as")
 SOURCE_PATH = re.compile(r"/\S+\.cl:(?=\d)")

@@ -22,7 +22,7 @@ from experiments.store import read_store
 from generator.errors import InputError
 from metrics.outcome import CompileFailed, Durations, Timed
 from runners.devices import Survey, choose, find_device, survey
-from runners.opencl_cpu_name import find_pointer, known_cpu, lasting_string, repair_cpu_name
+from runners.opencl.cpu_name import find_pointer, known_cpu, lasting_string, repair_cpu_name
 from tests.support.cli import Antune, antune_command
 from tests.support.cpu import BEYOND_REPAIR, CRASH, UNKNOWN, spoiled
 from tests.support.exports import need_compiler, pocl_environment, suite_run
@@ -229,7 +229,7 @@ def test_a_structure_that_cannot_be_read_is_left_alone() -> None:
 
 BARE = """
 import pyopencl as cl
-from runners.opencl_errors import in_words
+from runners.opencl.errors import in_words
 class Bare(cl.Error):  # as some versions of pyopencl print errors
     def __str__(self): return repr(self.args[0])
 bare = Bare(cl._cl._ErrorRecord(msg="no such thing", code=-11, routine="clBuildProgram"))

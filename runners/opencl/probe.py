@@ -11,9 +11,9 @@ from generator.errors import InputError
 from generator.target import LANES, Target
 from runners.backend import Listed
 from runners.base import DeviceInfo
-from runners.opencl_cpu_name import repair_cpu_name
-from runners.opencl_images import image_support
-from runners.opencl_platforms import NOT_A_DEVICE, POCL, SHORT_NAMES
+from runners.opencl.cpu_name import repair_cpu_name
+from runners.opencl.images import image_support
+from runners.opencl.platforms import NOT_A_DEVICE, POCL, SHORT_NAMES
 
 SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
 
