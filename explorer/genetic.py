@@ -88,7 +88,7 @@ class GeneticOptions:
     kept: int = 2
 
 
-class Cost(Fitness):  # type: ignore[misc]
+class Cost(Fitness):  # type: ignore[misc]  # DEAP has no types
     """A cost in milliseconds, to be small; a failure is worse than all successes and like every other failure."""
 
     weights = (-1.0,)

@@ -65,6 +65,12 @@ def test_nobody_asks_which_dialect_it_is(path: Path) -> None:
     assert not found
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_the_type_checker_must_ignore_has_a_reason(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if re.search(r"# type: ignore(\[[a-z, -]*\])?$", line)] == []
+
+
 def test_every_room_has_a_sign() -> None:
     for room in ROOMS:
         assert len((ROOT / room / "__init__.py").read_text(encoding="utf-8")) > 200, room

@@ -34,7 +34,7 @@ def mirror_image(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None) -
     """The input side by side with its mirror image, edges doubled."""
     def mirrored(x: Expr, low: Expr, n: Expr) -> Expr:
         at = (x - low) % (2 * n)
-        return select(at >= n, 2 * n - 1 - at, at) + low  # type: ignore[no-any-return]
+        return select(at >= n, 2 * n - 1 - at, at) + low  # type: ignore[no-any-return]  # operators of Expr return Any
     return _indexed("mirror_image", source, bounds, mirrored)
 
 
@@ -42,7 +42,7 @@ def mirror_interior(source: Any, bounds: Sequence[tuple[Any, Any]] | None = None
     """The input side by side with its mirror image, edges shared."""
     def mirrored(x: Expr, low: Expr, n: Expr) -> Expr:
         at = (x - low) % (2 * n - 2)
-        return select(at >= n, 2 * n - 2 - at, at) + low  # type: ignore[no-any-return]
+        return select(at >= n, 2 * n - 2 - at, at) + low  # type: ignore[no-any-return]  # operators of Expr return Any
     return _indexed("mirror_interior", source, bounds, mirrored)
 
 

@@ -142,7 +142,7 @@ class Expr(metaclass=Converting):
     def __eq__(self, other: object) -> Expr:  # type: ignore[override]  # a comparison is an expression here
         return compared("==", self, other)
 
-    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]  # makes an Expr, as in Halide
         return compared("!=", self, other)
 
     def __lt__(self, other: ExprLike) -> Expr:

@@ -86,13 +86,13 @@ class FuncRef(Expr):
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]  # a definition takes it, no expression
         return Accumulation(self, "+", _separate(other))
 
-    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]  # defines an update, as in Halide
         return Accumulation(self, "-", _separate(other))
 
-    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]  # defines an update, as in Halide
         return Accumulation(self, "*", _separate(other))
 
-    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]
+    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]  # defines an update, as in Halide
         return Accumulation(self, "/", _separate(other))
 
 

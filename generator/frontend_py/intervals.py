@@ -128,7 +128,7 @@ def _arithmetic(name: str, kind: Type, args: list[Interval]) -> Interval:
         case "sqrt":
             return math.sqrt(max(a[0], 0.0)), math.sqrt(max(a[1], 0.0))
         case "exp":
-            return tuple(math.exp(min(max(x, -1e3), 709.0)) if x < 709 else math.inf for x in a)  # type: ignore[return-value]
+            return tuple(math.exp(min(max(x, -1e3), 709.0)) if x < 709 else math.inf for x in a)  # type: ignore[return-value]  # as many values as were given
         case _:
             return (0.0, math.inf) if a[0] >= 0 else EVERYTHING
 
@@ -169,7 +169,7 @@ def _remainder(a: Interval, b: Interval) -> Interval:
 
 
 def _scaled(a: Interval, factor: float) -> Interval:
-    return tuple(math.floor(x * factor) if math.isfinite(x) else x for x in a)  # type: ignore[return-value]
+    return tuple(math.floor(x * factor) if math.isfinite(x) else x for x in a)  # type: ignore[return-value]  # as many values as were given
 
 
 def _rounded(name: str, value: float) -> float:

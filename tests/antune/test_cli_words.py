@@ -35,7 +35,7 @@ def test_the_options_of_tune_stand_in_groups(run_antune: Antune, capsys: pytest.
     assert titles[1:-1] == [title for title, _ in GROUPS if title != "Examples"]
     assert text.rindex("--evaluations") > text.index("When to stop:") > text.rindex("--explorer")
     known = {name for _, names in GROUPS for name in names}
-    command = typer.main.get_command(app).commands["tune"]  # type: ignore[attr-defined]
+    command = typer.main.get_command(app).commands["tune"]  # type: ignore[attr-defined]  # typer's groups have commands
     options = {one.name for one in command.params if one.param_type_name == "option"}
     assert options <= known, "an option of tune has no group in antune/help.py"
     assert run_antune("list", "--help") == 0

@@ -60,7 +60,7 @@ def test_every_block_of_the_page_runs(folder: Path) -> None:
 
 
 def test_a_result_has_figures_and_exports(folder: Path) -> None:
-    result = antune.tune(folder / "blur.c", **FAST)  # type: ignore[arg-type]
+    result = antune.tune(folder / "blur.c", **FAST)  # type: ignore[arg-type]  # as users without types call it
     assert result.plan is not None and result.best_ms and result.default_ms and result.sequential_ms
     assert result.speedup == pytest.approx(result.sequential_ms / result.best_ms)
     assert str(result.directory).startswith("antune-runs/blur-1") and "main on" in repr(result)
@@ -76,13 +76,13 @@ def test_a_result_has_figures_and_exports(folder: Path) -> None:
 
 @pytest.mark.parametrize("reporter", ["text", "rich", "notebook", "silent"])
 def test_reporters_by_name(reporter: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    antune.tune("blur.c", evaluations=1, device="deterministic", reporter=reporter)  # type: ignore[arg-type]
+    antune.tune("blur.c", evaluations=1, device="deterministic", reporter=reporter)  # type: ignore[arg-type]  # as users without types call it
     assert bool(capsys.readouterr().out) is (reporter != "silent")
 
 
 def test_wrong_words_are_one_sentence(folder: Path) -> None:
     with pytest.raises(InputError, match="there is no reporter 'loud'; use one of silent, text"):
-        antune.tune("blur.c", reporter="loud")  # type: ignore[arg-type]
+        antune.tune("blur.c", reporter="loud")  # type: ignore[arg-type]  # as users without types call it
     with pytest.raises(InputError, match=r"none.c is not a file"):
         antune.tune("none.c")
     with pytest.raises(InputError, match="unknown explorer 'bees'; use one of colony"):

@@ -141,9 +141,9 @@ def test_one_object_stays_one_and_arrays_keep_their_order() -> None:
     explorer = make_explorer("random", space, 1)
     shared, table = [1.5, float("inf")], np.asfortranarray(np.arange(6.0).reshape(2, 3))
     table.setflags(write=False)
-    explorer._seed = {"a": shared, (1, True, 1.0): shared, "t": table, "n": np.float64(0.1), "r": np.random.default_rng(5),  # type: ignore[attr-defined]
+    explorer._seed = {"a": shared, (1, True, 1.0): shared, "t": table, "n": np.float64(0.1), "r": np.random.default_rng(5),  # type: ignore[attr-defined]  # any attribute is kept
                       "s": {"x"}, "f": frozenset((1, 2)), "none": None}
-    again = thaw(freeze(explorer, space, {}), None, {})._seed  # type: ignore[attr-defined]
+    again = thaw(freeze(explorer, space, {}), None, {})._seed  # type: ignore[attr-defined]  # any attribute is kept
     assert again["a"] is again[1, True, 1.0] and again["a"] == shared and again["f"] == frozenset((1, 2))
     assert again["t"].flags.f_contiguous and not again["t"].flags.writeable and (again["t"] == table).all()
     assert type(again["n"]) is np.float64 and again["r"].random() == np.random.default_rng(5).random()

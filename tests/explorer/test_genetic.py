@@ -130,14 +130,14 @@ def test_a_number_that_is_not_on_offer_gives_way_to_the_closest(
     wanted: dict[str, Option], expected: tuple[int, int]
 ) -> None:
     wishes = {(name, ()): option for name, option in wanted.items()}
-    walk = OptimizationGraph().walk(sizes, repaired(wishes, rng()))  # type: ignore[arg-type]
+    walk = OptimizationGraph().walk(sizes, repaired(wishes, rng()))  # type: ignore[arg-type]  # a space for this test
     assert walk is not None
     assert options_of(walk)[:2] == expected
 
 
 def test_a_word_that_is_not_on_offer_is_drawn_by_chance() -> None:
     wishes: Genes = {("word", ()): "c"}
-    walks = [OptimizationGraph().walk(sizes, repaired(wishes, rng(seed))) for seed in range(20)]  # type: ignore[arg-type]
+    walks = [OptimizationGraph().walk(sizes, repaired(wishes, rng(seed))) for seed in range(20)]  # type: ignore[arg-type]  # a space for this test
     assert {options_of(walk)[-1] for walk in walks if walk is not None} == {"a", "b"}
 
 

@@ -65,7 +65,7 @@ def test_the_deviation_is_that_of_the_sum() -> None:
     for number, group in enumerate(forecast._groups):
         points = np.array(group)
         both = posterior.covariance(np.repeat(points, 2), np.tile(points, 2)).reshape(2, 2)
-        logs = np.log([times(*(choice.option for choice in new[number].choices[1:]))[k] for k in (A, B)])  # type: ignore[arg-type]
+        logs = np.log([times(*(choice.option for choice in new[number].choices[1:]))[k] for k in (A, B)])  # type: ignore[arg-type]  # options are numbers here
         drawn = rng.multivariate_normal(logs, 0.01 * unit**2 * both, 20_000)  # narrow: the first order is meant
         assert 0.1 * forecast.deviation()[number] == pytest.approx(np.log(np.exp(drawn).sum(axis=1)).std(), rel=0.25)
 

@@ -149,9 +149,9 @@ def test_enumeration_skips_what_others_asked_and_plans_that_it_has_seen() -> Non
         a, b = (chooser.choose(Decision(name), (0, 1, 2)) for name in "ab")
         return plan_of([int(str(a)) + int(str(b))])
 
-    explorer = Exhaustive(space)  # type: ignore[arg-type]
+    explorer = Exhaustive(space)  # type: ignore[arg-type]  # a space for this test
     graph = OptimizationGraph()
-    foreign = graph.walk(space, uniform(np.random.default_rng(1)))  # type: ignore[arg-type]
+    foreign = graph.walk(space, uniform(np.random.default_rng(1)))  # type: ignore[arg-type]  # a space for this test
     assert foreign is not None
     explorer.tell(foreign, timed(1.0))
     sums = {walk.plan.kernels[0].tile for walk in explorer.ask(100)}

@@ -71,15 +71,15 @@ def make_noted_compile_worker(log: Path, waits: bool, setup: WorkerSetup) -> Han
             while not (log.parent / MEASURED).exists() and time.monotonic() < until:
                 time.sleep(0.01)
 
-    worker._generate = noted("compile", log, worker._generate)  # type: ignore[method-assign]
-    worker._compile = noted("compile", log, worker._compile, wait)  # type: ignore[method-assign]
+    worker._generate = noted("compile", log, worker._generate)  # type: ignore[method-assign]  # observed
+    worker._compile = noted("compile", log, worker._compile, wait)  # type: ignore[method-assign]  # observed
     return worker
 
 
 def make_noted_device_worker(log: Path, setup: WorkerSetup) -> Handler:
     """A device worker whose work, without waiting, goes into `log`."""
     worker = DeviceWorker(setup)
-    worker._measure = noted("measure", log, worker._measure)  # type: ignore[method-assign]
+    worker._measure = noted("measure", log, worker._measure)  # type: ignore[method-assign]  # observed
     return worker
 
 

@@ -126,7 +126,7 @@ def pretend() -> None:
     from runners.hip.compiler import Hiprtc
 
     Hiprtc.translate = hip_for_host  # type: ignore[method-assign]  # the double has no other way in
-    Nvrtc.translate = translate_for_host  # type: ignore[method-assign]
+    Nvrtc.translate = translate_for_host  # type: ignore[method-assign]  # for the host
 
 
 def lower_for_host(program: Program, plan: Plan, target: Target) -> Variant:

@@ -91,7 +91,7 @@ def with_failures(folder: Path) -> Path:
 
 def placed(memory: str, *arrays: str) -> Change:
     """Puts arrays into other memory."""
-    return lambda plan: replace(plan, placement=tuple((name, memory) for name in sorted(arrays)))  # type: ignore[misc]
+    return lambda plan: replace(plan, placement=tuple((name, memory) for name in sorted(arrays)))  # type: ignore[misc]  # the placement is a word
 
 
 def pocl_environment(folder: Path) -> Mapping[str, str]:

@@ -60,7 +60,7 @@ class Memory:
 
 def evaluate(expr: Expr, names: Names, memory: Memory) -> int:
     """The value of an expression."""
-    return memory.function(expr)(names, memory)  # type: ignore[no-any-return]
+    return memory.function(expr)(names, memory)  # type: ignore[no-any-return]  # a function made from text
 
 
 def assign(body: Assignment | Assign, names: Names, memory: Memory) -> None:

@@ -263,7 +263,7 @@ def interpolate(inputs: Inputs, size: tuple[int, ...], /, levels: int = 10) -> A
     for level in range(1, levels):
         before = down[-1]
         if level == 4:
-            before = Plane(lambda y, x, f=down[-1]: f(np.clip(y, 0, h // 8), np.clip(x, 0, w // 8)))  # type: ignore[misc]
+            before = Plane(lambda y, x, f=down[-1]: f(np.clip(y, 0, h // 8), np.clip(x, 0, w // 8)))  # type: ignore[misc]  # a default binds the level
         down.append(half(before, {-1: 0.25, 0: 0.5, 1: 0.25}))
 
     def filled(level: int) -> Plane:

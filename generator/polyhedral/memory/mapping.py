@@ -102,7 +102,7 @@ class _Mapper:
     def tiled(self, tree: Tree, domain: Any, inside: Any) -> Tree:
         """Tile the first sequential band by `inner_tile`; `inside` wraps what is below the tile loops."""
         if not isinstance(tree, Band) or self.plan.inner_tile == 1:
-            return inside(tree)  # type: ignore[no-any-return]
+            return inside(tree)  # type: ignore[no-any-return]  # islpy has no types
         count = tiled_members(tree)
         dims = [dimension(m, domain) for m in tree.members[:count]]
         tiles = tuple(tile_member(d, self.plan.inner_tile) for d in dims)

@@ -61,14 +61,14 @@ def test_lines_cross_the_axes_at_their_options() -> None:
     assert found is not None and found.best is not None
     assert found.axes[0].startswith("tile") and found.axes[-1] == "time"
     assert [word for _, word in found.labels[0]] == ["8", "16", "32"]
-    assert all("not asked" in dict(map(reversed, labels)) for labels in found.labels[1:-1]), "one walk met the tile alone"  # type: ignore[arg-type]
+    assert all("not asked" in dict(map(reversed, labels)) for labels in found.labels[1:-1]), "one walk met the tile alone"  # type: ignore[arg-type]  # labels are pairs
     lines = [line for _, members in found.classes for line in members]
     assert len(lines) == 101 and found.left_out == 0
     assert (found.best.number, found.best.places[-1]) == (101, 0.0)
     heights = dict(found.labels[0])
     for line in lines:
         walk = walks(results)[line.number]
-        nearest = min(heights, key=lambda at, place=line.places[0]: abs(at - place))  # type: ignore[misc]
+        nearest = min(heights, key=lambda at, place=line.places[0]: abs(at - place))  # type: ignore[misc]  # labels are pairs
         assert heights[nearest] == str(next(c.option for c in walk if c.decision.name == "tile"))
     speeds = [[line.ms for line in members] for _, members in found.classes]
     assert all(max(fast) <= min(slow) for fast, slow in pairwise(speeds))

@@ -113,7 +113,7 @@ def test_what_would_not_hold_is_refused_with_the_difference(change: ToyRunner | 
                                                             message: str, source: Path, first: Path, tmp_path: Path) -> None:
     parts = toy_parts(change) if isinstance(change, ToyRunner) else change(toy_parts(ToyRunner()))
     with pytest.raises(InputError, match=f"--reuse .*first: its results do not hold for this run: {message}.*; leave it out"):
-        tune(replace(reusing(source, first), **options), tmp_path / "run", Log(), parts)  # type: ignore[arg-type]
+        tune(replace(reusing(source, first), **options), tmp_path / "run", Log(), parts)  # type: ignore[arg-type]  # fields by name
     assert not (tmp_path / "run").exists()
 
 

@@ -82,7 +82,7 @@ OTHER = {"product": "i * i", "of two": "i * n % (i + 1)", "bits": "i & 5", "real
 def test_other_subscripts(name: str) -> None:
     (statement,) = program_of(scop(f"for (i = 0; i < 3; i++) y[i] = x[{OTHER[name]}];"), {"n": 5}).statements
     assert touched(statement, 0) == {((i,), (e,)) for i in range(3) for e in range(64)}
-    assert statement.body.value == Load("x", statement.body.value.index, 0)  # type: ignore[union-attr]
+    assert statement.body.value == Load("x", statement.body.value.index, 0)  # type: ignore[union-attr]  # the value is a Load
 
 
 def test_a_scalar_of_the_scop_as_subscript() -> None:

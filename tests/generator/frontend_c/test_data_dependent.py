@@ -97,7 +97,7 @@ def outcomes(found: Problem, folder: Path, **changes: bool) -> dict[int, Outcome
     runner = open_runner(found, "pocl", LIMITS, folder)
     try:
         plan = default_plan(found.program, runner.device.target)
-        kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]
+        kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]  # fields by name
         return dict(runner.evaluate([Job(0, replace(plan, kernels=kernels))]))
     finally:
         runner.close()

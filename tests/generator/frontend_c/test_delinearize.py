@@ -104,7 +104,7 @@ def test_every_element_is_the_one_that_c_means(row: int, subscripts: list[tuple[
     formulas: list[tuple[str, Callable[[int, int], int]]] = []
     for a, b, c, d, e in subscripts:
         formulas.append((f"({a * row + c}) * i + ({b * row + d}) * j + {e + 120}",
-                         lambda i, j, f=a * row + c, g=b * row + d, h=e + 120: f * i + g * j + h))  # type: ignore[misc]
+                         lambda i, j, f=a * row + c, g=b * row + d, h=e + 120: f * i + g * j + h))  # type: ignore[misc]  # defaults bind the numbers
     size = 120 + 61 + 5 * (2 * row + 1) + 6 * (2 * row + 1) + 1
     bound = "i + 1" if triangle else str(columns)
     loops = (f"for (int i = 0; i < {rows}; i++)", f"for (int j = 0; j < {bound}; j++)")

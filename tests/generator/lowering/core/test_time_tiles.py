@@ -212,7 +212,7 @@ def test_chunks_share_out_the_steps(count: int, steps: int) -> None:
 def test_plans_that_do_not_fit_are_refused(change: dict[str, object], words: str) -> None:
     program = stencil("jacobi-2d")
     plan = plan_of(program, 2, (8, 8), (8, 8))
-    kernel = replace(plan.kernels[0], **change)  # type: ignore[arg-type]
+    kernel = replace(plan.kernels[0], **change)  # type: ignore[arg-type]  # fields by name
     with pytest.raises(IllegalPlan, match=words):
         lower(program, replace(plan, kernels=(kernel,)), TARGET)
 

@@ -107,7 +107,7 @@ def test_copies_registers_and_reductions_have_levels_too(level: Level, combine: 
     rows = program_of("int A[3][70], r[3];\nvoid f(void) {\n#pragma scop\nfor (int i = 0; i < 3; i++) for (int j = 0; j < 70; j++) "
                       "r[i] += A[i][j];\n#pragma endscop\n}\n")
     schedule = ScheduleChoice(reductions=("S0",))
-    kernel = KernelPlan(("S0",), (2, 64), (2, 32), level=level, combine=combine)  # type: ignore[arg-type]
+    kernel = KernelPlan(("S0",), (2, 64), (2, 32), level=level, combine=combine)  # type: ignore[arg-type]  # parameters are words
     assert check(rows, Plan(schedule, (kernel,)), 2) == "right"
 
 
