@@ -1,13 +1,12 @@
 """antune finds fast OpenCL and CUDA code for a program by search. This package is the door: public names and the CLI.
 
-From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, docs/python.md). Names load their rooms when first used,
-so `import antune` costs nothing.
+From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, docs/python.md). Names load their rooms when
+first used, so `import antune` costs nothing.
 
 Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the
-words of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are what
-the user sees. `folders.py` keeps a user's files of the same names out of the way, `early.py` ends a
-command that is interrupted before it begins. May import every other top-level folder,
-nothing imports it.
+words of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and
+`tables.py` are what the user sees. `folders.py` keeps a user's files of the same names out of the way, `early.py` ends
+a command that is interrupted before it begins. May import every other top-level folder, nothing imports it.
 """
 
 from __future__ import annotations
@@ -37,9 +36,30 @@ if TYPE_CHECKING:
     from generator.program import Program
     from generator.reading import read_problem
 
-__all__ = ["AntuneError", "Budget", "Compilation", "Finish", "IllegalPlan", "InputError", "KernelPlan", "Location",
-           "Plan", "Problem", "Program", "Reporter", "Result", "RunOptions", "ScheduleChoice", "Summary", "plan_from_json",
-           "read_problem", "read_store", "resume", "summarize", "tune"]
+__all__ = [
+    "AntuneError",
+    "Budget",
+    "Compilation",
+    "Finish",
+    "IllegalPlan",
+    "InputError",
+    "KernelPlan",
+    "Location",
+    "Plan",
+    "Problem",
+    "Program",
+    "Reporter",
+    "Result",
+    "RunOptions",
+    "ScheduleChoice",
+    "Summary",
+    "plan_from_json",
+    "read_problem",
+    "read_store",
+    "resume",
+    "summarize",
+    "tune",
+]
 
 _HOMES = {
     "experiments.values.options": ("Budget", "RunOptions"),

@@ -1,4 +1,6 @@
-"""Where the command `antune` (or `python -m antune`) begins: Ctrl-C while everything is still being imported ends it quietly."""
+"""Where the command `antune` (or `python -m antune`) begins: Ctrl-C while everything is still being imported ends it
+quietly.
+"""
 
 from __future__ import annotations
 

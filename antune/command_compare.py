@@ -14,18 +14,33 @@ if TYPE_CHECKING:
     from experiments.studies.comparison.figures import Comparison, Contest, Standing
 
 Runs = Annotated[list[Path], typer.Argument(metavar="DIR...", show_default=False, help="Runs, or directories of runs.")]
-At = Annotated[int | None, typer.Option("--at", metavar="N", min=1, show_default=False, help="Compare after N evaluations, "
-                                        "without runs that have fewer. Default: as many as all of them have.")]
-Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", show_default=False, help="Draw the best time so far "
-                                           "over evaluations and time, to a .png, .svg or .pdf file.")]
+At = Annotated[
+    int | None,
+    typer.Option(
+        "--at",
+        metavar="N",
+        min=1,
+        show_default=False,
+        help="Compare after N evaluations, without runs that have fewer. Default: as many as all of them have.",
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE.png",
+        show_default=False,
+        help="Draw the best time so far over evaluations and time, to a .png, .svg or .pdf file.",
+    ),
+]
 
 
 def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None) -> None:
     """Compare runs: explorers, options, devices.
 
-    Runs of the same program on the same kind of device make a table, in which those that differ only by their seeds are one
-    line. All are looked at after the same number of evaluations. Differences are tested (Mann-Whitney, corrected after Holm
-    for the number of questions); times of different programs or devices never are. Runs may still go on.
+    Runs of the same program on the same kind of device make a table, in which those that differ only by their seeds are
+    one line. All are looked at after the same number of evaluations. Differences are tested (Mann-Whitney, corrected
+    after Holm for the number of questions); times of different programs or devices never are. Runs may still go on.
 
     \b
     Examples:
@@ -47,9 +62,11 @@ def compare(runs: Runs, at: At = None, json_file: Json = None, plot: Plot = None
         check_plot(plot)
     trials, unreadable = read_trials(find_runs(runs))
     if len(trials) < 2:
-        raise InputError(f"there {'is one run' if trials else 'are no runs'} in {' '.join(map(str, runs))}; a comparison needs "
-                         "two (`antune tune FILE.c --explorer NAME --seed N` makes more)"
-                         + "".join(f"; {reason}" for reason in unreadable))
+        raise InputError(
+            f"there {'is one run' if trials else 'are no runs'} in {' '.join(map(str, runs))}; a comparison needs "
+            "two (`antune tune FILE.c --explorer NAME --seed N` makes more)"
+            + "".join(f"; {reason}" for reason in unreadable)
+        )
     comparisons, missing = compare_all(sections_of(trials), at)
     missing = (*missing, *unreadable)
     _print_all(comparisons, missing)
@@ -74,8 +91,11 @@ def _print(comparison: Comparison) -> None:
     from experiments.words import describe_count, describe_ms
 
     print(f"\n{comparison.section.title}: after {describe_count(comparison.evaluations, 'evaluation')}")
-    print(f"sequential C {describe_ms(comparison.sequential_ms)} (wall-clock time), default plan {describe_ms(comparison.default_ms)}, "
-          f"best of all {describe_ms(comparison.target_ms)} (device time, as all below)")
+    print(
+        f"sequential C {describe_ms(comparison.sequential_ms)} (wall-clock time), default plan "
+        f"{describe_ms(comparison.default_ms)}, "
+        f"best of all {describe_ms(comparison.target_ms)} (device time, as all below)"
+    )
     interval = "95 % interval" if all(one.runs >= 6 for one in comparison.standings) else "interval or range"
     print_table(("", "runs", "best (median)", interval, "vs default", "evaluations to 5 %", "measured again"),
                 [_row(one) for one in comparison.standings])

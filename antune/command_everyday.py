@@ -20,9 +20,10 @@ def everyday(programs: Programs = "all", small: Small = False, explorer: Explore
              json_file: Json = None) -> None:
     """Tune C as people write it: matrices in one dimension, functions, structures, loops without a pragma.
 
-    For each program: sequential C compiled for this machine, the default plan, the default plan with the best tile size, and
-    the best plan of each explorer. They are measured again in turns at the end. Every search is a run below --out. A suite that
-    was stopped or killed goes on with the same command. The programs are in experiments/suites/everyday.
+    For each program: sequential C compiled for this machine, the default plan, the default plan with the best tile
+    size, and the best plan of each explorer. They are measured again in turns at the end. Every search is a run below
+    --out. A suite that was stopped or killed goes on with the same command. The programs are in
+    experiments/suites/everyday.
 
     \b
     Examples:
@@ -32,5 +33,7 @@ def everyday(programs: Programs = "all", small: Small = False, explorer: Explore
     from experiments.studies.side_by_side.everyday import Everyday, parse_everyday
     from experiments.studies.side_by_side.wanted import SuiteOptions, parse_explorers
 
-    wanted = SuiteOptions(parse_everyday(programs), Everyday(small), parse_explorers(explorer), budget, minutes, seeds, device)
+    wanted = SuiteOptions(
+        parse_everyday(programs), Everyday(small), parse_explorers(explorer), budget, minutes, seeds, device
+    )
     run_side_by_side(wanted, out, json_file)

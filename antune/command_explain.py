@@ -45,14 +45,35 @@ WhyFile = Annotated[Path | None, typer.Option("--why", metavar="PLAN.json", show
                                               "violate.")]
 
 
-Find = Annotated[bool, typer.Option("--find", help="Only list the loop nests of a C file that can be tuned, where the program "
-                                    "spends its time, and why other loops are left out. `#pragma scop` is not needed.")]
+Find = Annotated[
+    bool,
+    typer.Option(
+        "--find",
+        help="Only list the loop nests of a C file that can be tuned, where the program "
+        "spends its time, and why other loops are left out. `#pragma scop` is not needed.",
+    ),
+]
 
 
-def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, why_file: WhyFile = None, include: IncludeDirs = None, define: Defines = None,
-            source: Sources = None, cflags: Cflags = "", function: Function = None, scop: Scop = None,
-            param: Parameters = None, size: Size = None, args: Args = "",
-            stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False, device: Device = None) -> None:
+def explain(
+    file: SourceFile,
+    find: Find = False,
+    plan_file: PlanFile = None,
+    why_file: WhyFile = None,
+    include: IncludeDirs = None,
+    define: Defines = None,
+    source: Sources = None,
+    cflags: Cflags = "",
+    function: Function = None,
+    scop: Scop = None,
+    param: Parameters = None,
+    size: Size = None,
+    args: Args = "",
+    stdin: Stdin = None,
+    program_limit: ProgramLimit = PROGRAM_LIMIT_S,
+    random_inputs: RandomInputs = False,
+    device: Device = None,
+) -> None:
     """Show the loops, their dependences and the code that a plan leads to, step by step.
 
     \b
@@ -65,8 +86,9 @@ def explain(file: SourceFile, find: Find = False, plan_file: PlanFile = None, wh
     from antune.files import read_plan
     from experiments.search.parts import find_device
 
-    scoped = parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
-                                 random_inputs)
+    scoped = parse_scoped(
+        file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit, random_inputs
+    )
     if find:
         _find(scoped)
     else:

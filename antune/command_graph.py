@@ -20,11 +20,25 @@ class FormatChoice(StrEnum):
     pdf = "pdf"
 
 
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", show_default=False,
-                                          help="Where to write it: FILE.svg, .html, .png or .pdf. Default: graph.svg in DIR.")]
-Format = Annotated[FormatChoice | None, typer.Option("--format", show_default=False, help="`svg`, `png`, `pdf`: a picture. "
-                                                     "`html`: a page that says more on what is pointed at. Default: as "
-                                                     "FILE ends, else svg.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        show_default=False,
+        help="Where to write it: FILE.svg, .html, .png or .pdf. Default: graph.svg in DIR.",
+    ),
+]
+Format = Annotated[
+    FormatChoice | None,
+    typer.Option(
+        "--format",
+        show_default=False,
+        help="`svg`, `png`, `pdf`: a picture. "
+        "`html`: a page that says more on what is pointed at. Default: as "
+        "FILE ends, else svg.",
+    ),
+]
 
 
 def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None:
@@ -58,7 +72,11 @@ def graph(directory: RunDirectory, out: Out = None, kind: Format = None) -> None
                 save_picture(graph_picture(store), path, chosen)
             case _:
                 assert_never(chosen)
-    print(f"{path} is written; open it in a browser" if chosen in (FormatChoice.html, FormatChoice.svg) else f"{path} is written")
+    print(
+        f"{path} is written; open it in a browser"
+        if chosen in (FormatChoice.html, FormatChoice.svg)
+        else f"{path} is written"
+    )
 
 
 def _format(out: Path | None) -> FormatChoice:
@@ -68,5 +86,7 @@ def _format(out: Path | None) -> FormatChoice:
     ending = "svg" if out is None else out.suffix.lower().lstrip(".")
     ending = "html" if ending == "htm" else ending
     if ending not in FormatChoice.__members__:
-        raise InputError(f"--out {out} is no .svg, .html, .png or .pdf file; give it one of these endings, or say --format")
+        raise InputError(
+            f"--out {out} is no .svg, .html, .png or .pdf file; give it one of these endings, or say --format"
+        )
     return FormatChoice(ending)

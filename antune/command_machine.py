@@ -10,8 +10,8 @@ from antune.options import Json
 def devices(json_file: Json = None) -> None:
     """List the devices that antune can tune for, the default one first.
 
-    Each has built and run a small kernel, in a process of its own. Those that cannot are named below, with the message of
-    their driver and what to do; in the JSON file their `state` is `fails`.
+    Each has built and run a small kernel, in a process of its own. Those that cannot are named below, with the message
+    of their driver and what to do; in the JSON file their `state` is `fails`.
 
     \b
     Example:
@@ -32,7 +32,9 @@ def devices(json_file: Json = None) -> None:
     print_broken(seen)
     for backend in BACKENDS:
         if backend.dialect in seen.obstacles and backend.present():
-            print(f"Not every {backend.vendor} GPU can be used through {backend.title}: {seen.obstacles[backend.dialect]}")
+            print(
+                f"Not every {backend.vendor} GPU can be used through {backend.title}: {seen.obstacles[backend.dialect]}"
+            )
     if json_file:
         write_json(json_file, device_rows(seen))
 

@@ -23,20 +23,30 @@ class SizeChoice(StrEnum):
 
 
 Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Pipelines by name, or `all` fifteen.")]
-Size = Annotated[SizeChoice, typer.Option("--size", help="How large the images are: `small` for a try, `full` as others publish "
-                                          "them.")]
+Size = Annotated[
+    SizeChoice,
+    typer.Option("--size", help="How large the images are: `small` for a try, `full` as others publish them."),
+]
 
 
-def pipelines(programs: Programs = "all", size: Size = SizeChoice.medium, explorer: Explorers = "colony,genetic,random",
-              budget: Budget = 20, minutes: Minutes = None, seeds: Seeds = 1, device: Device = None, out: Out = SUITE_ROOT,
-              json_file: Json = None) -> None:
+def pipelines(
+    programs: Programs = "all",
+    size: Size = SizeChoice.medium,
+    explorer: Explorers = "colony,genetic,random",
+    budget: Budget = 20,
+    minutes: Minutes = None,
+    seeds: Seeds = 1,
+    device: Device = None,
+    out: Out = SUITE_ROOT,
+    json_file: Json = None,
+) -> None:
     """Tune image pipelines in several ways, and compare what they find.
 
-    For each pipeline: sequential C, the plan that computes every stage in kernels of its own (all root), the one that inlines
-    every stage that can be, the best plan of each explorer, and the best of all of these. They are measured again in turns at
-    the end, so that the ratios do not depend on the machine's mood. Every search is a run below --out. A suite that was stopped
-    or killed goes on with the same command; one that is given more programs, explorers, seeds or budget does what is missing.
-    The tables show all that --out holds.
+    For each pipeline: sequential C, the plan that computes every stage in kernels of its own (all root), the one that
+    inlines every stage that can be, the best plan of each explorer, and the best of all of these. They are measured
+    again in turns at the end, so that the ratios do not depend on the machine's mood. Every search is a run below
+    --out. A suite that was stopped or killed goes on with the same command; one that is given more programs, explorers,
+    seeds or budget does what is missing. The tables show all that --out holds.
 
     \b
     Examples:
@@ -47,5 +57,7 @@ def pipelines(programs: Programs = "all", size: Size = SizeChoice.medium, explor
     from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines
     from experiments.studies.side_by_side.wanted import SuiteOptions, parse_explorers
 
-    wanted = SuiteOptions(parse_pipelines(programs), Pipelines(size.value), parse_explorers(explorer), budget, minutes, seeds, device)
+    wanted = SuiteOptions(
+        parse_pipelines(programs), Pipelines(size.value), parse_explorers(explorer), budget, minutes, seeds, device
+    )
     run_side_by_side(wanted, out, json_file)

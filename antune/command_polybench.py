@@ -22,15 +22,38 @@ class FloatChoice(StrEnum):
     double = "double"
 
 
-Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Programs by name, or groups of them: blas, kernels, "
-                                       "solvers, datamining, stencils, medley, core (sixteen), all.")]
-Size = Annotated[str | None, typer.Option("--size", metavar="SIZE", show_default=False, help="mini, small, medium, large or "
-                                          "extralarge, as `-D SMALL_DATASET`. Default: medium.")]
+Programs = Annotated[
+    str,
+    typer.Option(
+        "--programs",
+        metavar="A,B",
+        help="Programs by name, or groups of them: blas, kernels, "
+        "solvers, datamining, stencils, medley, core (sixteen), all.",
+    ),
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        show_default=False,
+        help="mini, small, medium, large or extralarge, as `-D SMALL_DATASET`. Default: medium.",
+    ),
+]
 Type = Annotated[FloatChoice, typer.Option("--type", help="The type of floating-point numbers.")]
-Level = Annotated[LevelChoice | None, typer.Option("--level", show_default=False, help="Who decides the schedule, see `antune "
-                                                   "tune`. Default: o2.")]
-Levels = Annotated[str | None, typer.Option("--levels", metavar="A,B", show_default=False, help="Several levels, to compare them: "
-                                            "each explorer searches at each, e.g. o1,o2,o3.")]
+Level = Annotated[
+    LevelChoice | None,
+    typer.Option("--level", show_default=False, help="Who decides the schedule, see `antune tune`. Default: o2."),
+]
+Levels = Annotated[
+    str | None,
+    typer.Option(
+        "--levels",
+        metavar="A,B",
+        show_default=False,
+        help="Several levels, to compare them: each explorer searches at each, e.g. o1,o2,o3.",
+    ),
+]
 
 
 def polybench(programs: Programs = "core", size: Size = None, define: Defines = None, type_: Type = FloatChoice.float,
@@ -39,10 +62,11 @@ def polybench(programs: Programs = "core", size: Size = None, define: Defines = 
               json_file: Json = None) -> None:
     """Tune PolyBench programs in several ways, and compare what they find.
 
-    For each program: sequential C in several builds, the default plan (on CPUs also that of GPUs, `gpu-default`), PPCG's
-    plan with the best tile size, and the best plan of each explorer. The plans are measured again in turns at the end, so that the ratios do not depend on the machine's mood. Every
-    search is a run below --out. A suite that was stopped or killed goes on with the same command; one that is given more
-    programs, explorers, seeds or budget does what is missing. The tables show all that --out holds.
+    For each program: sequential C in several builds, the default plan (on CPUs also that of GPUs, `gpu-default`),
+    PPCG's plan with the best tile size, and the best plan of each explorer. The plans are measured again in turns at
+    the end, so that the ratios do not depend on the machine's mood. Every search is a run below --out. A suite that was
+    stopped or killed goes on with the same command; one that is given more programs, explorers, seeds or budget does
+    what is missing. The tables show all that --out holds.
 
     \b
     Examples:

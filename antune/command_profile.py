@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from experiments.values.records import Result
     from metrics.outcome import KernelTime
 
-Count = Annotated[int, typer.Option("--plans", metavar="N", min=1, help="How many of the fastest plans, beside the default.")]
+Count = Annotated[
+    int, typer.Option("--plans", metavar="N", min=1, help="How many of the fastest plans, beside the default.")
+]
 
 
 def profile(directory: RunDirectory, plans: Count = 3, trust: Trust = False, json_file: Json = None) -> None:
     """Run the default plan and the fastest plans of a run under a profiler.
 
-    On CPUs that is the Linux kernel's perf events, on NVIDIA devices (--device cuda) Nsight Compute. Each metric is a share
-    of the device's peak; what cannot be counted here is left out. The static model's metrics stand beside them
+    On CPUs that is the Linux kernel's perf events, on NVIDIA devices (--device cuda) Nsight Compute. Each metric is a
+    share of the device's peak; what cannot be counted here is left out. The static model's metrics stand beside them
     (docs/metrics.md says what each means). Nothing is timed, and what is counted is kept in the run.
 
     \b
@@ -75,7 +77,16 @@ def _values(kernel: KernelTime, counted: Counted) -> list[tuple[str, float, str]
 def _data(result: Result, counted: Counted) -> dict[str, object]:
     from metrics.outcome import NoProfile, cost_ms
 
-    return {"median_ms": cost_ms(result.outcome), "message": counted.message if isinstance(counted, NoProfile) else None,
-            "kernels": [{"statements": list(kernel.statements),
-                         "metrics": [{"name": name, "value": value, "source": source}
-                                     for name, value, source in _values(kernel, counted)]} for kernel in _kernels(result)]}
+    return {
+        "median_ms": cost_ms(result.outcome),
+        "message": counted.message if isinstance(counted, NoProfile) else None,
+        "kernels": [
+            {
+                "statements": list(kernel.statements),
+                "metrics": [
+                    {"name": name, "value": value, "source": source} for name, value, source in _values(kernel, counted)
+                ],
+            }
+            for kernel in _kernels(result)
+        ],
+    }

@@ -20,9 +20,9 @@ Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", show_defau
 def report(directory: RunDirectory, plots: Plots = None) -> None:
     """Write report.html: one self-contained page that explains a run.
 
-    It shows how the best time fell, what failed and why, which option of each decision paid off, the regression tree and
-    the pheromone, kernels and roofline of the best plan against the default plan, their code, and how to reproduce the
-    run. It works without a network, on a phone, in print, and while the run goes on.
+    It shows how the best time fell, what failed and why, which option of each decision paid off, the regression tree
+    and the pheromone, kernels and roofline of the best plan against the default plan, their code, and how to reproduce
+    the run. It works without a network, on a phone, in print, and while the run goes on.
 
     \b
     Examples:

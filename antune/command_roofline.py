@@ -46,7 +46,9 @@ def roofline(runs: Runs = None, device: Device = None, again: Again = False, jso
         if isinstance(answer, str):
             print(answer)
     if json_file:
-        write_json(json_file, {"ceilings": asdict(ceilings) if ceilings else None, "runs": [asdict(one) for one in placed]})
+        write_json(
+            json_file, {"ceilings": asdict(ceilings) if ceilings else None, "runs": [asdict(one) for one in placed]}
+        )
 
 
 def _ceilings(device: str | None, again: bool, measure: bool) -> Ceilings | None:
@@ -85,7 +87,19 @@ def _print_placed(placed: Sequence[Placed]) -> None:
     from experiments.search.result_table import PLAN_TIME
     from experiments.words import describe_ms, describe_percent
 
-    print_table(("run", "limited by", "least time", "default plan", "of the possible", "best plan", "of the possible"),
-                [(one.run, one.limit, describe_ms(one.roof_ms), describe_ms(one.default_ms), describe_percent(one.default_share),
-                  describe_ms(one.best_ms), describe_percent(one.best_share)) for one in placed])
+    print_table(
+        ("run", "limited by", "least time", "default plan", "of the possible", "best plan", "of the possible"),
+        [
+            (
+                one.run,
+                one.limit,
+                describe_ms(one.roof_ms),
+                describe_ms(one.default_ms),
+                describe_percent(one.default_share),
+                describe_ms(one.best_ms),
+                describe_percent(one.best_share),
+            )
+            for one in placed
+        ],
+    )
     print(f"Plans: {PLAN_TIME}.")

@@ -32,9 +32,15 @@ if TYPE_CHECKING:
 INTERRUPTED, APART = 130, 1
 USUAL = ("gemm", "MEDIUM_DATASET")
 
-Source = Annotated[Path | None, typer.Argument(
-    metavar="[FILE.c|DIR]", show_default=False, help="A C file, of which plans are generated, or the directory of a run, "
-    "whose plans are taken. Default: the matrix product that comes with antune, medium size.")]
+Source = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[FILE.c|DIR]",
+        show_default=False,
+        help="A C file, of which plans are generated, or the directory of a run, "
+        "whose plans are taken. Default: the matrix product that comes with antune, medium size.",
+    ),
+]
 Plans = Annotated[int, typer.Option("--plans", metavar="N", min=3, help="How many plans.")]
 Device = Annotated[str | None, typer.Option("--device", metavar="DEVICE", show_default=False,
                                             help="As for `antune tune`. Default: that of the run, or the best found.")]
@@ -121,13 +127,25 @@ def _print(found: Figures) -> None:
                 [_row(found.one_shot), _row(found.final)])
     (one, two), (final_one, final_two), (hit_one, hit_two) = found.search_s, found.final_s, found.coverage
     agreement = "-" if found.agreement is None else f"{found.agreement:.3f}"
-    print_table(("the passes beside each other", ""), [
-        ("rank correlation", agreement), ("median time, pass 2 / pass 1", f"{found.ratio:.3f}"),
-        ("95 % intervals that contain the long-run median", f"{describe_percent(hit_one)}, {describe_percent(hit_two)}"),
-        ("seconds for all plans", f"{one:.0f}, {two:.0f}"), ("seconds for the finals", f"{final_one:.0f}, {final_two:.0f}"),
-        ("seconds for the long run", f"{found.long_s:.0f}")])
-    print(f"{'Passed' if found.passed else 'Not passed'}: the winners of the finals differ by {describe_percent(found.final.apart)} "
-          "for long (3 % are allowed).")
+    print_table(
+        ("the passes beside each other", ""),
+        [
+            ("rank correlation", agreement),
+            ("median time, pass 2 / pass 1", f"{found.ratio:.3f}"),
+            (
+                "95 % intervals that contain the long-run median",
+                f"{describe_percent(hit_one)}, {describe_percent(hit_two)}",
+            ),
+            ("seconds for all plans", f"{one:.0f}, {two:.0f}"),
+            ("seconds for the finals", f"{final_one:.0f}, {final_two:.0f}"),
+            ("seconds for the long run", f"{found.long_s:.0f}"),
+        ],
+    )
+    print(
+        f"{'Passed' if found.passed else 'Not passed'}: the winners of the finals differ by "
+        f"{describe_percent(found.final.apart)} "
+        "for long (3 % are allowed)."
+    )
 
 
 def _row(winner: Winner) -> tuple[str, ...]:
@@ -135,5 +153,11 @@ def _row(winner: Winner) -> tuple[str, ...]:
 
     cells = [f"plan {plan}: {describe_ms(ms)}" for plan, ms in zip(winner.plans, winner.times_ms, strict=True)]
     long_ms = ", ".join(describe_ms(ms) for ms in winner.long_ms)
-    return winner.way, *cells, long_ms, describe_percent(winner.apart), ", ".join(describe_percent(lost) for lost in winner.lost)
+    return (
+        winner.way,
+        *cells,
+        long_ms,
+        describe_percent(winner.apart),
+        ", ".join(describe_percent(lost) for lost in winner.lost),
+    )
 

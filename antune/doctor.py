@@ -113,8 +113,12 @@ def _devices() -> tuple[Finding, ...]:
         return (Finding("devices", "missing", "none", "pip install 'pyopencl[pocl]'"),)
     found = [Finding(f"device {number}", "ok", _works(device, seen.repairs.get(device.key)))
              for number, device in enumerate(seen.devices)]
-    broken = [Finding(f"device {entry.device.platform}", "optional" if seen.serves else "missing", _fails(entry), entry.remedy)
-              for entry in seen.broken]
+    broken = [
+        Finding(
+            f"device {entry.device.platform}", "optional" if seen.serves else "missing", _fails(entry), entry.remedy
+        )
+        for entry in seen.broken
+    ]
     return (*found, *broken, *_backends(seen.obstacles))
 
 

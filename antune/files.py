@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
-    """Write dataclasses as a JSON list of objects, or an object as it is. Raises InputError when the file cannot be written."""
+    """Write dataclasses as a JSON list of objects, or an object as it is. Raises InputError when the file cannot be
+    written.
+    """
     from experiments.files import write_atomically
 
     data = rows if isinstance(rows, Mapping) else [

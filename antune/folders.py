@@ -40,14 +40,20 @@ def take_own_folders() -> None:
     for name in FOLDERS:
         loaded = sys.modules.get(name)
         if loaded is not None and (place := _foreign(getattr(loaded, "__file__", None))):
-            raise ImportError(f"{place} is imported as `{name}`, which is the name of a folder of antune: rename the file, or import "
-                              "antune before it")
+            raise ImportError(
+                f"{place} is imported as `{name}`, which is the name of a folder of antune: rename the file, or import "
+                "antune before it"
+            )
     hiding = [place for name in FOLDERS if name not in sys.modules and (found := PathFinder.find_spec(name)) is not None
               and (place := _foreign(found.origin or next(iter(found.submodule_search_locations or ()), None)))]
     if hiding:
         sys.meta_path.insert(0, OwnFolders)
-        warnings.warn(f"antune has folders of the same names as {', '.join(hiding)}: as long as antune is imported, `import` finds "
-                      "antune's; rename yours to use them in the same program", stacklevel=3)
+        warnings.warn(
+            f"antune has folders of the same names as {', '.join(hiding)}: as long as antune is imported, `import` "
+            f"finds "
+            "antune's; rename yours to use them in the same program",
+            stacklevel=3,
+        )
 
 
 def _foreign(place: str | None) -> str | None:

@@ -16,8 +16,10 @@ from metrics.transactions import request
 def memory_lines(program: Program, plan: Plan, target: Target) -> Iterator[str]:
     """The section, a line per kernel, array, mode and distance of neighbours. Raises IllegalPlan."""
     model = device_model(target)
-    yield (f"== Global memory (neighbours are threads next to each other along x; sectors of {model.sector_bytes} bytes "
-           f"per request of {model.warp} threads)")
+    yield (
+        f"== Global memory (neighbours are threads next to each other along x; sectors of {model.sector_bytes} bytes "
+        f"per request of {model.warp} threads)"
+    )
     for facts in kernel_facts(program, plan, target):
         yield f"{facts.name} {{{', '.join(facts.statements)}}}:"
         yield from (f"    {line}" for line in _accesses(facts, model))

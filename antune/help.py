@@ -8,7 +8,23 @@ import typer
 from typer.core import TyperCommand
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("The program", ("include", "define", "source", "cflags", "function", "scop", "param", "size", "args", "stdin", "program_limit", "random_inputs")),
+    (
+        "The program",
+        (
+            "include",
+            "define",
+            "source",
+            "cflags",
+            "function",
+            "scop",
+            "param",
+            "size",
+            "args",
+            "stdin",
+            "program_limit",
+            "random_inputs",
+        ),
+    ),
     ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "profile")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),
@@ -16,7 +32,9 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Limits", ("compile_limit", "run_limit", "memory_limit")),
     ("What to write", ("out", "live", "live_port", "json_file")),
 )
-"""Titles with the names of parameters, in the order in which they are shown; all others stand under "Options" at the end."""
+"""Titles with the names of parameters, in the order in which they are shown; all others stand under "Options" at the
+end.
+"""
 FEWEST = 9
 """Options from which on a command shows them in groups."""
 
@@ -34,7 +52,9 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options group by group."""
-        shown = [(parameter, record) for parameter in self.get_params(ctx) if (record := parameter.get_help_record(ctx))]
+        shown = [
+            (parameter, record) for parameter in self.get_params(ctx) if (record := parameter.get_help_record(ctx))
+        ]
         options = [(parameter.name, record) for parameter, record in shown if parameter.param_type_name == "option"]
         arguments = [record for parameter, record in shown if parameter.param_type_name == "argument"]
         if arguments:

@@ -59,10 +59,15 @@ def _nest_lines(nest: Nest, choice: Choice) -> Iterator[str]:
     source = nest.source
     time = f", {share(choice.watched, nest.number - 1)} of the program's time" if choice.watched else ""
     count = len(nest.statements)
-    yield (f"{nest.number}: {source.function}, lines {source.first_line} to {source.last_line}: {_loops(nest.depth)}, {count} "
-           f"statement{'s' * (count > 1)}{time}")
+    yield (
+        f"{nest.number}: {source.function}, lines {source.first_line} to {source.last_line}: {_loops(nest.depth)}, "
+        f"{count} "
+        f"statement{'s' * (count > 1)}{time}"
+    )
     for statement in nest.statements:
-        yield f"     line {statement.line}, in loops over {', '.join(statement.iterators) or '(none)'}: {statement.text}"
+        yield (
+            f"     line {statement.line}, in loops over {', '.join(statement.iterators) or '(none)'}: {statement.text}"
+        )
 
 
 def _loops(depth: int) -> str:

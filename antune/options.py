@@ -25,10 +25,16 @@ class CacheChoice(StrEnum):
     cold = "cold"
 
 
-SourceFile: TypeAlias = Annotated[Path, typer.Argument(
-    metavar="FILE", help="C file with the loops to tune between `#pragma scop` and `#pragma endscop` (without these: the loops "
-    "where the program spends its time); or PIPELINE.py:FUNCTION, "
-    "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md).", show_default=False)]
+SourceFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="C file with the loops to tune between `#pragma scop` and `#pragma endscop` (without these: the loops "
+        "where the program spends its time); or PIPELINE.py:FUNCTION, "
+        "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md).",
+        show_default=False,
+    ),
+]
 RunDirectory: TypeAlias = Annotated[Path, typer.Argument(
     metavar="DIR", help="Directory of a run, as `antune list` shows it.", show_default=False)]
 IncludeDirs: TypeAlias = Annotated[list[Path] | None, typer.Option(
@@ -43,22 +49,43 @@ Sources: TypeAlias = Annotated[list[Path] | None, typer.Option(
 Cflags: TypeAlias = Annotated[str, typer.Option(
     "--cflags", metavar="FLAGS", help='Further flags for the C compiler, e.g. --cflags "-std=c11 -fopenmp".',
     show_default=False)]
-Args: TypeAlias = Annotated[str, typer.Option(
-    "--args", metavar="WORDS", help='Arguments for the program\'s main, e.g. --args "512 --seed 3". It runs in a folder of its own; '
-    "paths of existing files are completed.", show_default=False)]
+Args: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--args",
+        metavar="WORDS",
+        help='Arguments for the program\'s main, e.g. --args "512 --seed 3". It runs in a folder of its own; '
+        "paths of existing files are completed.",
+        show_default=False,
+    ),
+]
 Stdin: TypeAlias = Annotated[Path | None, typer.Option(
     "--stdin", metavar="FILE", help="A file that the program reads as its standard input.", show_default=False)]
 ProgramLimit: TypeAlias = Annotated[float, typer.Option(
     "--program-limit", metavar="SECONDS", min=0.1, help="How long a run of the program itself may take.")]
-RandomInputs: TypeAlias = Annotated[bool, typer.Option(
-    "--random-inputs", help="Where the program cannot be run, call the function that holds the SCoP with random data.", show_default=False)]
+RandomInputs: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--random-inputs",
+        help="Where the program cannot be run, call the function that holds the SCoP with random data.",
+        show_default=False,
+    ),
+]
 Function: TypeAlias = Annotated[str | None, typer.Option(
     "--function", metavar="NAME", help="The function that holds the SCoP (or the loops), when the file has several.",
     show_default=False)]
-Scop: TypeAlias = Annotated[int | None, typer.Option(
-    "--scop", metavar="N", min=1, help="Which SCoP of the file, counted from 1, when there are several; in a file without pragmas: which loop nest, as "
-    "`antune explain FILE --find` counts them.",
-    show_default=False)]
+Scop: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--scop",
+        metavar="N",
+        min=1,
+        help="Which SCoP of the file, counted from 1, when there are several; in a file without pragmas: which loop "
+            "nest, as "
+        "`antune explain FILE --find` counts them.",
+        show_default=False,
+    ),
+]
 Parameters: TypeAlias = Annotated[list[str] | None, typer.Option(
     "--param", metavar="NAME=VALUE", help="A size, for a file without a main that would set it. Repeatable.",
     show_default=False)]
@@ -98,12 +125,25 @@ MemoryLimit: TypeAlias = Annotated[float | None, typer.Option(
     "the program's data. Default: a share of the machine's.", show_default=False)]
 Minutes: TypeAlias = Annotated[float | None, typer.Option(
     "--minutes", metavar="M", help="End after M minutes of work.", show_default=False)]
-StopAt: TypeAlias = Annotated[str | None, typer.Option(
-    "--stop-at", metavar="GOAL", help="End when a plan is fast enough: `8x` as fast as the default plan, `2x-sequential` as "
-    "the C program, `90%` of the speed that the device's ceilings allow (`antune suite roofline`).", show_default=False)]
-Stagnation: TypeAlias = Annotated[int | None, typer.Option(
-    "--stagnation", metavar="N", help="End when N plans in a row brought no clear improvement: none whose interval lies below "
-    "the best one's.", show_default=False)]
+StopAt: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--stop-at",
+        metavar="GOAL",
+        help="End when a plan is fast enough: `8x` as fast as the default plan, `2x-sequential` as "
+        "the C program, `90%` of the speed that the device's ceilings allow (`antune suite roofline`).",
+        show_default=False,
+    ),
+]
+Stagnation: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--stagnation",
+        metavar="N",
+        help="End when N plans in a row brought no clear improvement: none whose interval lies below the best one's.",
+        show_default=False,
+    ),
+]
 Precision: TypeAlias = Annotated[float, typer.Option(
     "--precision", metavar="PERCENT", help="Repeat a plan until the 95 % interval of its median time is that narrow to "
     "either side; 2.5 times that will do for a plan that is surely slower than the best.")]
@@ -112,20 +152,44 @@ MaxRepeats: TypeAlias = Annotated[int, typer.Option(
 Cache: TypeAlias = Annotated[CacheChoice, typer.Option(
     "--cache", help="What a timed run finds in the device's caches: its own data (`warm`), or none of it (`cold`: more "
     "than they hold is written before each run).")]
-Reuse: TypeAlias = Annotated[list[Path] | None, typer.Option(
-    "--reuse", metavar="DIR", help="Take over what another run knows of the same program, device and toolchain instead of "
-    "measuring it again. Repeatable.", show_default=False)]
-Anyway: TypeAlias = Annotated[bool, typer.Option(
-    "--anyway", help="Go on although the driver or antune changed since: times may not be comparable, and where antune would "
-    "now ask for other plans, it goes on from what was measured.")]
+Reuse: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--reuse",
+        metavar="DIR",
+        help="Take over what another run knows of the same program, device and toolchain instead of "
+        "measuring it again. Repeatable.",
+        show_default=False,
+    ),
+]
+Anyway: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--anyway",
+        help="Go on although the driver or antune changed since: times may not be comparable, and where antune would "
+        "now ask for other plans, it goes on from what was measured.",
+    ),
+]
 Trust: TypeAlias = Annotated[bool, typer.Option(
     "--trust", help="You know who made this run: use also what could run any code of theirs here (docs/security.md).")]
-Finalists: TypeAlias = Annotated[int, typer.Option(
-    "--finalists", metavar="N", help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
-    "is the best plan (0: none).")]
-Profile: TypeAlias = Annotated[int, typer.Option(
-    "--profile", metavar="N", help="Run the N fastest plans of every iteration under a profiler, too (perf events on CPUs, "
-    "Nsight Compute on NVIDIA); the search learns from what it counts.")]
+Finalists: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--finalists",
+        metavar="N",
+        help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
+        "is the best plan (0: none).",
+    ),
+]
+Profile: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--profile",
+        metavar="N",
+        help="Run the N fastest plans of every iteration under a profiler, too (perf events on CPUs, "
+        "Nsight Compute on NVIDIA); the search learns from what it counts.",
+    ),
+]
 Live: TypeAlias = Annotated[bool, typer.Option(
     "--live", help="Serve the report on 127.0.0.1 while the run goes on; the page follows the run.")]
 LivePort: TypeAlias = Annotated[int | None, typer.Option(
@@ -158,10 +222,14 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
         raise InputError(f"{file} is not a file; give a C file, or a pipeline PIPELINE.py:FUNCTION")
     pipeline = file.suffix == ".py"
     if pipeline and (include or define or source or cflags or scop or args or stdin):
-        raise InputError(f"{file} is a pipeline: -I, -D, --source, --cflags, --scop, --args and --stdin are for C files; its sizes "
-                         "are --size and --param")
+        raise InputError(
+            f"{file} is a pipeline: -I, -D, --source, --cflags, --scop, --args and --stdin are for C files; its sizes "
+            "are --size and --param"
+        )
     if size is not None and not pipeline:
-        raise InputError(f"--size is for pipelines (PIPELINE.py:FUNCTION); set the sizes of {file.name} with -D or --param")
+        raise InputError(
+            f"--size is for pipelines (PIPELINE.py:FUNCTION); set the sizes of {file.name} with -D or --param"
+        )
     for directory in include or []:
         if not directory.is_dir():
             raise InputError(f"-I {directory} is not a directory; give one that holds headers")
@@ -203,7 +271,9 @@ def parse_budget(evaluations: int | None, iterations: int | None, minutes: float
     from experiments.values.options import make_budget
     from experiments.values.stopping import parse_goal
 
-    return make_budget(evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation)
+    return make_budget(
+        evaluations, iterations, minutes, parse_goal(stop_at) if stop_at is not None else None, stagnation
+    )
 
 
 def parse_define(text: str) -> str:
@@ -222,13 +292,17 @@ def parse_words(option: str, text: str) -> tuple[str, ...]:
 
 
 def parse_invocation(args: str, stdin: Path | None, limit_s: float) -> Invocation:
-    """How the program is started. Paths become absolute, as it runs elsewhere. Raises InputError for a file that cannot be read."""
+    """How the program is started. Paths become absolute, as it runs elsewhere. Raises InputError for a file that
+    cannot be read.
+    """
     arguments = tuple(_completed(word) for word in parse_words("--args", args))
     if stdin is None:
         return Invocation(arguments, limit_s=limit_s)
     found = file_hash(stdin)
     if found is None:
-        raise InputError(f"--stdin {stdin} is not a file that can be read; give one that the program reads as its input")
+        raise InputError(
+            f"--stdin {stdin} is not a file that can be read; give one that the program reads as its input"
+        )
     return Invocation(arguments, str(stdin.absolute()), found, limit_s)
 
 

@@ -30,7 +30,9 @@ PHASES = ("generate", "compile", "check", "time")
 
 @dataclass(slots=True)
 class Rates:
-    """How fast the phases of this session's evaluations go: seconds of work and evaluations that came to it, by phase."""
+    """How fast the phases of this session's evaluations go: seconds of work and evaluations that came to it, by
+    phase.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     reached: Counter[str] = field(default_factory=Counter)
@@ -165,7 +167,9 @@ class Lines:
 
 
 class Bar:
-    """A reporter for terminals: a bar with the pace, below it what is best, how fast each phase goes and what failed."""
+    """A reporter for terminals: a bar with the pace, below it what is best, how fast each phase goes and what
+    failed.
+    """
 
     def __init__(self) -> None:
         """The bar appears at `begin`."""
@@ -219,8 +223,11 @@ class Bar:
 
 def headline(info: RunInfo, tally: Tally) -> str:
     """What is tuned, on what, against which baseline."""
-    return (f"tuning {info.program.name} on {info.device.name} ({info.device.platform}); "
-            f"sequential C takes {describe_ms(tally.sequential_ms)} (wall-clock time, {info.compiler}); times of plans are device times")
+    return (
+        f"tuning {info.program.name} on {info.device.name} ({info.device.platform}); "
+        f"sequential C takes {describe_ms(tally.sequential_ms)} (wall-clock time, {info.compiler}); times of plans "
+        f"are device times"
+    )
 
 
 def make_reporter() -> Lines | Bar:

@@ -64,7 +64,10 @@ def opened(reporter: ReporterName | Reporter) -> Iterator[Reporter]:
         yield reporter
         return
     if reporter not in NAMES:
-        raise InputError(f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object with note, begin and result")
+        raise InputError(
+            f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object with note, begin and "
+            f"result"
+        )
     with _made(reporter) as made:
         yield made
 

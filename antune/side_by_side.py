@@ -23,14 +23,21 @@ Explorers: TypeAlias = Annotated[str, typer.Option("--explorer", "--explorers", 
 Budget: TypeAlias = Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Evaluations of each search.")]
 Minutes: TypeAlias = Annotated[float | None, typer.Option("--minutes", metavar="M", show_default=False,
                                                           help="The most that a search may take.")]
-Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Searches per explorer, with the seeds 0 to "
-                                               "N - 1.")]
-Out: TypeAlias = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the suite is kept: its runs, table.md, "
-                                              "table.json, convergence.png.")]
+Seeds: TypeAlias = Annotated[
+    int, typer.Option("--seeds", metavar="N", min=1, help="Searches per explorer, with the seeds 0 to N - 1.")
+]
+Out: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="DIR", help="Where the suite is kept: its runs, table.md, table.json, convergence.png."
+    ),
+]
 
 
 def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) -> None:
-    """Do what is missing of a suite, and show its tables; write them to `json_file`, too. Raises InputError, or Exit when it is interrupted or has no result."""
+    """Do what is missing of a suite, and show its tables; write them to `json_file`, too. Raises InputError, or
+    Exit when it is interrupted or has no result.
+    """
     from antune.files import check_place, write_json
     from antune.suite_progress import reporting
     from experiments.studies.side_by_side.suite import Interrupted, run_suite
@@ -50,7 +57,10 @@ def run_side_by_side(wanted: SuiteOptions, out: Path, json_file: Path | None) ->
         write_json(json_file, to_data(sections))
     if not sections:
         raise typer.Exit(NOTHING)
-    print(f"\nFiles: {out}/  (table.md, table.json, convergence.png; `antune list {shlex.quote(str(out))}/*/*` shows the runs)")
+    print(
+        f"\nFiles: {out}/  (table.md, table.json, convergence.png; `antune list {shlex.quote(str(out))}/*/*` shows "
+        f"the runs)"
+    )
 
 
 class _Show:

@@ -32,7 +32,9 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class _Lines:
-    """A line at the start and every EVERY_S seconds; the time left follows from the ENOUGH or more that were done since."""
+    """A line at the start and every EVERY_S seconds; the time left follows from the ENOUGH or more that were done
+    since.
+    """
 
     def __init__(self, what: str) -> None:
         self._what, self._before = what, -1

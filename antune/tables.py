@@ -76,8 +76,11 @@ def print_finish(finish: Finish) -> None:
     if summary.devices:
         print("Devices: " + ", ".join(f"{name} ({n} plans)" for name, n in summary.devices.items()))
     shares = summary.shares
-    print(f"Time: {describe_seconds(summary.elapsed_s)}; of the work: generate {describe_percent(shares.generate)}, "
-          f"compile {describe_percent(shares.compile)}, check {describe_percent(shares.check)}, time {describe_percent(shares.time)}")
+    print(
+        f"Time: {describe_seconds(summary.elapsed_s)}; of the work: generate {describe_percent(shares.generate)}, "
+        f"compile {describe_percent(shares.compile)}, check {describe_percent(shares.check)}, time "
+        f"{describe_percent(shares.time)}"
+    )
     print(f"Files: {finish.directory}/  (summary.json, results.csv, convergence.png"
           + (f", best.json, {_best_code(finish)})" if finish.best is not None else ")"))
     print(_next_step(finish))
@@ -135,7 +138,9 @@ def print_broken(seen: Survey) -> None:
 
 
 def device_rows(seen: Survey) -> list[dict[str, Any]]:
-    """Every device as in the JSON file, those that work first, with `state`, `note` (a repair, or why it fails) and `remedy`."""
+    """Every device as in the JSON file, those that work first, with `state`, `note` (a repair, or why it fails) and
+    `remedy`.
+    """
     rows = [{**asdict(device), "state": "repaired" if device.key in seen.repairs else "works",
              "note": seen.repairs.get(device.key, ""), "remedy": ""} for device in seen.devices]
     return rows + [{**asdict(entry.device), "state": "fails", "note": entry.reason, "remedy": entry.remedy}

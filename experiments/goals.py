@@ -28,8 +28,10 @@ def with_base(budget: Budget, program: Program, sequential_ms: Sequence[float], 
             return budget
         case "sequential":
             if not sequential_ms:
-                raise InputError(f"--stop-at {goal.option}: the sequential program was not timed; use {goal.value:g}x, which "
-                                 "compares with the default plan")
+                raise InputError(
+                    f"--stop-at {goal.option}: the sequential program was not timed; use {goal.value:g}x, which "
+                    "compares with the default plan"
+                )
             base_ms = median(sequential_ms)
         case "roofline":
             base_ms = _least_ms(program, device, goal.option)
@@ -47,8 +49,10 @@ def _least_ms(program: Program, device: DeviceInfo, option: str) -> float:
         raise InputError(f"--stop-at {option}: {device.name} measures nothing and has no ceilings; use a goal like 8x")
     ceilings = kept_ceilings(device)
     if ceilings is None:
-        raise InputError(f"--stop-at {option}: the ceilings of {device.name} are not known; `antune suite roofline --device "
-                         f"{device.key}` measures them in a minute or two")
+        raise InputError(
+            f"--stop-at {option}: the ceilings of {device.name} are not known; `antune suite roofline --device "
+            f"{device.key}` measures them in a minute or two"
+        )
     roof = program_roof(program, ceilings)
     if roof is None:
         raise InputError(f"--stop-at {option}: no ceiling for the type of the program's numbers was measured on "

@@ -60,8 +60,8 @@ class More:
     """What may be said when a run is resumed, beside its budget and place.
 
     `anyway`: go on although the driver changed, or antune did so much that it would not ask for the stored plans again;
-    then these are told to the search as if somebody else had chosen them. `trust`: run also what somebody else's files say and
-    nothing proves harmless. `reuse`: see RunOptions.
+    then these are told to the search as if somebody else had chosen them. `trust`: run also what somebody else's files
+    say and nothing proves harmless. `reuse`: see RunOptions.
     """
 
     anyway: bool = False
@@ -99,8 +99,11 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
         for warning in problem.reference.warnings:
             reporter.note(f"warning: {warning}")
         for access in open_questions(problem)[:1]:
-            reporter.note(f"warning: nothing proves that {access} stays inside its array: if it does not, that is the program's fault, "
-                          "and plans may crash or differ")
+            reporter.note(
+                f"warning: nothing proves that {access} stays inside its array: if it does not, that is the program's "
+                f"fault, "
+                "and plans may crash or differ"
+            )
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
@@ -187,7 +190,9 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
 
 def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter, parts: Parts,
               interrupt: Interrupt, anyway: bool) -> Ending:
-    """Search on from the latest checkpoint, or from the start; with `anyway` also where the history cannot be repeated."""
+    """Search on from the latest checkpoint, or from the start; with `anyway` also where the history cannot be
+    repeated.
+    """
     from threadpoolctl import threadpool_limits
 
     options, results = info.options, store.results()
@@ -202,12 +207,16 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options))
     try:
-        with threadpool_limits(1):  # more threads would wait for work beside what is timed, and round in other ways elsewhere
+        with threadpool_limits(
+            1
+        ):  # more threads would wait for work beside what is timed, and round in other ways elsewhere
             return search.run(_first_plan(store, info, parts))
     except Diverged:
         if not anyway or store.reused.adopted() == store.iterations():
             raise
-    reporter.note("the search would now ask for other plans; it goes on from what was measured, as another search would")
+    reporter.note(
+        "the search would now ask for other plans; it goes on from what was measured, as another search would"
+    )
     store.reused.adopt(store.iterations())
     return _searched(store, info, budget, runner, reporter, parts, interrupt, anyway)
 
@@ -223,7 +232,9 @@ def _hold_final(store: Store, runner: Runner, options: RunOptions, reporter: Rep
     """Measure the best plans again; Ctrl-C during it ends it after the sitting, one more at once."""
     most, asked_before = options.timing.finalists, interrupt.requested
     if chosen := finalists(store.results(), most):
-        reporter.note("measuring " + (f"the best {len(chosen)} plans" if len(chosen) > 1 else "the best plan") + " again")
+        reporter.note(
+            "measuring " + (f"the best {len(chosen)} plans" if len(chosen) > 1 else "the best plan") + " again"
+        )
         limit_s = min(max(FINAL_SHARE * store.elapsed_s(), FINAL_S[0]), FINAL_S[1])
         hold_final(store, runner, most, options.seed,
                    FinalLimits(limit_s, lambda: interrupt.requested and not asked_before))
@@ -237,7 +248,8 @@ def _finish(store: Store, ending: Ending) -> Finish:
 
 
 def profile_run(directory: Path, count: int, parts: Parts = PARTS, trust: bool = False) -> dict[int, Counted]:
-    """Run the default plan and the `count` fastest of a run under a profiler; the answers by evaluation, stored as well.
+    """Run the default plan and the `count` fastest of a run under a profiler; the answers by evaluation, stored as
+    well.
 
     Raises:
         InputError: no run there, it is in use, or its device is not here or has nothing to count.

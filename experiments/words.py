@@ -80,7 +80,11 @@ def _describe_group(group: Group) -> str:
 
 
 def _describe_choice(choice: ScheduleChoice) -> str:
-    answers = ((SERIALIZE, choice.serialize_sccs), (DEPTH, choice.maximize_band_depth), (COINCIDENCE, choice.outer_coincidence))
+    answers = (
+        (SERIALIZE, choice.serialize_sccs),
+        (DEPTH, choice.maximize_band_depth),
+        (COINCIDENCE, choice.outer_coincidence),
+    )
     asked = [f"{name} {'yes' if answer else 'no'}" for name, answer in answers
              if name != DEPTH or not choice.serialize_sccs]  # with one component per band it makes no difference
     return ", ".join([f"schedule: {ALGORITHM} {choice.algorithm}", *asked])
@@ -104,7 +108,8 @@ def command(verb: str, directory: Path) -> str:
 
 
 def describe_ms(ms: float | None) -> str:
-    """A time given in milliseconds, with three significant digits in a fitting unit: `850 ns`, `25.8 us`, `3.95 ms`, `1.21 s`.
+    """A time given in milliseconds, with three significant digits in a fitting unit: `850 ns`, `25.8 us`, `3.95 ms`,
+    `1.21 s`.
 
     `-` when unknown. From 1,000 s on all digits are shown.
     """
@@ -137,7 +142,9 @@ def describe_percent(share: float | None) -> str:
 
 
 def describe_number(value: float) -> str:
-    """Three significant digits, all digits from 1,000 on: `0.0123`, `12.3`, `1234`; never with an exponent from 0.0001 on."""
+    """Three significant digits, all digits from 1,000 on: `0.0123`, `12.3`, `1234`; never with an exponent from
+    0.0001 on.
+    """
     return f"{value:.0f}" if abs(value) >= _NEXT_UNIT else f"{value:.3g}"
 
 

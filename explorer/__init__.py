@@ -1,12 +1,13 @@
 """Explorers: which walk to try next, given what the walks so far have cost.
 
 Read in this order: `base` (the contract: ask and tell), `random_walk` (the simplest one), `unseen` (no walk is
-asked twice, and a small space is used up completely), `colony` (the ants) with `pheromone` (their trails), `roulette` (how
-they draw), `ant_systems` (the update rules) and `best` (what they remember), then what else guides them: `desirability`
-(metrics), `experience` and `attributes` (walks as rows of numbers), `tree_filter` (a regression tree), `screening` and
-`gaussian_process` (which candidates are worth measuring). Other methods: `variation` (walks as genes), `genetic` with
-`credit` (which operators pay) and `resemblance` (which children are worth measuring), `local`, `exhaustive`, and
-`portfolio`, which shares the budget among them (over a `remembered` space). `registry` has explorers by name, `frozen` writes the state of any of them as text.
+asked twice, and a small space is used up completely), `colony` (the ants) with `pheromone` (their trails), `roulette`
+(how they draw), `ant_systems` (the update rules) and `best` (what they remember), then what else guides them:
+`desirability` (metrics), `experience` and `attributes` (walks as rows of numbers), `tree_filter` (a regression tree),
+`screening` and `gaussian_process` (which candidates are worth measuring). Other methods: `variation` (walks as genes),
+`genetic` with `credit` (which operators pay) and `resemblance` (which children are worth measuring), `local`,
+`exhaustive`, and `portfolio`, which shares the budget among them (over a `remembered` space). `registry` has explorers
+by name, `frozen` writes the state of any of them as text.
 
 An explorer sees decisions, options and costs, never loops or devices. This room may import `graph` and `metrics`,
 and from `generator` only the errors.

@@ -12,7 +12,8 @@ and they differ in the walks s and their weights w_s:
     ElitistAntSystem     all ants, 1, and the best so far, `elite`                       (Dorigo et al. 1996)
     RankBasedAntSystem   the best `ranks` - 1 ants, `ranks` - r, and the best so far, `ranks`  (Bullnheimer et al. 1999)
     MaxMinAntSystem      iteration best and best so far, the latter's share growing      (Stützle & Hoos 2000)
-    AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant lowers its own edges (local update)
+    AntColonySystem      only the edges of the best so far: tau = (1 - rho) tau + rho F; each ant lowers its own edges
+    (local update)
                          down when it has walked, tau = (1 - xi) tau + xi tau_0, and with probability q0 takes
                          the strongest option instead of drawing (Dorigo & Gambardella 1997)
 
@@ -109,7 +110,9 @@ ANT_SYSTEMS: Mapping[str, AntRule] = MappingProxyType(
 
 
 def weights(rule: AntRule, iteration: Sequence[Scored], best: Scored, updates: int, ants: int) -> Weighted:
-    """Who is rewarded, with which weight. `iteration`: its successful ants, best first; never empty. `ants`: all that walked."""
+    """Who is rewarded, with which weight. `iteration`: its successful ants, best first; never empty. `ants`: all
+    that walked.
+    """
     match rule:
         case AntSystem():
             return [(ant, 1.0) for ant in iteration]
@@ -153,7 +156,8 @@ def bounds(rule: AntRule, ants: int, best: Path, gain: float) -> Bounds:
 def _max_min(rule: MaxMinAntSystem, best: Path, gain: float) -> Bounds:
     """tau_min so that a converged ant repeats the best walk with probability `decided` (Stützle & Hoos, eq. 11).
 
-    Their mean number of options is half of the cities, since a tour uses them up; the options of a node do not get fewer.
+    Their mean number of options is half of the cities, since a tour uses them up; the options of a node do not get
+    fewer.
     """
     high = gain / rule.rho
     options = [len(node.options) for node, _ in best if len(node.options) > 1]

@@ -63,8 +63,11 @@ class Attributes:
                 column = index[key, number] = len(columns)
                 columns.append(Attribute(key, None if number else {}))
             categories = columns[column].categories
-            values[column] = (float(option) if categories is None  # type: ignore[arg-type]  # a number, as the column says
-                              else float(categories.setdefault(option, len(categories))))
+            values[column] = (
+                float(option)  # type: ignore[arg-type]  # a number, as the column says
+                if categories is None
+                else float(categories.setdefault(option, len(categories)))
+            )
         return values
 
     def table(self, rows: list[dict[int, float]]) -> Array:

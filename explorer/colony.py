@@ -70,10 +70,11 @@ class Screening:
     """How candidates come about before a model picks among them.
 
     `crowd` candidates per walk that is asked for (together no more than `most`, unless that is less than two for each),
-    of which the share `moves` are the `elite` best walks with one or two decisions changed, the share `strangers` random
-    walks, and the others ants. The crowd is complete earlier when it took `steps` decisions per walk that is asked for, or
-    came across `news` new ones: where schedules differ much, walking is slow, as each new schedule has to be computed.
-    `spread`: the first iteration, when nothing is known, is picked from a crowd, too, as far apart as possible.
+    of which the share `moves` are the `elite` best walks with one or two decisions changed, the share `strangers`
+    random walks, and the others ants. The crowd is complete earlier when it took `steps` decisions per walk that is
+    asked for, or came across `news` new ones: where schedules differ much, walking is slow, as each new schedule has to
+    be computed. `spread`: the first iteration, when nothing is known, is picked from a crowd, too, as far apart as
+    possible.
     """
 
     crowd: int = 15
@@ -94,14 +95,14 @@ class Screening:
 class ColonyOptions:
     """The colony's parameters.
 
-    `rule`: the ant system. `alpha`, `beta`: weight of trails and desirability. `kernel_share`: reward of a kernel's best
-    ant over that of a program's best (0 turns it off; theirs: 1/2). `metrics`: eta by equation 6, else 1. `tree`: half
-    of the ants stay in the best leaf of a regression tree, the others in a drawn one. `screening`: None measures every
-    ant. `kernels_apart`: where there are several kernels, half of the screening is by a model of kernels. `combine`:
-    after a kernel's best improved, one ant joins the best of all kernels. `restart`: the colony starts afresh
-    when fewer than `branching` options per decision are followed on average and `patience` iterations brought no better
-    program (ours: 1.3 and 10). A repeated walk is drawn anew up to `retries` times before used-up walks are excluded
-    one by one.
+    `rule`: the ant system. `alpha`, `beta`: weight of trails and desirability. `kernel_share`: reward of a kernel's
+    best ant over that of a program's best (0 turns it off; theirs: 1/2). `metrics`: eta by equation 6, else 1. `tree`:
+    half of the ants stay in the best leaf of a regression tree, the others in a drawn one. `screening`: None measures
+    every ant. `kernels_apart`: where there are several kernels, half of the screening is by a model of kernels.
+    `combine`: after a kernel's best improved, one ant joins the best of all kernels. `restart`: the colony starts
+    afresh when fewer than `branching` options per decision are followed on average and `patience` iterations brought no
+    better program (ours: 1.3 and 10). A repeated walk is drawn anew up to `retries` times before used-up walks are
+    excluded one by one.
     """
 
     rule: AntRule = field(default_factory=MaxMinAntSystem)
@@ -126,7 +127,8 @@ def published(rule: AntRule) -> ColonyOptions:
 
 
 def coding_ants(metrics: bool, tree: bool) -> ColonyOptions:
-    """The colony of Coding Ants: MMAS in the hyper-cube with rewards per kernel, and the two additions that it compares.
+    """The colony of Coding Ants: MMAS in the hyper-cube with rewards per kernel, and the two additions that it
+    compares.
 
     The combine ant is in the authors' public code. All ants that are drawn are measured; ours beside that are restarts.
     """
@@ -196,7 +198,9 @@ class Colony:
         return ants
 
     def _update_locally(self, ants: Sequence[Walk]) -> None:
-        """The local update of Ant Colony System: ants lower the trails of their edges, so that the next ants go elsewhere."""
+        """The local update of Ant Colony System: ants lower the trails of their edges, so that the next ants go
+        elsewhere.
+        """
         rule = self._options.rule
         if not ants or not isinstance(rule, AntColonySystem):
             return
@@ -329,7 +333,11 @@ class Colony:
             self._tree = FilterTree(self._experience.attributes, *self._experience.successes(MOST_FITTED), DEPOSIT)
         self._updates += 1
         self._stale += 1
-        if self._options.restart and self._stale > self._options.patience and self.trails.branching(path) < self._options.branching:
+        if (
+            self._options.restart
+            and self._stale > self._options.patience
+            and self.trails.branching(path) < self._options.branching
+        ):
             self._start_afresh()
 
     def _gain(self, ant: Scored) -> float:

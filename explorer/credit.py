@@ -36,7 +36,9 @@ class ProbabilityMatching:
         self.quality[operator] += self.rate * (amount - self.quality[operator])
 
     def chances(self, usable: Sequence[bool] | None = None) -> NDArray[np.float64]:
-        """The probability of each operator. Without those that are not `usable` (one is, at least) it is as if they were not."""
+        """The probability of each operator. Without those that are not `usable` (one is, at least) it is as if
+        they were not.
+        """
         used = np.ones(self.count) if usable is None else np.array(usable, dtype=np.float64)
         quality = self.quality * used
         total = float(quality.sum())

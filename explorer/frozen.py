@@ -1,13 +1,15 @@
 """The state of an explorer as text, and back: so that a long search goes on without being walked again from its start.
 
-The state is a graph of plain values: numbers, texts, containers, arrays, random generators, and instances of the classes
-of this room, of `graph` and of `generator.plan`. `freeze` writes each of them once, parts before wholes; `thaw` makes them
-again, with what was one object as one object. It makes instances by filling in their fields: no constructor, no function
-and no method of theirs runs, no class of other rooms is ever made, and damaged or invented text can at worst give a wrong
-state or an InputError. A pickle would be shorter and can do anything; a run directory may come from somebody else.
+The state is a graph of plain values: numbers, texts, containers, arrays, random generators, and instances of the
+classes of this room, of `graph` and of `generator.plan`. `freeze` writes each of them once, parts before wholes; `thaw`
+makes them again, with what was one object as one object. It makes instances by filling in their fields: no constructor,
+no function and no method of theirs runs, no class of other rooms is ever made, and damaged or invented text can at
+worst give a wrong state or an InputError. A pickle would be shorter and can do anything; a run directory may come from
+somebody else.
 
 Nothing has to be declared: new fields and classes are part of the state by themselves. What cannot be frozen (a
-generator, a function, a cycle) is a TypeError, and a test freezes every explorer of the registry in the middle of a search.
+generator, a function, a cycle) is a TypeError, and a test freezes every explorer of the registry in the middle of a
+search.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ class _Writer:
             kind, parts = self._taken_apart(value)
             yield from self._new_classes
             self._new_classes.clear()
-            missing = [part for part in parts if type(part) not in ATOMS and self._numbers.get(id(part), OPENED) == OPENED]
+            missing = [
+                part for part in parts if type(part) not in ATOMS and self._numbers.get(id(part), OPENED) == OPENED
+            ]
             if not missing:
                 yield [kind, *(part if type(part) in ATOMS else [self._numbers[id(part)]] for part in parts)]
                 self._numbers[id(value)] = count
@@ -127,7 +131,9 @@ class _Writer:
 
 
 def _slots(kind: type) -> tuple[str, ...]:
-    """The names of its slots; other fields are in each instance's own dictionary. Raises TypeError for a foreign class."""
+    """The names of its slots; other fields are in each instance's own dictionary. Raises TypeError for a foreign
+    class.
+    """
     if not _ROOMS.fullmatch(kind.__module__) or not hasattr(sys.modules[kind.__module__], kind.__name__):
         raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be frozen")
     return tuple(name for ancestor in kind.__mro__ for name in getattr(ancestor, "__slots__", ()))
@@ -137,7 +143,9 @@ def _array(value: Any) -> tuple[str, list[Any]]:
     """Arrays and numbers of numpy."""
     if not _DTYPES.fullmatch(value.dtype.str):
         raise TypeError(f"an array of {value.dtype} cannot be frozen")
-    order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"  # sums depend on it, in the last bit
+    order = (
+        "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+    )  # sums depend on it, in the last bit
     data = base64.b64encode(value.tobytes(order)).decode()
     if isinstance(value, np.generic):
         return "number", [value.dtype.str, data]
@@ -145,9 +153,11 @@ def _array(value: Any) -> tuple[str, list[Any]]:
 
 
 def freeze(explorer: Explorer, space: object, stored: Container[str]) -> Iterator[str]:
-    """The state of `explorer`, a line of JSON per object: the whole text of a long search would be larger than its state.
+    """The state of `explorer`, a line of JSON per object: the whole text of a long search would be larger than its
+    state.
 
-    The state holds neither `space` nor plans whose digests are `stored`, as far as walks lead to them: `thaw` is given both.
+    The state holds neither `space` nor plans whose digests are `stored`, as far as walks lead to them: `thaw` is given
+    both.
 
     Raises:
         TypeError: the state holds something that is no plain value.

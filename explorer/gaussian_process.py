@@ -129,14 +129,23 @@ class GaussianProcess:
         used, distances = _distances(known.points[chosen], known.owner)
         start = np.append(self._log_weights[used], self._log_noise)
         bounds = [(-5.0, 5.0)] * used.size + [(-9.0, 0.0)]
-        found = minimize(_misfit, start, args=(distances, targets[chosen], WEIGHTS / self._log_weights.size), jac=True, method="L-BFGS-B",
-                         bounds=bounds, options={"maxiter": 15})
+        found = minimize(
+            _misfit,
+            start,
+            args=(distances, targets[chosen], WEIGHTS / self._log_weights.size),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 15},
+        )
         if np.isfinite(found.fun):
             self._log_weights[used], self._log_noise = found.x[:-1], float(found.x[-1])
 
 
 def _distances(points: Array, owner: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
-    """The attributes that are not the same everywhere, and a table of all distances for each: hundreds of them are large."""
+    """The attributes that are not the same everywhere, and a table of all distances for each: hundreds of them are
+    large.
+    """
     moves = (points != points[0]).any(axis=0)
     used, place = np.unique(owner[moves], return_inverse=True)
     distances = np.zeros((used.size, len(points), len(points)))

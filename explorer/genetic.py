@@ -1,17 +1,17 @@
 """Evolution of walks: the fittest walks are crossed and changed, and what comes out is repaired by the graph.
 
 After the search of the Halide prototype (Ragan-Kelley 2014; the rules are those of its published code): tournament
-selection, elitism, two-point crossover between whole functions, mutation by rules that know what belongs together. What is
-a function there is a subject here (explorer.variation). Evolution is steady: every evaluated walk competes with the
-population at once, and the best `population` of them survive. So there are no generations that a call of `ask` could cut
-in two.
+selection, elitism, two-point crossover between whole functions, mutation by rules that know what belongs together. What
+is a function there is a subject here (explorer.variation). Evolution is steady: every evaluated walk competes with the
+population at once, and the best `population` of them survive. So there are no generations that a call of `ask` could
+cut in two.
 
 What became of its rules of mutation:
 
-- loop fusion (a stage takes in what it reads, and what that reads, going on with probability 0.85 after each): `fuse` gives
-  one option to a run of neighbours, as long as there. Who reads whom no explorer can see; their order in the walk stands for
-  it, and the option may also be one that parts them. What is asked about kernels that come of it is answered as for one of
-  the parent's, where the prototype draws a tile.
+- loop fusion (a stage takes in what it reads, and what that reads, going on with probability 0.85 after each): `fuse`
+  gives one option to a run of neighbours, as long as there. Who reads whom no explorer can see; their order in the walk
+  stands for it, and the option may also be one that parts them. What is asked about kernels that come of it is answered
+  as for one of the parent's, where the prototype draws a tile.
 - template (a pattern that people write, for one function): `template` takes what one of the starts says about a run of
   neighbours.
 - copy is `spread`, replace is `renew`; consts, edit and chunk are `step`, `redraw` and `redraw some`.

@@ -1,14 +1,16 @@
 """What candidate walks will cost, kernel by kernel: a program takes as long as its kernels do together.
 
 The time of a kernel hangs on its own decisions and on those made before it came to be (which statements share it, their
-reductions, the order of loops), not on how the other kernels are tiled. So a Gaussian process over *kernels* learns more
-from a measurement than one over walks: a walk with four kernels is four observations in a quarter of the dimensions, and
-what was never measured together is known from where it was measured apart. The forecast of a walk is that of a sum,
+reductions, the order of loops), not on how the other kernels are tiled. So a Gaussian process over *kernels* learns
+more from a measurement than one over walks: a walk with four kernels is four observations in a quarter of the
+dimensions, and what was never measured together is known from where it was measured apart. The forecast of a walk is
+that of a sum,
 
     log T = log sum_k exp(m_k),    var(log T) = sum_kl w_k w_l cov(k, l),    w_k = exp(m_k) / sum_l exp(m_l)
 
 (the first order around the means m of the kernels' log times). Times of kernels with the same statements vary around
-their mean, shrunk by one observation towards that of all kernels, so that a group that was never met has a forecast, too.
+their mean, shrunk by one observation towards that of all kernels, so that a group that was never met has a forecast,
+too.
 
 Failed walks do not enter: which of their kernels was to blame is not known.
 """
@@ -88,8 +90,10 @@ class KernelForecaster:
             return None
         instances, times = self._data(known)
         asked: dict[Instance, int] = {}
-        groups = [[asked.setdefault(instance, len(asked)) for instance in self._instances_of(walk, self._kernels_of(walk))]
-                  for walk in candidates]
+        groups = [
+            [asked.setdefault(instance, len(asked)) for instance in self._instances_of(walk, self._kernels_of(walk))]
+            for walk in candidates
+        ]
         if not all(groups):
             return None
         table = self.attributes.table_of([values for _, values in (*instances, *asked)])

@@ -66,8 +66,8 @@ def _installed() -> dict[str, EntryPoint]:
 def find_maker(name: str) -> ExplorerMaker:
     """What makes the explorer called `name`: one of antune's own, or one of an installed package.
 
-    `MODULE:CLASS` is a class of the Python program that runs: only what that has imported is ever looked at, since names
-    are stored, and runs may come from somebody else.
+    `MODULE:CLASS` is a class of the Python program that runs: only what that has imported is ever looked at, since
+    names are stored, and runs may come from somebody else.
 
     Raises:
         InputError: there is none, or it cannot be imported.
@@ -78,11 +78,15 @@ def find_maker(name: str) -> ExplorerMaker:
         return _of_program(name)
     entry = _installed().get(name)
     if entry is None:
-        raise InputError(f"unknown explorer {name!r}; use one of {', '.join(explorers())}, or install the package that brings it")
+        raise InputError(
+            f"unknown explorer {name!r}; use one of {', '.join(explorers())}, or install the package that brings it"
+        )
     try:
         made: ExplorerMaker = entry.load()
     except (ImportError, AttributeError) as error:
-        raise InputError(f"the explorer {name!r} ({entry.value}) cannot be imported: {error}; mend or reinstall its package") from None
+        raise InputError(
+            f"the explorer {name!r} ({entry.value}) cannot be imported: {error}; mend or reinstall its package"
+        ) from None
     return made
 
 

@@ -1,7 +1,7 @@
 """Draws options with probabilities in proportion to their weights.
 
-Within an iteration the ants come to the same nodes again and again while no weight changes: what a draw needs is computed
-once per node and set of allowed options.
+Within an iteration the ants come to the same nodes again and again while no weight changes: what a draw needs is
+computed once per node and set of allowed options.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class _Wheel:
 class Roulette:
     """Remembers the sums of weights until it is told to forget them."""
 
-    _wheels: dict[tuple[Node, int], _Wheel] = field(default_factory=dict)  # by identity of the allowed options, which it holds
+    _wheels: dict[tuple[Node, int], _Wheel] = field(
+        default_factory=dict
+    )  # by identity of the allowed options, which it holds
 
     def forget(self) -> None:
         """Weights will have changed."""

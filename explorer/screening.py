@@ -5,9 +5,9 @@ is picked one by one: each pick takes away the uncertainty that measuring it wil
 Carraro 2010, "kriging believer"), so that a batch does not hold ten times the same idea. With nothing measured yet
 the picks are spread as widely as the candidates allow.
 
-Where a program has several kernels whose times are known one by one, a process over kernels (explorer.kernel_forecast) and
-one over walks pick in turns. The first knows more from the same measurements; the second learns from failures, too, and of
-what kernels do to each other.
+Where a program has several kernels whose times are known one by one, a process over kernels (explorer.kernel_forecast)
+and one over walks pick in turns. The first knows more from the same measurements; the second learns from failures, too,
+and of what kernels do to each other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ MOST_KNOWN = 400
 
 
 class Forecast(Protocol):
-    """What candidates may cost, on a logarithmic scale, and how sure that is. `best` is what the best walk so far cost."""
+    """What candidates may cost, on a logarithmic scale, and how sure that is. `best` is what the best walk so far
+    cost.
+    """
 
     best: float
     mean: Array

@@ -92,7 +92,9 @@ class FilterTree:
     def _made(self, node: int, child: int) -> Split:
         feature = self._features[self._feature[node]]
         category = feature.category[0] if feature.category is not None else None
-        return Split(self._keys[feature.column], float(self._threshold[node]), category, bool(child == self._left[node]))
+        return Split(
+            self._keys[feature.column], float(self._threshold[node]), category, bool(child == self._left[node])
+        )
 
 
 @dataclass(frozen=True, slots=True)

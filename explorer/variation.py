@@ -2,8 +2,9 @@
 
 A walk's genes are its choices by decision name and subject. Changed genes are only wishes: replayed as preferences
 (`repaired`), they lead to a legal walk whatever was done to them. A subject is what decisions are about, such as a
-kernel; its genes belong together and form a block. Subjects that follow each other in a walk are neighbours: the stages of an
-image pipeline are decided from what reads them to what they read, so that a run of neighbours often is a chain of these.
+kernel; its genes belong together and form a block. Subjects that follow each other in a walk are neighbours: the stages
+of an image pipeline are decided from what reads them to what they read, so that a run of neighbours often is a chain of
+these.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def crossed(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
 
 
 def run(count: int, rng: np.random.Generator) -> range:
-    """The places of a random run among `count` neighbours (one at least): it begins anywhere, and may end after each."""
+    """The places of a random run among `count` neighbours (one at least): it begins anywhere, and may end after
+    each.
+    """
     first = int(rng.integers(count))
     return range(first, min(count, first + int(rng.geometric(1.0 - GOES_ON))))
 
@@ -94,8 +97,8 @@ def run(count: int, rng: np.random.Generator) -> range:
 def fused(path: Path, rng: np.random.Generator) -> Genes:
     """The genes of a walk in which a run of neighbours gets one option of a decision that is made about each of them.
 
-    It is an option that the first of the run has not taken; who does not have it on offer stays as it is. What is asked about
-    subjects that come of it (a kernel that was never met) is answered as a subject of this walk did.
+    It is an option that the first of the run has not taken; who does not have it on offer stays as it is. What is asked
+    about subjects that come of it (a kernel that was never met) is answered as a subject of this walk did.
     """
     wanted = {key(node): node.options[index] for node, index in path}
     shared = _shared(path)
@@ -124,17 +127,25 @@ def _shared(path: Path) -> set[str]:
 
 
 def templated(wanted: Genes, template: Preferences, rng: np.random.Generator) -> Genes:
-    """`wanted` with what `template` says about a run of neighbours; subjects that come of it follow one of the template's."""
+    """`wanted` with what `template` says about a run of neighbours; subjects that come of it follow one of the
+    template's.
+    """
     told = {subject for _, subject in template}
     common = [subject for subject in dict.fromkeys(subject for _, subject in wanted) if subject in told]
     if not common:
         return wanted
     taken = {common[place] for place in run(len(common), rng)}
-    return {**bequest(template, rng), **wanted, **{gene: option for gene, option in template.items() if gene[1] in taken}}
+    return {
+        **bequest(template, rng),
+        **wanted,
+        **{gene: option for gene, option in template.items() if gene[1] in taken},
+    }
 
 
 def bequest(given: Preferences, rng: np.random.Generator) -> Genes:
-    """Wishes for subjects about which nothing else is wished: the choices of one of `given`, the likelier the more it has."""
+    """Wishes for subjects about which nothing else is wished: the choices of one of `given`, the likelier the more
+    it has.
+    """
     _, giver = list(given)[int(rng.integers(len(given)))]
     return {(name, ()): option for (name, subject), option in given.items() if subject == giver}
 
@@ -168,8 +179,8 @@ class Scales:
 class Neighbours:
     """The genes of a walk with one decision changed, nearest options first, random among the equally near.
 
-    Made one by one as they are asked for: a decision may have thousands of options. Options come in rings around those of
-    the walk; of a decision whose options are no numbers, two in random order belong to each ring.
+    Made one by one as they are asked for: a decision may have thousands of options. Options come in rings around those
+    of the walk; of a decision whose options are no numbers, two in random order belong to each ring.
     """
 
     path: Path

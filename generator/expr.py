@@ -27,7 +27,9 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable of the generated code: an iterator, a block or thread index, a scalar argument, a variable of a Fold."""
+    """A variable of the generated code: an iterator, a block or thread index, a scalar argument, a variable of a
+    Fold.
+    """
 
     name: str
     type: str = field(default="int", repr=False)  # digests are older
@@ -91,10 +93,11 @@ class Select:
 class Fold:
     """What a variable is after a loop whose bounds may depend on data; the loop is a part of one statement.
 
-    `for (iterator = start; condition; iterator += step) { lets; all changes at once }`. Each of `changes` is a variable with its
-    first value and its next one; the result is the first of them. `lets` are variables of one iteration, in the order in which
-    they get their values. `usual` is about how often the loop runs. A fold is the value of an assignment or of one of these
-    variables, or what one part of a Select that is such a value chooses; it is never an operand.
+    `for (iterator = start; condition; iterator += step) { lets; all changes at once }`. Each of `changes` is a variable
+    with its first value and its next one; the result is the first of them. `lets` are variables of one iteration, in
+    the order in which they get their values. `usual` is about how often the loop runs. A fold is the value of an
+    assignment or of one of these variables, or what one part of a Select that is such a value chooses; it is never an
+    operand.
     """
 
     changes: tuple[tuple[Name, Expr, Expr], ...]
@@ -232,6 +235,8 @@ def map_children(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
         case Fold():
             changes = tuple((name, function(first), function(following)) for name, first, following in expr.changes)
             lets = tuple((name, function(value)) for name, value in expr.lets)
-            return replace(expr, changes=changes, start=function(expr.start), condition=function(expr.condition), lets=lets)
+            return replace(
+                expr, changes=changes, start=function(expr.start), condition=function(expr.condition), lets=lets
+            )
         case _:
             assert_never(expr)

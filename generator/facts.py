@@ -1,7 +1,7 @@
 """Facts of lowered kernels that need no device: what a static performance model starts from.
 
-`generator.lowering.analysis.facts` computes them; `metrics.static_model` turns them into numbers. Everything "per thread" is the
-mean over all threads of all launches, the idle ones of partial tiles included.
+`generator.lowering.analysis.facts` computes them; `metrics.static_model` turns them into numbers. Everything "per
+thread" is the mean over all threads of all launches, the idle ones of partial tiles included.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class Demand:
 
     `operations` of all statement instances; bytes of the elements that hold data when it starts and are read
     (`read_bytes`), and of those that it writes and that are seen afterwards (`written_bytes`); `resident_bytes` counts
-    elements that are both once: what must lie somewhere. `type` is the C type of most operations. What depends on data is
-    counted as if it happened.
+    elements that are both once: what must lie somewhere. `type` is the C type of most operations. What depends on data
+    is counted as if it happened.
     """
 
     operations: Operations

@@ -68,18 +68,24 @@ def doubt(file: Path, choice: Choice) -> str:
     if watched is None or (seconds := watched.nests_s[choice.nest.number - 1]) >= LITTLE * watched.program_s:
         return ""
     rest = (watched.program_s - sum(watched.nests_s)) / watched.program_s
-    return (f"The program's time is elsewhere: of {watched.program_s:.2g} s this nest takes {seconds:.2g} s, and {100 * rest:.0f} % are outside of "
-            f"all loops that can be tuned. A larger problem (--args, -D) may change that; `antune explain {file.name} --find` says what stands in "
-            "the way of other loops")
+    return (
+        f"The program's time is elsewhere: of {watched.program_s:.2g} s this nest takes {seconds:.2g} s, and "
+        f"{100 * rest:.0f} % are outside of "
+        f"all loops that can be tuned. A larger problem (--args, -D) may change that; `antune explain {file.name} "
+        f"--find` says what stands in "
+        "the way of other loops"
+    )
 
 
 def describe_choice(file: Path, choice: Choice) -> str:
     """What is tuned, as one sentence, and a warning where it matters little."""
     source = choice.nest.source
     warning = doubt(file, choice)
-    return (f"{file.name} has no #pragma scop: taking loop nest {choice.nest.number}, lines {source.first_line} to "
-            f"{source.last_line} in {source.function} ({choice.why}); --scop N takes another, `antune explain {file.name} "
-            f"--find` lists them{'. ' if warning else ''}{warning}")
+    return (
+        f"{file.name} has no #pragma scop: taking loop nest {choice.nest.number}, lines {source.first_line} to "
+        f"{source.last_line} in {source.function} ({choice.why}); --scop N takes another, `antune explain {file.name} "
+        f"--find` lists them{'. ' if warning else ''}{warning}"
+    )
 
 
 def _largest(found: Nests, why: str) -> Choice:

@@ -33,10 +33,11 @@ class SharedArray(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoweredKernel:
-    """A kernel with every array in global memory; its place in a program will name it. The same only as itself, as a key of caches.
+    """A kernel with every array in global memory; its place in a program will name it. The same only as itself, as a
+    key of caches.
 
-    `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value) and
-    `iterators` (of host loops) are what it uses. `block` and `grid` are x first. `columns` is as in KernelPlan.
+    `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
+    and `iterators` (of host loops) are what it uses. `block` and `grid` are x first. `columns` is as in KernelPlan.
     """
 
     statements: tuple[str, ...]

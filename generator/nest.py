@@ -20,8 +20,9 @@ Level: TypeAlias = Literal["block", "sub-group", "thread"]
 class For:
     """`for (int iterator = start; condition; iterator += step) body`; `note` says what the loop is.
 
-    `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator <= bound`, and the bound is computed before the loop and not each time round. Compilers find that
-    themselves for most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
+    `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator
+    <= bound`, and the bound is computed before the loop and not each time round. Compilers find that themselves for
+    most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
     iterations, which are all, work on neighbours (`lowering/core/vectors.py`).
     """
 
@@ -57,7 +58,8 @@ class Instance:
 class Assign:
     """`target op= value`.
 
-    `any_order`: it is one of many updates of floating-point numbers that may run in any order, so that compilers may sum up in vectors.
+    `any_order`: it is one of many updates of floating-point numbers that may run in any order, so that compilers may
+    sum up in vectors.
     """
 
     target: Load
@@ -68,7 +70,9 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All threads of the block or sub-group wait here for each other; what they have in shared memory is consistent afterwards."""
+    """All threads of the block or sub-group wait here for each other; what they have in shared memory is consistent
+    afterwards.
+    """
 
     level: Level = "block"
 

@@ -19,8 +19,8 @@ class Computed:
     """An array that a kernel computes.
 
     `root`: it stores the array in global memory; else how it computes the elements that it needs
-    (`generator.program.Stage`). `reads` are the arrays that this takes, sorted; itself only where an earlier kernel began
-    it. `output`: the program's user sees it. `definitions` are the statements as the user wrote them.
+    (`generator.program.Stage`). `reads` are the arrays that this takes, sorted; itself only where an earlier kernel
+    began it. `output`: the program's user sees it. `definitions` are the statements as the user wrote them.
     """
 
     array: str

@@ -118,8 +118,8 @@ class Hyperplanes:
 class Stages:
     """Which intermediate arrays are computed where they are read, and how (`generator.program.Stage`), sorted by name.
 
-    The nests of the program run in the order of the source, each array's by itself: what writes it shares kernels with nothing
-    else, except for the arrays that these kernels compute on their way. `reductions` as above.
+    The nests of the program run in the order of the source, each array's by itself: what writes it shares kernels with
+    nothing else, except for the arrays that these kernels compute on their way. `reductions` as above.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
@@ -128,7 +128,8 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class TimeTiles:
-    """One kernel that runs the whole program, a loop over time, `steps` time steps per launch (overlapped tiles; `time_steps`).
+    """One kernel that runs the whole program, a loop over time, `steps` time steps per launch (overlapped tiles;
+    `time_steps`).
 
     No reductions: there are none among sweeps.
     """
@@ -169,8 +170,20 @@ class KernelPlan:
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
-    X_DIMENSION, SIZES, UNROLL, POINTS_INSIDE, REGISTERS, SHARED, INNER_TILE, PADDING, CACHE, COMBINE, EXCHANGE, COLUMNS,
-    LEVEL)
+    X_DIMENSION,
+    SIZES,
+    UNROLL,
+    POINTS_INSIDE,
+    REGISTERS,
+    SHARED,
+    INNER_TILE,
+    PADDING,
+    CACHE,
+    COMBINE,
+    EXCHANGE,
+    COLUMNS,
+    LEVEL,
+)
 """The table of the decisions about a kernel, in the order in which they are asked."""
 
 
@@ -208,7 +221,9 @@ class Plan:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, as they are; of decisions that digests are older than only what is not the default."""
+    """The fields of a dataclass by name, as they are; of decisions that digests are older than only what is not the
+    default.
+    """
     members = {name: getattr(value, name) for name in value.__dataclass_fields__}
     for decision in KERNEL_DECISIONS if isinstance(value, KernelPlan) else ():
         if decision.younger and members[decision.key] == decision.default:
@@ -220,7 +235,8 @@ def plan_from_json(text: str) -> Plan:
     """The Plan that `Plan.to_json` wrote.
 
     Raises:
-        InputError: the text is no JSON, or too deeply nested; a field is unknown, missing (and has no default) or has a bad value.
+        InputError: the text is no JSON, or too deeply nested; a field is unknown, missing (and has no default) or has a
+        bad value.
     """
     try:
         data = parse_json(text)
@@ -229,8 +245,10 @@ def plan_from_json(text: str) -> Plan:
     _check_fields(data, Plan, "plan")
     _list_of("kernels").require(data, "plan", "kernels")
     _pairs("memory", get_args(Placement)).require(data, "plan", "placement")
-    Form(partial(_are_pairs, _is_value), "a list of [name, value], each name once, each value text, true, false or a finite number").require(
-        data, "plan", "parameters")
+    Form(
+        partial(_are_pairs, _is_value),
+        "a list of [name, value], each name once, each value text, true, false or a finite number",
+    ).require(data, "plan", "parameters")
     kernels = []
     for number, kernel in enumerate(data["kernels"]):
         _check_fields(kernel, KernelPlan, f"plan.kernels[{number}]")
@@ -253,7 +271,9 @@ def _schedule(data: Any, where: str) -> Schedule:
         _check_fields(data, Stages, where)
         NAMES.require(data, where, "reductions")
         _pairs("where", get_args(Where)).require(data, where, "computed")
-        return Stages(tuple(sorted((array, how) for array, how in data["computed"])), tuple(sorted(data.get("reductions", ()))))
+        return Stages(
+            tuple(sorted((array, how) for array, how in data["computed"])), tuple(sorted(data.get("reductions", ())))
+        )
     if isinstance(data, dict) and "steps" in data:
         _check_fields(data, TimeTiles, where)
         POSITIVE.require(data, where, "steps")
@@ -286,8 +306,11 @@ def _nests(data: dict[str, Any], name: str, where: str) -> tuple[LoopNest, ...]:
         NAMES.require(nest, place, "statements")
         sizes("tiled row").require(nest, place, "wavefront")
         statements = nest["statements"]
-        Form(partial(_is_matrix, len(statements)), "a list of rows; a row is a list with one list of integers per statement: the "
-             "coefficients of its iterators, then a constant").require(nest, place, "rows")
+        Form(
+            partial(_is_matrix, len(statements)),
+            "a list of rows; a row is a list with one list of integers per statement: the "
+            "coefficients of its iterators, then a constant",
+        ).require(nest, place, "rows")
         order = sorted(range(len(statements)), key=statements.__getitem__)
         rows = tuple(tuple(tuple(row[k]) for k in order) for row in nest.get("rows", ()))
         nests.append(LoopNest(tuple(statements[k] for k in order), rows, _nests(nest, "parts", place),
@@ -309,7 +332,10 @@ def _list_of(what: str) -> Form:
 
 def _pairs(what: str, options: tuple[str, ...]) -> Form:
     """Pairs of an array and one of `options`, called `what`."""
-    return Form(partial(_are_pairs, options.__contains__), f"a list of [array, {what}], each array once, {what} one of {', '.join(options)}")
+    return Form(
+        partial(_are_pairs, options.__contains__),
+        f"a list of [array, {what}], each array once, {what} one of {', '.join(options)}",
+    )
 
 
 def _are_pairs(fits: Callable[[object], bool], value: object) -> bool:

@@ -22,8 +22,8 @@ Values: TypeAlias = Mapping[str, NDArray[Any]]
 class Baseline:
     """The original program in another build than that of `Reference.sequential_ms`.
 
-    `o3`: without the machine's own instructions, as it makes the reference; `openmp`: with the file's own OpenMP pragmas, which
-    use so many `threads`. `compiler` is its version with all options.
+    `o3`: without the machine's own instructions, as it makes the reference; `openmp`: with the file's own OpenMP
+    pragmas, which use so many `threads`. `compiler` is its version with all options.
     """
 
     name: Literal["o3", "openmp"]
@@ -37,12 +37,12 @@ class Reference:
     """What the sequential program did: data at the SCoP's entry and exit, and its time.
 
     `inputs` holds every array and scalar of the Program (shape = extents, scalars have shape ()), `outputs`
-    those that are written: a build with plain -O3 computed them. `sequential_ms` are warm repeats of the SCoP alone, compiled
-    by `compiler` (version and options: -O3 for this very machine); `baselines` are times of other builds.
+    those that are written: a build with plain -O3 computed them. `sequential_ms` are warm repeats of the SCoP alone,
+    compiled by `compiler` (version and options: -O3 for this very machine); `baselines` are times of other builds.
     `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data; `pipeline`
-    is the interpreter of the pipeline language, whose sequential time is that of the same stages as C.
-    `rounding` are, for outputs that rounding errors decide, the absolute differences that they explain
-    (`generator.rounding`); the usual tolerance is enough for an output that is not there.
+    is the interpreter of the pipeline language, whose sequential time is that of the same stages as C. `rounding` are,
+    for outputs that rounding errors decide, the absolute differences that they explain (`generator.rounding`); the
+    usual tolerance is enough for an output that is not there.
     """
 
     inputs: Values
@@ -64,7 +64,9 @@ class Problem:
 
 
 def as_modelled(array: Array, own: NDArray[Any]) -> NDArray[Any]:
-    """The data of the program's own array in the shape that the model has for it; elements that only the model has are 0."""
+    """The data of the program's own array in the shape that the model has for it; elements that only the model has
+    are 0.
+    """
     flat = own.reshape(-1)
     return np.concatenate([flat, np.zeros(array.elements - flat.size, flat.dtype)]).reshape(array.extents)
 
@@ -105,8 +107,9 @@ def take_baselines(data: Iterable[Mapping[str, Any]]) -> tuple[Baseline, ...]:
 def _check_sums(path: Path) -> None:
     """Read an archive once and compare its checksums, before anything interprets its bytes.
 
-    NumPy reads the header of an array as Python, and decompresses what a changed byte calls compressed: damage there can end
-    in nearly any exception, from SyntaxError to MemoryError. Checked first, a damaged file is told from everything else.
+    NumPy reads the header of an array as Python, and decompresses what a changed byte calls compressed: damage there
+    can end in nearly any exception, from SyntaxError to MemoryError. Checked first, a damaged file is told from
+    everything else.
 
     Raises:
         OSError: the file cannot be read.

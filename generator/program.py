@@ -33,9 +33,9 @@ class Array:
 
     `role`: `in` is only read; `out` is written and none of its elements is live at the entry; `inout` is
     written and some element is live at the entry; `temp` is local to the SCoP (neither live in nor out).
-    `expanded` names the loops whose iterations have copies of their own: the leading dimensions. `declared` are the extents
-    that the program itself gives the array, where they are others than those of the model (a matrix in one dimension); the
-    model's array may then have a few elements more at its end.
+    `expanded` names the loops whose iterations have copies of their own: the leading dimensions. `declared` are the
+    extents that the program itself gives the array, where they are others than those of the model (a matrix in one
+    dimension); the model's array may then have a few elements more at its end.
     """
 
     name: str
@@ -116,8 +116,8 @@ class Statement:
 class Step:
     """A statement that computes elements of its target, each from nothing but that element and other arrays.
 
-    The element `e` of the target is computed by the instances whose iterator `dims[d][0]` is `e[d] - dims[d][1]`; the other
-    iterators are `loops` (position, first and last value), outermost first.
+    The element `e` of the target is computed by the instances whose iterator `dims[d][0]` is `e[d] - dims[d][1]`; the
+    other iterators are `loops` (position, first and last value), outermost first.
     """
 
     statement: Statement
@@ -129,8 +129,8 @@ class Step:
 class Stage:
     """An array that kernels compute where they need it: its first step assigns, the others update.
 
-    `inline`: each thread computes the elements that one of its points reads, in registers. `block`: the threads of a block
-    compute all that a tile reads, in shared memory (overlapped tiles: neighbours compute some elements twice).
+    `inline`: each thread computes the elements that one of its points reads, in registers. `block`: the threads of a
+    block compute all that a tile reads, in shared memory (overlapped tiles: neighbours compute some elements twice).
     """
 
     array: str

@@ -34,8 +34,8 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     Of a C file: read the SCoP (without pragmas: the loops where the program spends its time), run the original program
     once, and build the model with all sizes bound, expanded.
 
-    `overrides` gives values to parameters when there is no `main` to take them from. `tell` hears how long the program has been
-    running, where that takes a while.
+    `overrides` gives values to parameters when there is no `main` to take them from. `tell` hears how long the program
+    has been running, where that takes a while.
 
     Raises:
         InputError: anything wrong with the file or the way it is compiled.
@@ -66,9 +66,14 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
 def _flat_notes(program: Program) -> list[str]:
     """A sentence for each matrix in one dimension that had to stay so, since that makes slow code."""
     sizes = {array.name: array.extents[0] for array in program.arrays if len(array.extents) == 1 and not array.expanded}
-    return [f"`{name}` is used as a matrix with rows of {row}, but `{(statement := program.statements[place]).text}` in line "
-            f"{statement.line} does not keep within them; it stays one long row, which is slow: declare it as `{name}[...][{row}]` "
-            "and use two subscripts" for name, (row, place) in left_flat(program.statements, sizes).items()]
+    return [
+        f"`{name}` is used as a matrix with rows of {row}, but `{(statement := program.statements[place]).text}` in "
+        f"line "
+        f"{statement.line} does not keep within them; it stays one long row, which is slow: declare it as "
+        f"`{name}[...][{row}]` "
+        "and use two subscripts"
+        for name, (row, place) in left_flat(program.statements, sizes).items()
+    ]
 
 
 def usual_schedule(file: Path) -> Schedule:

@@ -80,10 +80,10 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
     """The absolute differences from `result` that rounding errors explain; None when the usual ones cover them all.
 
     `pairs` are the results (up, down) of the runs; without any nothing is known: None. `mixed` are those of runs whose
-    rounding errors differ from place to place, for results that are integers: what two parts of a program do to a number that
-    is cut off can cancel as long as both round the same way. The tolerance is infinite
-    where a run with another rounding gives NaN or an infinity and `result` is a number, or the other way round.
-    Integers that depend on no rounding get 0.
+    rounding errors differ from place to place, for results that are integers: what two parts of a program do to a
+    number that is cut off can cancel as long as both round the same way. The tolerance is infinite where a run with
+    another rounding gives NaN or an infinity and `result` is a number, or the other way round. Integers that depend on
+    no rounding get 0.
     """
     if not pairs:
         return None
@@ -128,7 +128,9 @@ def rounding_note(results: Mapping[str, NDArray[Any]], tolerances: Mapping[str, 
 
 
 def differing(value: NDArray[Any], other: NDArray[Any], rounding: NDArray[Any] | None) -> int:
-    """How many elements of `other`, the same program's result in another build, differ by more than rounding errors do."""
+    """How many elements of `other`, the same program's result in another build, differ by more than rounding errors
+    do.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         distance = _distance(value, other)
         allowed = _OTHER_BUILD * scale(value) if value.dtype.kind == "f" else np.zeros(value.shape)

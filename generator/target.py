@@ -1,4 +1,5 @@
-"""What a device language can do (Language), and what a device can do: the Target, queried by a runner, never assumed."""
+"""What a device language can do (Language), and what a device can do: the Target, queried by a runner, never assumed.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ class Language:
 
     `title` is its name, `suffix` that of files with its text; `cplusplus`: it is a dialect of C++.
     `declared_shared_bytes`: the most shared memory of a block in declared arrays; what needs more is dynamic memory,
-    which a launch asks for (None: all of it is declared). `constant_arguments`: arrays in constant memory are arguments;
-    otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that is the same in
-    all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a multiprocessor divides
-    one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y; otherwise only threads of one row are known
-    to form one.
+    which a launch asks for (None: all of it is declared). `constant_arguments`: arrays in constant memory are
+    arguments; otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that
+    is the same in all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a
+    multiprocessor divides one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y;
+    otherwise only threads of one row are known to form one.
     """
 
     title: str
@@ -61,8 +62,9 @@ class Target:
     is the greatest number of texels of a one-dimensional one, `image_2d` the greatest width and height of a
     two-dimensional one (CUDA: those of textures over linear memory, 2^27 texels and 131072 x 65000 or more).
     `constant_bytes`: constant memory for all arrays of a kernel together. `capability`: the compute capability of an
-    NVIDIA device, if known. `architecture`: what compilers for AMD devices call theirs, as in `gfx90a:xnack-`. `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels
-    twenty times faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu`: kernels
+    NVIDIA device, if known. `architecture`: what compilers for AMD devices call theirs, as in `gfx90a:xnack-`.
+    `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels twenty times
+    faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu`: kernels
     avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`).
     """
 

@@ -7,5 +7,7 @@ from pathlib import Path
 
 
 def user_cache() -> Path:
-    """The folder of antune in the user's cache: below $XDG_CACHE_HOME, or ~/.cache. Raises RuntimeError where there is no home."""
+    """The folder of antune in the user's cache: below $XDG_CACHE_HOME, or ~/.cache. Raises RuntimeError where there
+    is no home.
+    """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antune"

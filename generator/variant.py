@@ -57,8 +57,8 @@ class Texture:
     coordinates are not normalised.
 
     OpenCL: `image2d_t`, or `image1d_buffer_t` over a buffer, with channels R or RG of UNSIGNED_INT32. CUDA:
-    `cudaTextureObject_t` over linear memory (two dimensions: with pitch), channels of the C type of the elements, `int2`
-    for double, read as they are.
+    `cudaTextureObject_t` over linear memory (two dimensions: with pitch), channels of the C type of the elements,
+    `int2` for double, read as they are.
     """
 
     array: str
@@ -111,8 +111,9 @@ class Kernel:
 
     `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise.
 
-    `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory (CU_FUNC_CACHE_PREFER_SHARED,
-    carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that the block needs).
+    `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory
+    (CU_FUNC_CACHE_PREFER_SHARED, carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that
+    the block needs).
     """
 
     name: str
@@ -141,7 +142,8 @@ class Kernel:
 class Variant:
     """Everything a runner needs beside the data: the source text of all kernels and how to launch them.
 
-    `scratch` are arrays that the kernels have between them and the program has not; nobody needs what is in them before or after.
+    `scratch` are arrays that the kernels have between them and the program has not; nobody needs what is in them before
+    or after.
     """
 
     plan: Plan

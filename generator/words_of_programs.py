@@ -1,8 +1,8 @@
 """Whether a Program that was read from a file has only words that are safe to print as code.
 
-A store may come from somebody else. What a kernel's text is made of is checked here: names are identifiers, types, operators and
-functions are those of the language, numbers are numbers. Whether subscripts stay inside their arrays is another question
-(`generator.polyhedral.dependences.inside`).
+A store may come from somebody else. What a kernel's text is made of is checked here: names are identifiers, types,
+operators and functions are those of the language, numbers are numbers. Whether subscripts stay inside their arrays is
+another question (`generator.polyhedral.dependences.inside`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,43 @@ from generator.program import AccessKind, Array, ElementType, Program, Role, Sta
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,255}", re.ASCII)
 _PROGRAM = re.compile(r"[\w.+-]{1,255}")
-_REAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fF]?|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fF]?", re.ASCII)
+_REAL = re.compile(
+    r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fF]?|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fF]?",
+    re.ASCII,
+)
 _FOLD = "fold_"
 _UNARY = ("+", "-", "!", "~")
-_BINARY = ("+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>", "min", "max")
+_BINARY = (
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "==",
+    "!=",
+    "&&",
+    "||",
+    "&",
+    "|",
+    "^",
+    "<<",
+    ">>",
+    "min",
+    "max",
+)
 _UPDATES = ("", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "min", "max")
 _ALL_FUNCTIONS = frozenset([*FUNCTIONS, "rint", "rintf"])
 _DEEPEST, _MOST_DIMENSIONS, _LARGEST = 400, 32, 2**64
 
 
 def check_words(program: Program) -> None:
-    """Raise InputError for a word of `program` that no front end makes. Raises AttributeError or TypeError for a wrong type."""
+    """Raise InputError for a word of `program` that no front end makes. Raises AttributeError or TypeError for a
+    wrong type.
+    """
     if not _PROGRAM.fullmatch(program.name) or "\n" in program.file:
         _refuse("the name", program.name)
     if program.stages:
@@ -56,7 +82,11 @@ def _check_array(array: Array) -> None:
     if array.type not in get_args(ElementType) or array.role not in get_args(Role):
         _refuse("a type or role", (array.type, array.role))
     _integers((*array.extents, *array.declared))
-    if min((1, *array.extents, *array.declared)) < 1 or len(array.extents) > _MOST_DIMENSIONS or array.own_elements > array.elements:
+    if (
+        min((1, *array.extents, *array.declared)) < 1
+        or len(array.extents) > _MOST_DIMENSIONS
+        or array.own_elements > array.elements
+    ):
         _refuse("extents", array.extents)
     _names(array.expanded)
 
@@ -83,7 +113,11 @@ def _check_statement(statement: Statement, arrays: set[str]) -> None:
 def _check_kinds(statement: Statement) -> None:
     """The target is written, and everything else read: else data would change that the proof takes for constant."""
     body = statement.body
-    read = [load for expr in (*body.target.index, body.value, *(() if body.guard is None else (body.guard,))) for load in loads_of(expr)]
+    read = [
+        load
+        for expr in (*body.target.index, body.value, *(() if body.guard is None else (body.guard,)))
+        for load in loads_of(expr)
+    ]
     for load in read:
         _check_kind(statement, load.access, load.array, ("read",))
     _check_kind(statement, body.target.access, body.target.array, ("write", "may_write"))
@@ -111,14 +145,23 @@ def _parts(expr: Expr, variables: frozenset[str], depth: int = 0) -> Iterator[tu
 
 def _declared(fold: Fold) -> frozenset[str]:
     """The variables of a fold."""
-    return frozenset([fold.iterator.name, *(name.name for name, _, _ in fold.changes), *(name.name for name, _ in fold.lets)])
+    return frozenset(
+        [fold.iterator.name, *(name.name for name, _, _ in fold.changes), *(name.name for name, _ in fold.lets)]
+    )
 
 
 def _check_fold(fold: Fold, seen: set[str]) -> None:
-    """A fold has variables of its own, which no generated name is like; none is declared twice (`seen`: those so far)."""
+    """A fold has variables of its own, which no generated name is like; none is declared twice (`seen`: those so
+    far).
+    """
     listed = [fold.iterator, *(name for name, _, _ in fold.changes), *(name for name, _ in fold.lets)]
     for name in listed:
-        if not _NAME.fullmatch(name.name) or not name.name.startswith(_FOLD) or name.name in seen or name.type not in get_args(ElementType):
+        if (
+            not _NAME.fullmatch(name.name)
+            or not name.name.startswith(_FOLD)
+            or name.name in seen
+            or name.type not in get_args(ElementType)
+        ):
             _refuse("a variable of a loop", name.name)
         seen.add(name.name)
     _integers((fold.step, fold.usual))
@@ -173,5 +216,7 @@ def _integers(values: Iterable[object]) -> None:
 
 
 def _refuse(what: str, found: object) -> NoReturn:
-    raise InputError(f"the stored program has {what} that no program of antune has: {one_line(repr(found))}; the file was "
-                     "changed or made by something else, so start a new run from the source")
+    raise InputError(
+        f"the stored program has {what} that no program of antune has: {one_line(repr(found))}; the file was "
+        "changed or made by something else, so start a new run from the source"
+    )

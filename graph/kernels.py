@@ -1,8 +1,8 @@
 """Asking for the decisions of one kernel (`generator.decisions`).
 
-Papenhausen & Mueller's Coding Ants, table 1, and ours. The decisions of a kernel are about its statements, whatever schedule
-it came from, so what was learned about a kernel under one schedule serves under another. Only options that depend on more
-name it: sizes on the kernel's extents and the sizes chosen so far, memory on what fits.
+Papenhausen & Mueller's Coding Ants, table 1, and ours. The decisions of a kernel are about its statements, whatever
+schedule it came from, so what was learned about a kernel under one schedule serves under another. Only options that
+depend on more name it: sizes on the kernel's extents and the sizes chosen so far, memory on what fits.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Papenhausen & Mueller's Coding Ants, section 5.1.2. At every level (the whole program; inside the loops that a group
 shares) the strongly connected components of the dependences are put into an order, component by component, and the
 order is cut into partitions: their number, then the size of each. Only components that can share a loop are put
-together; outermost, those with different amounts of parallelism are not (their pruning rule 1); nowhere such as would share
-no parallel loop though each has some (rule 2; `levels` raises IllegalPlan).
+together; outermost, those with different amounts of parallelism are not (their pruning rule 1); nowhere such as would
+share no parallel loop though each has some (rule 2; `levels` raises IllegalPlan).
 """
 
 from __future__ import annotations
@@ -29,16 +29,22 @@ from graph.space import Chooser, DeadEnd, Decision, Option, PageRow
 
 _NEXT, _COUNT, _SIZE = "component", "number of partitions", "size of partition"
 LEFT_OPEN = 0
-"""A number of partitions that is never on offer: whoever prefers it prefers none, not that of the whole program either."""
+"""A number of partitions that is never on offer: whoever prefers it prefers none, not that of the whole program either.
+"""
 
 ROWS = (
-    PageRow("component 1, 2, ...", "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
+    PageRow(
+        "component 1, 2, ...",
+        "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
         "components that may come next",
-        "any topological order of the strongly connected components"),
-    PageRow("number of partitions, size of partition 1, 2, ...", "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
-        "all cuts of that order into groups that can share a loop (a parallel one, if their components have "
-        "some)",
-        "statements of a group share their parallel loops; groups become kernels, or loop nests inside a kernel"),
+        "any topological order of the strongly connected components",
+    ),
+    PageRow(
+        "number of partitions, size of partition 1, 2, ...",
+        "the program, or what is inside the loops that a group shares, `--level o2` and `o3`",
+        "all cuts of that order into groups that can share a loop (a parallel one, if their components have some)",
+        "statements of a group share their parallel loops; groups become kernels, or loop nests inside a kernel",
+    ),
 )
 """Of docs/decisions.md."""
 
@@ -93,12 +99,16 @@ class _O2Space:
     def answers(self, plan: Plan) -> Answers:
         """See graph.reaching.Reachable."""
         if not isinstance(plan.schedule, Partition):
-            raise NotOnOffer(f"the plan is not in the space: {_COUNT} is no decision of a {type(plan.schedule).__name__}")
+            raise NotOnOffer(
+                f"the plan is not in the space: {_COUNT} is no decision of a {type(plan.schedule).__name__}"
+            )
         found: dict[Asked, Option] = {}
         self._add_answers(found, plan.schedule.groups, plan.schedule.reductions, ())
         return {**found, **other_answers(plan, self.reductions, self.arrays)}
 
-    def _add_answers(self, found: dict[Asked, Option], groups: Sequence[Group], reduced: tuple[str, ...], path: Path) -> None:
+    def _add_answers(
+        self, found: dict[Asked, Option], groups: Sequence[Group], reduced: tuple[str, ...], path: Path
+    ) -> None:
         """What is answered inside the shared loops of `path`, where `groups` are wanted."""
         try:
             level = self.levels(reduced, path)
@@ -205,8 +215,11 @@ def members_of(statements: tuple[str, ...], components: Sequence[tuple[str, ...]
     """The numbers of the components that `statements` are made of. Raises NotOnOffer where they are made of none."""
     members = tuple(k for k, component in enumerate(components) if set(component) <= set(statements))
     if {name for k in members for name in components[k]} != set(statements):
-        raise NotOnOffer(f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they are no strongly connected components"
-                         f"{' in the loops of ' + ' '.join(path[-1]) if path else ''}")
+        raise NotOnOffer(
+            f"the plan is not in the space: {_SIZE} of {' '.join(statements)}: they are no strongly connected "
+            f"components"
+            f"{' in the loops of ' + ' '.join(path[-1]) if path else ''}"
+        )
     return members
 
 
@@ -216,7 +229,9 @@ def orders(members: tuple[int, ...], before: frozenset[tuple[int, int]]) -> Iter
     return (order for order in tried if not any((b, a) in before for k, a in enumerate(order) for b in order[k + 1:]))
 
 
-def add_order(found: dict[Asked, Option], groups: Sequence[Sequence[int]], subject: tuple[str, ...], depth: int) -> None:
+def add_order(
+    found: dict[Asked, Option], groups: Sequence[Sequence[int]], subject: tuple[str, ...], depth: int
+) -> None:
     """The answers that put the components of `groups` into this order, and cut it into these groups."""
     found[_COUNT, subject, depth] = len(groups)
     found.update({(f"{_SIZE} {number_}", subject, depth): len(group) for number_, group in enumerate(groups, 1)})

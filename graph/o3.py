@@ -1,14 +1,15 @@
 """The space of the O3 level: the schedule itself, then who shares loops, then the decisions of every kernel.
 
 Papenhausen & Mueller's Coding Ants, section 5.1.3. At every depth each strongly connected component of the dependences
-that are still unordered gets its next row of the schedule matrix: first whether it follows one iterator or mixes several
-(permute or skew: a metadata node, so that the many skews do not drown the few permutations), then the row. After the rows
-comes the partition: an order of the components, cut into groups whose rows make a common loop.
+that are still unordered gets its next row of the schedule matrix: first whether it follows one iterator or mixes
+several (permute or skew: a metadata node, so that the many skews do not drown the few permutations), then the row.
+After the rows comes the partition: an order of the components, cut into groups whose rows make a common loop.
 
-The outer two loops are parallel where such rows exist (their pruning); where none exists, all legal rows are on offer, as
-loops of the host, and the search for parallel ones goes on one loop further in. There, a component may also run its tiles
-along wavefronts: rows that may be tiled together, tiles with the same sum of numbers in parallel. This is ours, not theirs.
-So is this: components inside loops of the host that have a single parallel row (sweeps) may all run along diagonals instead.
+The outer two loops are parallel where such rows exist (their pruning); where none exists, all legal rows are on offer,
+as loops of the host, and the search for parallel ones goes on one loop further in. There, a component may also run its
+tiles along wavefronts: rows that may be tiled together, tiles with the same sum of numbers in parallel. This is ours,
+not theirs. So is this: components inside loops of the host that have a single parallel row (sweeps) may all run along
+diagonals instead.
 """
 
 from __future__ import annotations
@@ -97,7 +98,11 @@ class _O3Space:
         order = choose_order(chooser, len(chosen), level.before, statements, here)
         chosen = [chosen[k] for k in order]
         runs = [self._run(at, chosen[first:]) for first in range(len(chosen))]
-        here = (*here, *(("in tiles", " ".join(c.statements)) for c in chosen if c.wavefront), ("order", order))  # they are alone
+        here = (
+            *here,
+            *(("in tiles", " ".join(c.statements)) for c in chosen if c.wavefront),
+            ("order", order),
+        )  # they are alone
         nests = []
         for size in self._sizes(chooser, at, chosen, runs, statements, here):
             nests.append(self._nest(chooser, at, chosen[:size]))
@@ -140,7 +145,9 @@ class _O3Space:
         return _joined(LoopNest(statements, rows, self._nests(chooser, inner, statements), wavefront))
 
     def _diagonals(self, chooser: Chooser, at: Outside, parts: Sequence[Part], statements: tuple[str, ...]) -> bool:
-        """Whether sweeps run along diagonals: one question for all, since that seldom pays and most walks should be without."""
+        """Whether sweeps run along diagonals: one question for all, since that seldom pays and most walks
+        should be without.
+        """
         if not any(beside(self.rows, at, part) for part in parts):
             return False
         depends = at.depends(self.rows.within(at.place, statements))
@@ -164,7 +171,9 @@ class _O3Space:
         return Chosen(names, (row,), parallel)
 
     def _check(self, at: Outside, names: tuple[str, ...]) -> None:
-        """Raise DeadEnd where a component of `names` (of the program if empty) has no rows: the last choice is to blame."""
+        """Raise DeadEnd where a component of `names` (of the program if empty) has no rows: the last choice is
+        to blame.
+        """
         for part in self.rows.inside(at.reduced, at.place, names).components:
             asked = (replace(at, place=self.rows.within(at.place, part.statements)), part.statements)
             if part.left and asked not in self.hopeless:
@@ -237,7 +246,11 @@ def openings(rows: Rows) -> tuple[Preferences, ...]:
     depths = range(1, MOST_LOOPS + 1)
     plain: dict[tuple[str, tuple[str, ...]], Option] = {}
     for depth in depths:
-        plain |= {(f"{KIND} {depth}", ()): "permute", (f"{WAVEFRONT} {depth}", ()): False, (f"{DIAGONALS} {depth}", ()): False}
+        plain |= {
+            (f"{KIND} {depth}", ()): "permute",
+            (f"{WAVEFRONT} {depth}", ()): False,
+            (f"{DIAGONALS} {depth}", ()): False,
+        }
     tiled: dict[tuple[str, tuple[str, ...]], Option] = {}
     for part in rows.inside((), (), ()).components:
         names = part.statements

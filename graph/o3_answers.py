@@ -47,13 +47,19 @@ class _Way:
     found: dict[Asked, Option] = field(default_factory=dict)
 
     def add(self, at: Outside, nests: Sequence[LoopNest], statements: tuple[str, ...]) -> None:
-        """What is answered about `statements` (of the whole program if empty) inside a place, where `nests` are wanted."""
+        """What is answered about `statements` (of the whole program if empty) inside a place, where `nests` are
+        wanted.
+        """
         level, depth = self.rows.inside(at.reduced, at.place, statements), len(at.place)
         if at.place and not any(part.left for part in level.components):
             return
         components, path = [part.statements for part in level.components], tuple(names for names, _ in at.place)
         members = [members_of(nest.statements, components, path) for nest in nests]
-        chosen = {k: self._component(at, level.components[k], nest) for nest, one in zip(nests, members, strict=True) for k in one}
+        chosen = {
+            k: self._component(at, level.components[k], nest)
+            for nest, one in zip(nests, members, strict=True)
+            for k in one
+        }
         self.found[f"{DIAGONALS} {depth + 1}", statements, depth] = any(
             row in beside(self.rows, at, level.components[k]) for k, one in chosen.items() for row in one.rows[:1])
         groups = [self._order(at, one, level.before, chosen, nest) for nest, one in zip(nests, members, strict=True)]
@@ -72,8 +78,14 @@ class _Way:
             left = nest.rows[len(rows):]
             self.add(at, (LoopNest(nest.statements, left, nest.parts),) if left else nest.parts, nest.statements)
 
-    def _order(self, at: Outside, members: tuple[int, ...], before: frozenset[tuple[int, int]], chosen: Mapping[int, Chosen],
-               nest: LoopNest) -> tuple[int, ...]:
+    def _order(
+        self,
+        at: Outside,
+        members: tuple[int, ...],
+        before: frozenset[tuple[int, int]],
+        chosen: Mapping[int, Chosen],
+        nest: LoopNest,
+    ) -> tuple[int, ...]:
         """An order of the components of a nest in which they come to share its row."""
         def comes_to(order: tuple[int, ...]) -> bool:
             steps = tuple(chosen[k].step for k in order)
@@ -104,13 +116,17 @@ class _Way:
             self.found[f"{TILE} {place}", names, 0] = size
         return Chosen(names, rows, False, nest.wavefront)
 
-    def _row(self, at: Outside, level: int, names: tuple[str, ...], offered: Sequence[Row], nest: LoopNest, place: int) -> Row:
+    def _row(
+        self, at: Outside, level: int, names: tuple[str, ...], offered: Sequence[Row], nest: LoopNest, place: int
+    ) -> Row:
         """The row on offer that is the one of `nest`, up to a common constant. Raises NotOnOffer."""
         wanted = tuple(vector for name, vector in zip(nest.statements, nest.rows[place], strict=True) if name in names)
         row = next((one for one in offered if _settled(one) == _settled(wanted)), None)
         if row is None:
-            raise NotOnOffer(f"the plan is not in the space: {ROW} {level} of {' '.join(names)} is {flat(wanted)}; on offer: "
-                             f"{', '.join(str(flat(one)) for one in offered) or 'none'}")
+            raise NotOnOffer(
+                f"the plan is not in the space: {ROW} {level} of {' '.join(names)} is {flat(wanted)}; on offer: "
+                f"{', '.join(str(flat(one)) for one in offered) or 'none'}"
+            )
         self.found[f"{KIND} {level}", names, len(at.place)] = "permute" if follows_one(row) else "skew"
         self.found[f"{ROW} {level}", names, len(at.place)] = flat(row)
         return row
@@ -132,7 +148,9 @@ def preferences_of_nests(nests: Sequence[LoopNest], level: int = 1) -> Preferenc
             wanted[f"{KIND} {depth}", names] = "permute" if follows_one(row) else "skew"
             wanted[f"{ROW} {depth}", names] = flat(row)
         first = [part.rows[0] for part in nest.parts if part.rows]
-        below = [(depth, [row]) for depth, row in enumerate(nest.rows[1:], level + 1)] + [(level + len(nest.rows), first)]
+        below = [(depth, [row]) for depth, row in enumerate(nest.rows[1:], level + 1)] + [
+            (level + len(nest.rows), first)
+        ]
         wanted |= {(f"{DIAGONALS} {depth}", names): not all(map(follows_one, rows)) for depth, rows in below}
         wanted |= {(f"{TILE} {k}", names): size for k, size in enumerate(nest.wavefront, 1)}
         wanted |= preferences_of_nests(nest.parts, level + len(nest.rows))

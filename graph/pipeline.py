@@ -1,8 +1,9 @@
-"""The space `pipeline`: where every stage is computed, from the outputs to the inputs, then the decisions of every kernel.
+"""The space `pipeline`: where every stage is computed, from the outputs to the inputs, then the decisions of every
+kernel.
 
-What Halide calls the call schedule (Ragan-Kelley 2014, ch. 5), in the three places that a GPU has: a kernel of its own (root), the
-threads that read it (inline), the blocks that read it (block: overlapped tiles in shared memory). A stage that several kernels
-read may be computed in each of them.
+What Halide calls the call schedule (Ragan-Kelley 2014, ch. 5), in the three places that a GPU has: a kernel of its own
+(root), the threads that read it (inline), the blocks that read it (block: overlapped tiles in shared memory). A stage
+that several kernels read may be computed in each of them.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ class _PipelineSpace:
     def answers(self, plan: Plan) -> Answers:
         """See graph.reaching.Reachable."""
         if not isinstance(plan.schedule, Stages):
-            raise NotOnOffer(f"the plan is not in the space: {_STAGE} is no decision of a {type(plan.schedule).__name__}")
+            raise NotOnOffer(
+                f"the plan is not in the space: {_STAGE} is no decision of a {type(plan.schedule).__name__}"
+            )
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
                 **other_answers(plan, self.reductions, self.arrays)}
@@ -132,8 +135,8 @@ class _PipelineSpace:
 class Chosen:
     """Where the stages decided so far are computed, and what that costs the kernels that compute them, roughly.
 
-    `_sides`: by stage and kernel, how long a side of what a tile of SIDE^n needs of it is; `_used`: bytes of shared memory of
-    such a tile, by kernel.
+    `_sides`: by stage and kernel, how long a side of what a tile of SIDE^n needs of it is; `_used`: bytes of shared
+    memory of such a tile, by kernel.
     """
 
     local_bytes: int

@@ -59,8 +59,9 @@ def prefer(preferred: Preferences, otherwise: Policy) -> Policy:
 def replay(choices: Iterable[Choice], otherwise: Policy) -> Policy:
     """Take the options of `choices` again, else ask `otherwise`.
 
-    A walk may be asked the same about the same subject in two places (a group that stays whole is arranged again one loop
-    further in); Preferences cannot tell these apart. So what a decision depends on counts here, where it is the same.
+    A walk may be asked the same about the same subject in two places (a group that stays whole is arranged again one
+    loop further in); Preferences cannot tell these apart. So what a decision depends on counts here, where it is the
+    same.
     """
     given = tuple(choices)
     exactly = {choice.decision: choice.option for choice in given}

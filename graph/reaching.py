@@ -1,7 +1,8 @@
 """The walk that reaches a given plan exactly.
 
-A space that knows the way says for a plan how each of its decisions is to be answered (`Reachable.answers`, the inverse of the
-space). The answers are checked twice: each has to be on offer, and what they make has to be the plan, to the last field.
+A space that knows the way says for a plan how each of its decisions is to be answered (`Reachable.answers`, the inverse
+of the space). The answers are checked twice: each has to be on offer, and what they make has to be the plan, to the
+last field.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from graph.space import Chooser, DeadEnd, Decision, Option
 from graph.walk import Choice, Walk
 
 Asked: TypeAlias = tuple[str, tuple[str, ...], int]
-"""What tells the questions of a walk apart: name, subject, and how many loops the subject shares already (`depth_of`)."""
+"""What tells the questions of a walk apart: name, subject, and how many loops the subject shares already (`depth_of`).
+"""
 
 Answers: TypeAlias = Mapping[Asked, Option]
 
@@ -74,7 +76,9 @@ class _Steered:
             return options[0]
         if wanted is None or wanted not in options:
             said = f"is {wanted!r}" if wanted is not None else "is not settled by the plan"
-            raise NotOnOffer(f"the plan is not in the space: {_named(decision)} {said}; on offer: {', '.join(map(repr, options))}")
+            raise NotOnOffer(
+                f"the plan is not in the space: {_named(decision)} {said}; on offer: {', '.join(map(repr, options))}"
+            )
         option = options[list(options).index(wanted)]
         if len(options) > 1:
             self.choices.append(Choice(decision, option))

@@ -56,7 +56,9 @@ class RecordedSpace:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """What walks have in common up to where they part, or up to their end; `settled` is empty unless they are a sample."""
+    """What walks have in common up to where they part, or up to their end; `settled` is empty unless they are a
+    sample.
+    """
 
     settled: tuple[tuple[Decision, Option], ...]
     then: _Fork | Plan
@@ -154,5 +156,7 @@ def _described(options: tuple[Option, ...], number: int) -> str:
 
 def _disagreement(questions: Iterable[_Question | None], depth: int) -> str:
     words = sorted("the end" if question is None else f"{question[0]!r} of {question[1]}" for question in questions)
-    return (f"two walks make the same {depth} choices and go on with {words[0]} and with {words[1]}; such walks are not "
-            "from one space, record them again")
+    return (
+        f"two walks make the same {depth} choices and go on with {words[0]} and with {words[1]}; such walks are not "
+        "from one space, record them again"
+    )

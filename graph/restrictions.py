@@ -54,7 +54,10 @@ def parse_restriction(text: str) -> Restriction:
     """
     shown = one_line(text)
     if len(text) > _LONGEST:
-        raise InputError(f"the restriction `{shown}` is too long ({len(text)} characters); split it at its `and`s, into parts of at most {_LONGEST}")
+        raise InputError(
+            f"the restriction `{shown}` is too long ({len(text)} characters); split it at its `and`s, into parts of "
+            f"at most {_LONGEST}"
+        )
     try:
         return _parse(text.strip(), shown)
     except (SyntaxError, ValueError) as error:
@@ -108,7 +111,9 @@ def _check(node: ast.AST, text: str) -> None:
 
 
 def _names(operand: ast.expr, text: str) -> Iterator[str]:
-    """The parameters that may be an operand of arithmetic. Raises InputError for texts and sequences: `*` would repeat them."""
+    """The parameters that may be an operand of arithmetic. Raises InputError for texts and sequences: `*` would
+    repeat them.
+    """
     match operand:
         case ast.Name(id=name):
             yield name
@@ -131,7 +136,13 @@ def _check_power(node: ast.BinOp, text: str) -> None:
     """Raise InputError for powers that could be too large to compute."""
     if not isinstance(node.op, ast.Pow):
         return
-    if not (isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) and 0 <= node.right.value <= _LARGEST_POWER):
-        raise InputError(f"the restriction `{text}` uses `**`; its exponent must be a number from 0 to {_LARGEST_POWER}")
+    if not (
+        isinstance(node.right, ast.Constant)
+        and isinstance(node.right.value, int)
+        and 0 <= node.right.value <= _LARGEST_POWER
+    ):
+        raise InputError(
+            f"the restriction `{text}` uses `**`; its exponent must be a number from 0 to {_LARGEST_POWER}"
+        )
     if any(isinstance(part, ast.Pow) for part in ast.walk(node.left)):
         raise InputError(f"the restriction `{text}` takes a power of a power; write one power")

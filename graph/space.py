@@ -17,8 +17,8 @@ class Decision:
 
     `subject` is what it is about, e.g. the sorted statements of a kernel (empty: the whole program, or a template).
     `depends` are the earlier choices (name, option) that the option list depends on: two walks that come to the
-    same kernel by different roads meet in the same node. `sampled`: of the options only those are known that a sample of
-    walks took (graph.recorded).
+    same kernel by different roads meet in the same node. `sampled`: of the options only those are known that a sample
+    of walks took (graph.recorded).
     """
 
     name: str

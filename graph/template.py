@@ -67,7 +67,9 @@ class TemplateSpace:
         for check in checks:
             if not check.about and not check.holds(self._start):
                 raise _nothing_legal([check.restriction])
-        self._groups = tuple(_group(self._parameters, numbers, checks, look_ahead) for numbers in _connected(free, checks))
+        self._groups = tuple(
+            _group(self._parameters, numbers, checks, look_ahead) for numbers in _connected(free, checks)
+        )
         for group in self._groups:
             if group.hopeless(list(self._start)):
                 raise _nothing_legal([check.restriction for checks in group.checks for check in checks])
@@ -255,8 +257,10 @@ def _check_numbers(restriction: Restriction, parameters: Sequence[Parameter]) ->
     """Raise InputError for arithmetic with a parameter that has texts."""
     for parameter in parameters:
         if parameter.name in restriction.calculated and any(isinstance(value, str) for value in parameter.values):
-            raise InputError(f"the restriction `{restriction.text}` calculates with `{parameter.name}`, which has texts as values; "
-                             "compare it, or use numbers")
+            raise InputError(
+                f"the restriction `{restriction.text}` calculates with `{parameter.name}`, which has texts as values; "
+                "compare it, or use numbers"
+            )
 
 
 def _nothing_legal(restrictions: Sequence[Restriction]) -> InputError:

@@ -1,7 +1,9 @@
-"""Several time steps per launch: a decision that comes before all others of a program that is a loop over time around sweeps.
+"""Several time steps per launch: a decision that comes before all others of a program that is a loop over time around
+sweeps.
 
-Either the rest is decided as in the space of its level, or one kernel runs the program, and only how many steps a launch runs and the
-kernel's sizes are left to decide. Two questions, so that a search that knows nothing yet tries both ways equally often.
+Either the rest is decided as in the space of its level, or one kernel runs the program, and only how many steps a
+launch runs and the kernel's sizes are left to decide. Two questions, so that a search that knows nothing yet tries both
+ways equally often.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ ROWS = (
 
 
 def offered_steps(shapes: Shapes, target: Target, count: int) -> tuple[int, ...]:
-    """The numbers of STEPS that differ for a loop of `count` time steps and fit `target`; `shapes` as for `make_o1_space`."""
+    """The numbers of STEPS that differ for a loop of `count` time steps and fit `target`; `shapes` as for
+    `make_o1_space`.
+    """
     found: list[int] = []
     for steps in STEPS:
         if found and 2 * found[-1] >= count:  # there are two launches at least, which run them all
@@ -67,7 +71,11 @@ class _TimeSpace:
         """See graph.reaching.Reachable."""
         if not isinstance(plan.schedule, TimeTiles):
             return {**self.space.answers(plan), (TIME_TILES, (), 0): False}
-        return {(TIME_TILES, (), 0): True, (TIME_STEPS, (), 0): plan.schedule.steps, **other_answers(plan, (), self.arrays)}
+        return {
+            (TIME_TILES, (), 0): True,
+            (TIME_STEPS, (), 0): plan.schedule.steps,
+            **other_answers(plan, (), self.arrays),
+        }
 
     def __call__(self, chooser: Chooser) -> Plan:
         if not switch(chooser, Decision(TIME_TILES)):

@@ -24,8 +24,8 @@ class Choice:
 class Walk:
     """Choices in the order they were made, and the Plan at their end.
 
-    `settled` are answers that the walk had no choice in because only a sample of all walks is known: models want to know
-    them, as they would have been choices. They follow from the choices, so that they are not stored.
+    `settled` are answers that the walk had no choice in because only a sample of all walks is known: models want to
+    know them, as they would have been choices. They follow from the choices, so that they are not stored.
     """
 
     choices: tuple[Choice, ...]

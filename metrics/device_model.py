@@ -56,11 +56,12 @@ def resident_blocks(threads: int, shared_bytes: int, registers: int | None, devi
                     carveout: int | None = None) -> int:
     """How many blocks of `threads` threads one compute unit holds at once: the least of four limits; 0: none.
 
-    Blocks: the unit's block slots. Warps: its warp slots over the warps of a block. Shared memory: the unit's bytes over
-    the block's, rounded up to a step, the system's part included; `carveout` is the share of the unit's memory in percent
-    that the kernel wants as shared memory (None: all of it), which is rounded up to a size that the hardware has and to
-    what one block needs. Registers (per thread; None: no limit): each warp takes its threads' registers, rounded up to a
-    step, from one of the unit's partitions. Source: the CUDA toolkit's cuda_occupancy.h, for caching in whole units.
+    Blocks: the unit's block slots. Warps: its warp slots over the warps of a block. Shared memory: the unit's bytes
+    over the block's, rounded up to a step, the system's part included; `carveout` is the share of the unit's memory in
+    percent that the kernel wants as shared memory (None: all of it), which is rounded up to a size that the hardware
+    has and to what one block needs. Registers (per thread; None: no limit): each warp takes its threads' registers,
+    rounded up to a step, from one of the unit's partitions. Source: the CUDA toolkit's cuda_occupancy.h, for caching in
+    whole units.
     """
     if device.host_cores:
         return 1

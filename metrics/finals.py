@@ -133,7 +133,9 @@ def _log(ms: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio of two times with its 95 % interval; with fewer than `ENOUGH_SITTINGS` sittings it covers what was seen."""
+    """A ratio of two times with its 95 % interval; with fewer than `ENOUGH_SITTINGS` sittings it covers what was
+    seen.
+    """
 
     middle: float
     low: float

@@ -55,10 +55,12 @@ def from_perf(counts: Mapping[str, float], seconds: float, cores: int) -> Metric
     Events: instructions, cycles, cache-references, cache-misses, L1-dcache-loads, L1-dcache-load-misses, and task-clock
     in nanoseconds.
     """
-    found = (("ipc", _over(counts, "instructions", "cycles", 1 / WIDTH)),
-             ("cache_hit_rate", _hits(counts, "cache-references", "cache-misses")),
-             ("first_cache_hit_rate", _hits(counts, "L1-dcache-loads", "L1-dcache-load-misses")),
-             ("core_use", counts["task-clock"] * 1e-9 / (seconds * cores) if "task-clock" in counts and seconds else None))
+    found = (
+        ("ipc", _over(counts, "instructions", "cycles", 1 / WIDTH)),
+        ("cache_hit_rate", _hits(counts, "cache-references", "cache-misses")),
+        ("first_cache_hit_rate", _hits(counts, "L1-dcache-loads", "L1-dcache-load-misses")),
+        ("core_use", counts["task-clock"] * 1e-9 / (seconds * cores) if "task-clock" in counts and seconds else None),
+    )
     return tuple((name, _share(value)) for name, value in found if value is not None)
 
 

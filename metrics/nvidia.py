@@ -17,11 +17,12 @@ class Generation:
     """What one compute unit holds at most, and in which portions it is given away.
 
     Threads, blocks and bytes of shared memory per unit (`shared_bytes`) and per block (`block_shared_bytes`, where a
-    kernel asks for more than the usual 48 KiB); registers per unit, per block and per thread. `partitions` of a unit each
-    have an equal part of its registers, given to warps in multiples of `register_step`; a launch is accepted as if there
-    were `checked_partitions`. Shared memory is given to blocks in multiples of `shared_step`, and `shared_reserved` bytes
-    of every block belong to the system. `shared_sizes`: what can be split off the first cache as shared memory (empty:
-    it is separate, and always whole). `operations` (a fused multiply-add is two) and `cache_bytes` per clock.
+    kernel asks for more than the usual 48 KiB); registers per unit, per block and per thread. `partitions` of a unit
+    each have an equal part of its registers, given to warps in multiples of `register_step`; a launch is accepted as if
+    there were `checked_partitions`. Shared memory is given to blocks in multiples of `shared_step`, and
+    `shared_reserved` bytes of every block belong to the system. `shared_sizes`: what can be split off the first cache
+    as shared memory (empty: it is separate, and always whole). `operations` (a fused multiply-add is two) and
+    `cache_bytes` per clock.
     """
 
     max_threads: int

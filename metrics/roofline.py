@@ -65,7 +65,8 @@ def bandwidth_for(working_set: float, bandwidths: Sequence[Bandwidth]) -> float:
 
 
 def arithmetic(type_: str, ceilings: Ceilings) -> tuple[str, float] | None:
-    """The type that results of `type_` are computed in at best, with its operations per second; None when that is not known.
+    """The type that results of `type_` are computed in at best, with its operations per second; None when that is not
+    known.
 
     Integers may come of floating-point numbers of any type: then it is the fastest one.
     """

@@ -1,10 +1,11 @@
 """Does one way to search find faster plans than another? Tests on few samples, without assuming a distribution.
 
-The rank-sum test of Mann and Whitney (On a test of whether one of two random variables is stochastically larger than the
-other, Annals of Mathematical Statistics 18, 1947) asks whether samples of two groups could have been dealt out at random.
-Several questions at a time are corrected for by Holm's procedure (A simple sequentially rejective multiple test procedure,
-Scandinavian Journal of Statistics 6, 1979). How large a difference is, says Vargha and Delaney's A (A critique and
-improvement of the CL common language effect size statistics, Journal of Educational and Behavioral Statistics 25, 2000).
+The rank-sum test of Mann and Whitney (On a test of whether one of two random variables is stochastically larger than
+the other, Annals of Mathematical Statistics 18, 1947) asks whether samples of two groups could have been dealt out at
+random. Several questions at a time are corrected for by Holm's procedure (A simple sequentially rejective multiple test
+procedure, Scandinavian Journal of Statistics 6, 1979). How large a difference is, says Vargha and Delaney's A (A
+critique and improvement of the CL common language effect size statistics, Journal of Educational and Behavioral
+Statistics 25, 2000).
 """
 
 from __future__ import annotations

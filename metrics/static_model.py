@@ -100,8 +100,8 @@ def load_efficiency(facts: KernelFacts, device: DeviceModel) -> float | None:
     """How well reads of global memory are coalesced, in [0, 1]; None without reads.
 
     Bytes that the threads of a warp ask for, over bytes of the sectors that they touch, summed over all reads that
-    reach memory. A row of neighbouring elements has 1; a column of floats, one sector of 32 bytes per thread, 4 / 32. An
-    element that all threads read takes one sector, the least there is: at most 1 is counted per access.
+    reach memory. A row of neighbouring elements has 1; a column of floats, one sector of 32 bytes per thread, 4 / 32.
+    An element that all threads read takes one sector, the least there is: at most 1 is counted per access.
     """
     return _efficiency([a for a in facts.accesses if a.space == "global" and a.mode == "read"], facts, device)
 

@@ -77,11 +77,11 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
 def inefficiency(samples: Sequence[float]) -> float:
     """How many consecutive samples tell as much about the median as one independent sample does: 1 or more.
 
-    Samples that follow each other are alike when the machine is busy for a while. The variance of their median is that of
-    independent samples times 1 + 2 (r_1 + r_2 + ...), where r_k is the correlation at lag k of the series "is the
-    sample above the median" (P. Heidelberger and P. A. W. Lewis, Quantile Estimation in Dependent Sequences,
-    Operations Research 32(1), 1984). The sum ends before the first pair r_2k + r_2k+1 that is not positive (C. J. Geyer,
-    Practical Markov Chain Monte Carlo, Statistical Science 7(4), 1992), and at half the length of the series.
+    Samples that follow each other are alike when the machine is busy for a while. The variance of their median is that
+    of independent samples times 1 + 2 (r_1 + r_2 + ...), where r_k is the correlation at lag k of the series "is the
+    sample above the median" (P. Heidelberger and P. A. W. Lewis, Quantile Estimation in Dependent Sequences, Operations
+    Research 32(1), 1984). The sum ends before the first pair r_2k + r_2k+1 that is not positive (C. J. Geyer, Practical
+    Markov Chain Monte Carlo, Statistical Science 7(4), 1992), and at half the length of the series.
     """
     middle = median(samples)
     signs = [int(sample > middle) - int(sample < middle) for sample in samples]
@@ -96,11 +96,12 @@ def inefficiency(samples: Sequence[float]) -> float:
 
 
 def series_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
-    """The interval of the median from samples in the order in which they were taken, which may resemble their neighbours.
+    """The interval of the median from samples in the order in which they were taken, which may resemble their
+    neighbours.
 
     Equals `median_interval` when they do not. Else the share of samples below the median is taken as normal with the
-    variance of the fewer independent samples that they are worth (see `inefficiency`), and the interval is never narrower
-    than that of independent ones. It knows of no drift that is slower than the samples lasted.
+    variance of the fewer independent samples that they are worth (see `inefficiency`), and the interval is never
+    narrower than that of independent ones. It knows of no drift that is slower than the samples lasted.
     """
     count, factor = len(samples), inefficiency(samples)
     low, _ = interval_ranks(count, level)

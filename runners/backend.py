@@ -1,4 +1,5 @@
-"""A Backend: all that antune has to know of a way to reach devices. Each dialect has one, in a file of its own; `backends` lists them.
+"""A Backend: all that antune has to know of a way to reach devices. Each dialect has one, in a file of its own;
+`backends` lists them.
 
 What loads a driver is a function here, so that reading a Backend loads nothing.
 """
@@ -38,13 +39,14 @@ class Backend:
     """One driver, for devices whose kernels are written in `dialect`.
 
     `vendor` makes the devices (empty: several do). `required`: antune does not work where its devices cannot be listed.
-    `present`: there are signs of a driver; `absent` is what to say and to do where there are none. `find` lists the devices; it
-    loads the driver, so it runs in a process of its own. `open_compiler` takes a device's key, its target, the problem, a
-    folder for what it compiles and whether its code travels; `open_device` key and problem (see `backends`).
+    `present`: there are signs of a driver; `absent` is what to say and to do where there are none. `find` lists the
+    devices; it loads the driver, so it runs in a process of its own. `open_compiler` takes a device's key, its target,
+    the problem, a folder for what it compiles and whether its code travels; `open_device` key and problem (see
+    `backends`).
 
     `check_compiler` raises InputError where there is no compiler; None: it belongs to the driver. Such a compiler makes
-    code for devices of other machines, too. `tools` are the packages that hold it. `nsight`: NVIDIA's Nsight Compute counts
-    what kernels do. `tested`: it has run on hardware, or on what it is made for.
+    code for devices of other machines, too. `tools` are the packages that hold it. `nsight`: NVIDIA's Nsight Compute
+    counts what kernels do. `tested`: it has run on hardware, or on what it is made for.
     """
 
     dialect: Dialect

@@ -52,8 +52,9 @@ class Batch:
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
                  known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None]) -> None:
-        """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed. `faulty` is told
-        why a plan goes without metrics."""
+        """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed.
+        `faulty` is told why a plan goes without metrics.
+        """
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
         self._known, self._bounds, self._faulty = known, bounds, faulty
         self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
@@ -95,7 +96,9 @@ class Batch:
                 self._on_answer(key, value)
             case Expired(key, "rate") | Died(key, "rate"):  # the model failed, not the variant: do without metrics
                 work = self._works[key]
-                self._rating_failed(work, event.message if isinstance(event, Died) else f"no result after {event.elapsed_s:.0f} s")
+                self._rating_failed(
+                    work, event.message if isinstance(event, Died) else f"no result after {event.elapsed_s:.0f} s"
+                )
                 work.spent = _sum(work.spent, _spent("rate", event.elapsed_s))
                 again = Generate(work.jobs[0].plan, work.limits.compile_s, rated=False)
                 self._compilers.submit(Task(key, again, "generate", None))
@@ -149,8 +152,11 @@ class Batch:
             self._compilers.submit(Task(key, Compile(generated.variant, left_s), "compile", None))
 
     def _rating_failed(self, work: _Work, why: str) -> None:
-        self._faulty(f"the static model fails for plan {work.jobs[0].plan.digest} ({why}): it is measured without metrics, as others may be; "
-                     "please report this")
+        self._faulty(
+            f"the static model fails for plan {work.jobs[0].plan.digest} ({why}): it is measured without metrics, as "
+            f"others may be; "
+            "please report this"
+        )
 
     def _tighten(self) -> None:
         """Hold those that are not compiled yet to what the others took."""

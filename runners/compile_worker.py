@@ -3,8 +3,8 @@
 The static model rates what was lowered; its metrics go with the times to the explorer.
 
 Compiling is complete: where a driver compiles a kernel at its first launch (PoCL, when it learns the block size), that
-launch belongs to it, and the device worker compiles nothing. The code that comes back holds all that, or names a driver's
-cache on disk that holds it for this machine.
+launch belongs to it, and the device worker compiles nothing. The code that comes back holds all that, or names a
+driver's cache on disk that holds it for this machine.
 """
 
 from __future__ import annotations

@@ -181,10 +181,14 @@ def _failure(plan: Plan, salt: str, limits: Limits) -> Outcome | None:
 
 
 def _decided(value: object) -> str:
-    """`value` without the fields that have their defaults: a new kind of decision leaves the fate of old plans alone."""
+    """`value` without the fields that have their defaults: a new kind of decision leaves the fate of old plans
+    alone.
+    """
     if isinstance(value, tuple):
         return f"({', '.join(_decided(part) for part in value)})"
-    if not isinstance(value, Plan | KernelPlan | ScheduleChoice | Partition | Group | Hyperplanes | LoopNest | TimeTiles):
+    if not isinstance(
+        value, Plan | KernelPlan | ScheduleChoice | Partition | Group | Hyperplanes | LoopNest | TimeTiles
+    ):
         return repr(value)
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
     return f"{type(value).__name__}({', '.join(f'{name}={_decided(part)}' for name, part in given)})"

@@ -1,8 +1,8 @@
 """Inside the device worker: check a compiled Variant against the reference, then time it.
 
 The only process that times on the device, under a lock that all antune processes of the host respect. Every run
-starts from the same data; the whole output is compared after the first run and after the last, and nothing else may have
-been written.
+starts from the same data; the whole output is compared after the first run and after the last, and nothing else may
+have been written.
 """
 
 from __future__ import annotations
@@ -81,8 +81,10 @@ class DeviceWorker:
         self._length = longest_chain(setup.program) if setup.length is None else setup.length
 
     def __call__(self, task: DeviceTask, report: Report) -> Answer:
-        """An Outcome, or Interleaved. Whatever is not a correct result may have damaged the process, which then retires;
-        after a sitting it does so, too, since the next one wants a process whose threads and memory lie elsewhere."""
+        """An Outcome, or Interleaved. Whatever is not a correct result may have damaged the process, which then
+        retires; after a sitting it does so, too, since the next one wants a process whose threads and memory lie
+        elsewhere.
+        """
         report("check", None)
         with exclusive(self._setup.lock):
             match task:
@@ -136,7 +138,9 @@ class DeviceWorker:
         except LaunchError as error:
             return LaunchFailed(str(error), clock.durations)
         durations = Durations(check_s=spent, time_s=clock.lap() / len(loaded))
-        return Interleaved(tuple(_timed(entry, runs, False, durations) for entry, runs in zip(loaded, played, strict=True)))
+        return Interleaved(
+            tuple(_timed(entry, runs, False, durations) for entry, runs in zip(loaded, played, strict=True))
+        )
 
     def _count(self, compiled: Compiled, report: Report) -> Profile | NoProfile:
         setup, limit_s = self._setup, self._setup.limits.run_s
@@ -148,8 +152,9 @@ class DeviceWorker:
             return NoProfile(str(error))
 
     def _turn(self, loaded: _Loaded) -> RunTime:
-        """The median of a few runs in the state that repeats would have found: with its own code and data in the caches, or
-        with nothing there."""
+        """The median of a few runs in the state that repeats would have found: with its own code and data in the
+        caches, or with nothing there.
+        """
         if self._setup.limits.cache == "warm":
             self._memory.restore()
             loaded.executable.run(loaded.launches)

@@ -1,8 +1,8 @@
 """Which devices this machine has, through all drivers, and which one a user means. Loads no driver into this process.
 
 A driver may crash when it is loaded, prints to the terminal, starts threads and must see its environment before it is
-imported: all of that happens in child processes, one per driver, at the same time. A device is offered only after it has
-built and run a small kernel there, with the right result (`trial.py`); what has passed is remembered (`trials.py`).
+imported: all of that happens in child processes, one per driver, at the same time. A device is offered only after it
+has built and run a small kernel there, with the right result (`trial.py`); what has passed is remembered (`trials.py`).
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All devices that work, best first, and those that do not. `obstacles`: why not all devices of a backend can be used
-    (absent: they can). `repairs`: by the key of a device, how its driver is repaired in every process that loads it."""
+    """All devices that work, best first, and those that do not. `obstacles`: why not all devices of a backend can be
+    used (absent: they can). `repairs`: by the key of a device, how its driver is repaired in every process that loads
+    it.
+    """
 
     devices: tuple[DeviceInfo, ...]
     obstacles: Mapping[Dialect, str]
@@ -124,8 +126,9 @@ def find_device(selector: str | None) -> DeviceInfo:
 def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequence[Broken] = ()) -> DeviceInfo:
     """The one among `devices` that `selector` means; None is the first. Those that are `broken` cannot be chosen.
 
-    A selector is a number in the list, `cuda`, `opencl` or `hip` (the dialect), or a part of a platform's or a device's name,
-    upper or lower case; a platform's name goes before a device's. `NAME:1` is the second of those that NAME means.
+    A selector is a number in the list, `cuda`, `opencl` or `hip` (the dialect), or a part of a platform's or a device's
+    name, upper or lower case; a platform's name goes before a device's. `NAME:1` is the second of those that NAME
+    means.
 
     Raises:
         InputError: there is no such device; the message lists those that exist, or says why the one that is meant does
@@ -134,7 +137,9 @@ def choose(devices: tuple[DeviceInfo, ...], selector: str | None, broken: Sequen
     if selector is not None and (meant := _broken(devices, selector, broken)):
         raise InputError(f"this device does not work: {meant}")
     if selector is not None and (backend := missing_backend(selector, devices)):
-        raise InputError(f"no {backend.title} device can be used: {survey().obstacles.get(backend.dialect, 'none was found')}")
+        raise InputError(
+            f"no {backend.title} device can be used: {survey().obstacles.get(backend.dialect, 'none was found')}"
+        )
     if broken and (not devices or (selector is None and not real(devices))):
         raise InputError("no device works: " + "; and ".join(map(str, broken)))
     if not devices:
@@ -231,7 +236,9 @@ def _found(backend: Backend, answers: Sequence[Any] | None) -> Found:
         found: Found = answer
         return found
     if backend.required:
-        raise InputError(f"listing the {backend.title} devices failed: {answer}; try other drivers by setting OCL_ICD_VENDORS")
+        raise InputError(
+            f"listing the {backend.title} devices failed: {answer}; try other drivers by setting OCL_ICD_VENDORS"
+        )
     return Found((), f"asking the {backend.vendor} driver failed: {answer}")
 
 

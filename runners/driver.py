@@ -1,8 +1,8 @@
 """What the workers need of a device's driver, whichever it is: a thin interface that every backend implements.
 
-Drivers live inside worker processes only. `backends.open_compiler` and `backends.open_device` load the one that a device's
-key names; nothing else in this room knows which driver it talks to. Whatever a variant can make go wrong is a BuildError or a
-LaunchError; any other exception is a bug of ours.
+Drivers live inside worker processes only. `backends.open_compiler` and `backends.open_device` load the one that a
+device's key names; nothing else in this room knows which driver it talks to. Whatever a variant can make go wrong is a
+BuildError or a LaunchError; any other exception is a bug of ours.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class RunTime:
 
 
 class Memory(Protocol):
-    """The arrays of a Problem on a device, between guard zones. Every method may raise LaunchError: devices get lost."""
+    """The arrays of a Problem on a device, between guard zones. Every method may raise LaunchError: devices get
+    lost.
+    """
 
     def upload(self) -> None:
         """Write everything anew from the host: what an earlier variant may have damaged is whole again."""
@@ -124,6 +126,8 @@ def check_limits(kernel: Kernel, max_threads: int, local_bytes: int) -> None:
     """Refuse here what some drivers accept and then crash on. Raises LaunchError."""
     threads = prod(kernel.block or (1,))
     if kernel.local_bytes > local_bytes:
-        raise LaunchError(f"{kernel.name} needs {kernel.local_bytes} bytes of local memory; the device has {local_bytes}")
+        raise LaunchError(
+            f"{kernel.name} needs {kernel.local_bytes} bytes of local memory; the device has {local_bytes}"
+        )
     if threads > max_threads:
         raise LaunchError(f"{kernel.name} has {threads} threads per block; the device allows {max_threads}")

@@ -1,9 +1,9 @@
 """Device code of single kernels, kept while a run lasts: plans share most of their kernels, though at other places.
 
-A kernel is compiled by itself (such a Variant of one kernel is called a unit) or beside others that have nothing to do with
-it, under a name that depends on its text and not on which kernel of its Variant it is. What was compiled stays on disk while
-the run lasts, for all compile workers and for those that replace them. Two workers that meet a new kernel at the same time
-both compile it.
+A kernel is compiled by itself (such a Variant of one kernel is called a unit) or beside others that have nothing to do
+with it, under a name that depends on its text and not on which kernel of its Variant it is. What was compiled stays on
+disk while the run lasts, for all compile workers and for those that replace them. Two workers that meet a new kernel at
+the same time both compile it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ LOOK_EVERY = 100
 
 
 def alone(kernel: Kernel, variant: Variant) -> Variant:
-    """One kernel of `variant` without a host program: equal kernels of different variants have equal names and texts."""
+    """One kernel of `variant` without a host program: equal kernels of different variants have equal names and
+    texts.
+    """
     before = variant.preamble if kernel.preamble is None else kernel.preamble
     name = f"antune_{_hash(before, kernel.text.called(''))[:16]}"
     return replace(variant, preamble=before, kernels=(replace(kernel, name=name),), host=())

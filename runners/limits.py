@@ -1,12 +1,12 @@
 """Time limits that follow from what has succeeded: pure functions over outcomes.
 
 A few variants keep a compiler busy until its limit while most need a moment, and everybody waits for them. The limit
-for compiling a kernel is therefore a multiple of the upper quartile of what recent variants took of which something had to
-be compiled. It holds for a kernel, since a variant of known kernels but one says nothing about a variant of new ones; all
-kernels of a variant together may take what the user allows. One that expired counts as having taken its limit: if more
-than a quarter expires, the limit was too tight and rises again. The limit for running is a multiple of what the best
-variant needed: whoever is slower than that cannot be a better one. Both have a floor, since a busy machine stretches
-everything, and never exceed what the user allows.
+for compiling a kernel is therefore a multiple of the upper quartile of what recent variants took of which something had
+to be compiled. It holds for a kernel, since a variant of known kernels but one says nothing about a variant of new
+ones; all kernels of a variant together may take what the user allows. One that expired counts as having taken its
+limit: if more than a quarter expires, the limit was too tight and rises again. The limit for running is a multiple of
+what the best variant needed: whoever is slower than that cannot be a better one. Both have a floor, since a busy
+machine stretches everything, and never exceed what the user allows.
 
 What is learned comes from stored outcomes of complete iterations, in ask order: a resumed run learns the same.
 """

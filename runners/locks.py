@@ -23,14 +23,19 @@ def lock_path(name: str) -> Path:
     folder = Path(tempfile.gettempdir()) / f"antune-{os.getuid()}"
     if not _is_own(folder):
         elsewhere = user_cache() / "locks"
-        print(f"antune: warning: {folder} is not a folder of yours alone, so locks are kept in {elsewhere}", file=sys.stderr)
+        print(
+            f"antune: warning: {folder} is not a folder of yours alone, so locks are kept in {elsewhere}",
+            file=sys.stderr,
+        )
         elsewhere.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = elsewhere
     return folder / f"{name}.lock"
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether `folder`, which is made where it is missing, is a directory of this user that nobody else can write to or read."""
+    """Whether `folder`, which is made where it is missing, is a directory of this user that nobody else can write
+    to or read.
+    """
     with suppress(FileExistsError):  # also a file, or a link to nowhere
         folder.mkdir(mode=0o700)
     status = folder.lstat()

@@ -164,8 +164,8 @@ class WorkerPool:
 
     def __init__(self, name: str, size: int, startup: Startup, environment: Mapping[str, str],
                  workdir: Path, memory_bytes: int | None = None) -> None:
-        """`environment` is added to this process's own. Workers run in `workdir`, where their logs are, too: drivers that give up
-        on a kernel leave files in the current directory.
+        """`environment` is added to this process's own. Workers run in `workdir`, where their logs are, too: drivers
+        that give up on a kernel leave files in the current directory.
 
         A worker that takes `memory_bytes` more than twice of what it held when it was ready is ended (None: never).
         """

@@ -95,8 +95,11 @@ class NotInstalled:
     """A worker's answer: there is no Oclgrind."""
 
 
-def check_races(problem: Problem, plan: Plan, target: Target, limits: Limits, lower: Lower = default_lower) -> RaceReport:
-    """Run `plan` once under Oclgrind, in a process of its own; the kernels are those that `target` would get, in OpenCL.
+def check_races(
+    problem: Problem, plan: Plan, target: Target, limits: Limits, lower: Lower = default_lower
+) -> RaceReport:
+    """Run `plan` once under Oclgrind, in a process of its own; the kernels are those that `target` would get, in
+    OpenCL.
 
     `limits.compile_s` bounds lowering and compiling, `limits.run_s` the run.
 

@@ -51,7 +51,9 @@ class ExactMemory(Memory):
 
     def _allocate(self, array: Array) -> None:
         access = cl.mem_flags.READ_ONLY if array.role == "in" else cl.mem_flags.READ_WRITE
-        self.buffers[array.name] = cl.Buffer(self._context, access | cl.mem_flags.COPY_HOST_PTR, hostbuf=self.values[array.name])
+        self.buffers[array.name] = cl.Buffer(
+            self._context, access | cl.mem_flags.COPY_HOST_PTR, hostbuf=self.values[array.name]
+        )
 
     def read(self, names: Sequence[str]) -> Values:
         """The present contents of the arrays `names`."""

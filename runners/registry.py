@@ -69,8 +69,11 @@ def check_place(place: Place) -> None:
 def check_extra() -> None:
     """Raise InputError when the package that clusters need is not installed."""
     if find_spec("distributed") is None:
-        raise InputError("clusters need the package distributed, which is not installed: `pip install distributed`, or antune with its "
-                         "extra `cluster`")
+        raise InputError(
+            "clusters need the package distributed, which is not installed: `pip install distributed`, or antune with "
+            "its "
+            "extra `cluster`"
+        )
 
 
 def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:
@@ -83,7 +86,9 @@ def find_devices(selectors: Sequence[str]) -> tuple[DeviceInfo, ...]:
     return pick(selectors, seen.devices, seen.broken)
 
 
-def pick(selectors: Sequence[str], listed: tuple[DeviceInfo, ...], broken: Sequence[Broken] = ()) -> tuple[DeviceInfo, ...]:
+def pick(
+    selectors: Sequence[str], listed: tuple[DeviceInfo, ...], broken: Sequence[Broken] = ()
+) -> tuple[DeviceInfo, ...]:
     """`find_devices` among those that are `listed`; those that are `broken` are none, but their errors tell."""
     if not any(is_deterministic(selector) for selector in selectors):
         from runners.devices import choose

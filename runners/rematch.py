@@ -33,7 +33,9 @@ NOTHING = Durations()
 
 
 class Rematch:
-    """One call of `Runner.remeasure` or `ProfilingRunner.profile`. `ready` (plan digest to device code) is shared by all sittings of a runner."""
+    """One call of `Runner.remeasure` or `ProfilingRunner.profile`. `ready` (plan digest to device code) is shared
+    by all sittings of a runner.
+    """
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits,
                  ready: MutableMapping[str, Compiled]) -> None:

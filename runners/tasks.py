@@ -50,7 +50,9 @@ class WorkerSetup:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Task: lower `plan` within `limit_s` seconds, then rate its kernels if `rated`. Answered by Generated or Illegal."""
+    """Task: lower `plan` within `limit_s` seconds, then rate its kernels if `rated`. Answered by Generated or
+    Illegal.
+    """
 
     plan: Plan
     limit_s: float
@@ -104,7 +106,8 @@ class Count:
 class Generated:
     """A lowered Plan, and the seconds that took.
 
-    `ratings` are the metrics of its kernels, empty if they were not asked for or cannot be computed; `fault` says why not.
+    `ratings` are the metrics of its kernels, empty if they were not asked for or cannot be computed; `fault` says why
+    not.
     """
 
     variant: Variant
@@ -116,8 +119,9 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A Variant whose kernels were built and launched once, the seconds that took (0 if all of them were known), and the
-    device code of each kernel."""
+    """A Variant whose kernels were built and launched once, the seconds that took (0 if all of them were known), and
+    the device code of each kernel.
+    """
 
     variant: Variant
     seconds: float

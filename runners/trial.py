@@ -1,4 +1,6 @@
-"""The trial of a device: a kernel of one line is built, run and checked as every variant is. What fails then is no plan's fault."""
+"""The trial of a device: a kernel of one line is built, run and checked as every variant is. What fails then is no
+plan's fault.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ RESULTS = Array("antune_results", "int", (BLOCK * BLOCKS,), "temp")
 def trial_variant(dialect: Dialect) -> Variant:
     """A kernel that writes an array of its own: it runs beside the data of any program."""
     kernel = Kernel("antune_trial", ("trial",), (RESULTS.name,), (), (), (BLOCK,), 0, _text(dialect))
-    return Variant(Plan(ScheduleChoice(), ()), dialect, "", (kernel,), (Launch(kernel.name, (Int(BLOCKS),), ()),), (RESULTS,))
+    return Variant(
+        Plan(ScheduleChoice(), ()), dialect, "", (kernel,), (Launch(kernel.name, (Int(BLOCKS),), ()),), (RESULTS,)
+    )
 
 
 def _text(dialect: Dialect) -> KernelText:

@@ -56,7 +56,9 @@ def holder_of(lock: Path) -> int | None:
 def _parent(process: int) -> int | None:
     """The process that started `process`."""
     try:
-        return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+        return int(
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
+        )
     except (OSError, ValueError, IndexError):
         return None
 

@@ -60,7 +60,9 @@ NAMED = re.compile(r"""(==|!=|\bin|\bcase)\s*\(?["'](cuda|opencl|hip)["']""")
 @pytest.mark.parametrize("path", [p for p in FILES if not p.is_relative_to(ROOT / "tests")],
                          ids=lambda path: str(path.relative_to(ROOT)))
 def test_nobody_asks_which_dialect_it_is(path: Path) -> None:
-    """What a dialect can do is a field of `generator.target.Language`, what a driver can do one of `runners.backend.Backend`."""
+    """What a dialect can do is a field of `generator.target.Language`, what a driver can do one of
+    `runners.backend.Backend`.
+    """
     found = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if NAMED.search(line)]
     assert not found
 

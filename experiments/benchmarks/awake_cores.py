@@ -1,8 +1,8 @@
 """Whether short launches have all cores on PoCL: `python -m experiments.benchmarks.awake_cores [--launches N]`.
 
-A launch of one block per core, each a chain of multiply-adds that touches no memory, of 0.01 to 1 ms; once with threads where
-the system puts them, once with `POCL_AFFINITY=1`, in fresh processes that take turns. With two cores, a launch that took twice as
-long as a block alone ran both of its blocks on one core.
+A launch of one block per core, each a chain of multiply-adds that touches no memory, of 0.01 to 1 ms; once with threads
+where the system puts them, once with `POCL_AFFINITY=1`, in fresh processes that take turns. With two cores, a launch
+that took twice as long as a block alone ran both of its blocks on one core.
 """
 
 from __future__ import annotations
@@ -42,15 +42,23 @@ def main(launches: Annotated[int, typer.Option(min=3, help="Launches of each len
     times: dict[tuple[str, int, int], list[float]] = {}
     for _ in range(TURNS):
         for pinned in ("0", "1"):
-            done = subprocess.run([sys.executable, "-c", CHILD, device.key, str(launches)],
-                                  env=os.environ | {"POCL_AFFINITY": pinned}, stdout=subprocess.PIPE, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-c", CHILD, device.key, str(launches)],
+                env=os.environ | {"POCL_AFFINITY": pinned},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
             for blocks, links, found in json.loads(done.stdout):
                 times.setdefault((pinned, blocks, links), []).extend(found)
     cores = device.target.compute_units
     print(f"{device.name}: ms of one block on one core; of {cores} blocks, as threads come and pinned: least, median")
     for links in LINKS:
         alone, *both = (times[key] for key in (("1", 1, links), ("0", cores, links), ("1", cores, links)))
-        print(f"{statistics.median(alone):.3f}" + "".join(f"   {min(found):.3f} {statistics.median(found):.3f}" for found in both))
+        print(
+            f"{statistics.median(alone):.3f}"
+            + "".join(f"   {min(found):.3f} {statistics.median(found):.3f}" for found in both)
+        )
 
 
 def child() -> None:
@@ -59,7 +67,15 @@ def child() -> None:
 
     session = Session(sys.argv[1])
     cores = session.device.max_compute_units
-    print(json.dumps([(blocks, links, list(_launched(session, blocks, links, int(sys.argv[2])))) for blocks in (1, cores) for links in LINKS]))
+    print(
+        json.dumps(
+            [
+                (blocks, links, list(_launched(session, blocks, links, int(sys.argv[2]))))
+                for blocks in (1, cores)
+                for links in LINKS
+            ]
+        )
+    )
 
 
 def _launched(session: Any, blocks: int, links: int, launches: int) -> Iterator[float]:

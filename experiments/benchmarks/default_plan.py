@@ -1,8 +1,10 @@
-"""The default plan beside sequential C: `python -m experiments.benchmarks.default_plan [--device D] [--size S] [NAME...]`.
+"""The default plan beside sequential C: `python -m experiments.benchmarks.default_plan [--device D] [--size S]
+[NAME...]`.
 
-For all programs of the suite (or those named), in one run on one device: the time of the original C program (compiled for
-this machine, fastest of the captured runs), of the default plan, of PPCG's plan (on GPUs that is the default), and of the best of the
-plans that a search starts from. The table goes to the terminal as Markdown; ratios above 1 mean faster than sequential C.
+For all programs of the suite (or those named), in one run on one device: the time of the original C program (compiled
+for this machine, fastest of the captured runs), of the default plan, of PPCG's plan (on GPUs that is the default), and
+of the best of the plans that a search starts from. The table goes to the terminal as Markdown; ratios above 1 mean
+faster than sequential C.
 """
 
 from __future__ import annotations
@@ -52,13 +54,23 @@ def measure(name: str, defines: tuple[str, ...], device: str | None) -> Row:
         runner = open_runner(problem, device, Limits(), Path(folder))
         try:
             target = runner.device.target
-            plans = [usual_plan(problem.program, target), default_plan(problem.program, target), *start_plans(problem.program, target)]
+            plans = [
+                usual_plan(problem.program, target),
+                default_plan(problem.program, target),
+                *start_plans(problem.program, target),
+            ]
             outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
         finally:
             runner.close()
     starts = [outcome.median_ms for n, outcome in outcomes.items() if n > 1 and isinstance(outcome, Timed)]
-    return Row(name, min(problem.reference.sequential_ms), _ms(outcomes[0]), _ms(outcomes[1]), min(starts, default=None),
-               "" if isinstance(outcomes[0], Timed) else outcomes[0].message.splitlines()[0][:60])
+    return Row(
+        name,
+        min(problem.reference.sequential_ms),
+        _ms(outcomes[0]),
+        _ms(outcomes[1]),
+        min(starts, default=None),
+        "" if isinstance(outcomes[0], Timed) else outcomes[0].message.splitlines()[0][:60],
+    )
 
 
 def _ms(outcome: Outcome) -> float | None:
@@ -78,14 +90,19 @@ def table(rows: list[Row]) -> str:
     means = [geometric_mean([ratio for ratio in ratios if ratio is not None])
              for ratios in ([row.ratio(row.default_ms) for row in rows], [row.ratio(row.gpu_ms) for row in rows],
                            [row.ratio(row.start_ms) for row in rows])]
-    lines.append(f"| geometric mean | | | {describe_ratio(means[0])} | | {describe_ratio(means[1])} | | {describe_ratio(means[2])} | |")
+    lines.append(
+        f"| geometric mean | | | {describe_ratio(means[0])} | | {describe_ratio(means[1])} | | "
+        f"{describe_ratio(means[2])} | |"
+    )
     return "\n".join(lines)
 
 
-def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", show_default=False)] = None,
-         device: Annotated[str | None, typer.Option("--device")] = None,
-         size: Annotated[str, typer.Option("--size")] = "MEDIUM", floats: Annotated[bool, typer.Option("--float")] = True,
-         ) -> None:
+def main(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", show_default=False)] = None,
+    device: Annotated[str | None, typer.Option("--device")] = None,
+    size: Annotated[str, typer.Option("--size")] = "MEDIUM",
+    floats: Annotated[bool, typer.Option("--float")] = True,
+) -> None:
     """Measure the default plan of PolyBench programs."""
     defines = (f"{size}_DATASET", *(("DATA_TYPE_IS_FLOAT",) if floats else ()))
     rows = []

@@ -64,8 +64,16 @@ def memory(program: Program, count: int) -> list[float]:
     base = default_plan(program, TARGET)
     held = []
     for number in range(count):
-        kernels = tuple(replace(k, tile=(2 * len(k.block) + number,) * len(k.tile), block=(1,) * len(k.block), shared=False,
-                                inner_tile=1) for k in base.kernels)
+        kernels = tuple(
+            replace(
+                k,
+                tile=(2 * len(k.block) + number,) * len(k.tile),
+                block=(1,) * len(k.block),
+                shared=False,
+                inner_tile=1,
+            )
+            for k in base.kernels
+        )
         lower(program, Plan(base.schedule, kernels), TARGET)
         if (number + 1) % (count // 4) == 0:
             held.append(resident_mib())

@@ -1,9 +1,11 @@
-"""What explicit schedules cost and bring: `python -m experiments.benchmarks.hyperplanes [--device D] [--size S] [NAME...]`.
+"""What explicit schedules cost and bring: `python -m experiments.benchmarks.hyperplanes [--device D] [--size S]
+[NAME...]`.
 
 For each program: how long it takes to find all rows of its largest component, and a random walk of level o3 (processor
-time, that of child processes included); then, all on one device, the original C program, the default plan, and the best of a few random plans of level o3
-in three families: loops in other orders at most (permute), loops that mix iterators (skew), tiles along wavefronts. The
-table goes to the terminal as Markdown; `-` where a family has no member or none that is valid.
+time, that of child processes included); then, all on one device, the original C program, the default plan, and the best
+of a few random plans of level o3 in three families: loops in other orders at most (permute), loops that mix iterators
+(skew), tiles along wavefronts. The table goes to the terminal as Markdown; `-` where a family has no member or none
+that is valid.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ LEVELS = range(1, 6)
 def wanted(family: str) -> Preferences:
     """The choices that lead into a family, where they are on offer."""
     kind = "permute" if family == "permute" else "skew"
-    result: dict[tuple[str, tuple[str, ...]], str | int | bool] = {("number of partitions", ()): 1, (TIME_TILES, ()): False}
+    result: dict[tuple[str, tuple[str, ...]], str | int | bool] = {
+        ("number of partitions", ()): 1,
+        (TIME_TILES, ()): False,
+    }
     for level in LEVELS:
         result |= {(f"schedule kind {level}", ()): kind, (f"tile wavefront {level}", ()): family == "wavefront",
                    (f"sweeps along diagonals {level}", ()): family == "skew"}
@@ -83,7 +88,9 @@ class Searched:
 
 
 def search(program: Program, target: Target, count: int) -> Searched:
-    """Rows and random walks of one program; `count` plans per family, with the kernels of the plans a search starts from."""
+    """Rows and random walks of one program; `count` plans per family, with the kernels of the plans a search starts
+    from.
+    """
     begin = _processor_s()
     largest = max(O3(program).inside((), (), ()).components, key=lambda part: (len(part.statements), part.left))
     offer = O3(program).offer((), (), largest.statements, True)
@@ -94,7 +101,9 @@ def search(program: Program, target: Target, count: int) -> Searched:
     seconds = []
     for number in range(count * len(FAMILIES)):
         family = FAMILIES[number % len(FAMILIES)]
-        kernels = {key: option for key, option in preferences(starts[number // len(FAMILIES) % 2].choices).items() if key[1]}
+        kernels = {
+            key: option for key, option in preferences(starts[number // len(FAMILIES) % 2].choices).items() if key[1]
+        }
         begin = _processor_s()
         policy = prefer(dict(wanted(family)), prefer(kernels, uniform(np.random.default_rng(number))))
         walk = OptimizationGraph().walk(space, policy)
@@ -120,7 +129,12 @@ def measure(name: str, defines: tuple[str, ...], device: str | None, count: int)
     times = [(outcome.median_ms, *jobs[n]) for n, outcome in outcomes.items() if isinstance(outcome, Timed)]
     best = {family: min((ms for ms, f, _ in times if f == family), default=None) for family in ("default", *FAMILIES)}
     sequential = min(problem.reference.sequential_ms)
-    cells = [name, f"{found.rows} in {1e3 * found.rows_s:.0f} ms", f"{1e3 * found.walk_s:.0f} ms", describe_ms(sequential)]
+    cells = [
+        name,
+        f"{found.rows} in {1e3 * found.rows_s:.0f} ms",
+        f"{1e3 * found.walk_s:.0f} ms",
+        describe_ms(sequential),
+    ]
     cells += [f"{describe_ms(ms)} ({describe_ratio(sequential / ms)})" if ms else "-" for ms in best.values()]
     _, _, fastest = min(times, key=lambda entry: entry[0])
     return f"| {' | '.join(cells)} | {len(times)} of {len(jobs)} | {describe_schedule(fastest.schedule)} |"
@@ -131,8 +145,11 @@ def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", sh
          size: Annotated[str, typer.Option("--size")] = "MEDIUM",
          count: Annotated[int, typer.Option("--count", help="Plans per family.")] = 4) -> None:
     """Measure explicit schedules of PolyBench programs."""
-    print("| program | rows of the largest component | walk | sequential C | default plan | permute | skew | wavefront | "
-          "valid plans | the fastest |\n|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    print(
+        "| program | rows of the largest component | walk | sequential C | default plan | permute | skew | wavefront | "
+        "valid plans | the fastest |\n|---|---|---|---|---|---|---|---|---|---|",
+        flush=True,
+    )
     for name in names or PROGRAMS:
         print(measure(name, (f"{size}_DATASET", "DATA_TYPE_IS_FLOAT"), device, count), flush=True)
 

@@ -1,10 +1,11 @@
 """How much metrics say about times: `python -m experiments.benchmarks.metric_signal FILE.json.gz...`.
 
-For each recording and metric, over all timed walks: Spearman's rank correlation with the time (-1: the higher the metric,
-the faster, always; 0: it says nothing), for the whole program and for the kernels on their own, each kernel identity
-ranked among its own walks and the correlations averaged with the number of walks as weights. Below, what the metrics, the
-choices, and both together explain: the share of the variance of the logarithm of the time that a random forest predicts
-for walks it was not fitted to (mean of five folds). A metric that is the same for all walks has no correlation.
+For each recording and metric, over all timed walks: Spearman's rank correlation with the time (-1: the higher the
+metric, the faster, always; 0: it says nothing), for the whole program and for the kernels on their own, each kernel
+identity ranked among its own walks and the correlations averaged with the number of walks as weights. Below, what the
+metrics, the choices, and both together explain: the share of the variance of the logarithm of the time that a random
+forest predicts for walks it was not fitted to (mean of five folds). A metric that is the same for all walks has no
+correlation.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def metric_table(programs: Sequence[Mapping[str, float]]) -> NDArray[np.float64]
 
 
 def choice_table(walks: Sequence[Sequence[Answer]]) -> NDArray[np.float64]:
-    """A row per walk, a column per decision: the option's place among all options in order; -1 where it was not asked."""
+    """A row per walk, a column per decision: the option's place among all options in order; -1 where it was not
+    asked.
+    """
     options: dict[tuple[str, tuple[str, ...]], set[Option]] = defaultdict(set)
     for walk in walks:
         for name, subject, option in walk:
@@ -77,7 +80,9 @@ def _order(option: Option) -> tuple[bool, float, str]:
 
 
 def by_kernel(walks: Iterable[Sequence[KernelTime]]) -> dict[str, tuple[float, int]]:
-    """Per metric the mean of the correlations within each kernel identity, weighted by observations, and their number."""
+    """Per metric the mean of the correlations within each kernel identity, weighted by observations, and their
+    number.
+    """
     groups: dict[tuple[str, ...], list[Observation]] = defaultdict(list)
     for kernels in walks:
         for kernel in kernels:

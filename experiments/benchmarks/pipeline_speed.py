@@ -1,10 +1,12 @@
-"""How long plans of a large image pipeline take: `python -m experiments.benchmarks.pipeline_speed [NAME] [PARAMETER=VALUE...]`.
+"""How long plans of a large image pipeline take: `python -m experiments.benchmarks.pipeline_speed [NAME]
+[PARAMETER=VALUE...]`.
 
-For a pipeline of the suite at its full size (local_laplacian, 85 statements, unless another is named; `stencil_chain stages=100`
-is a longer one): processor time to make the search space, to ask it for a random plan (the first one, and the median of those
-after it), to ask for other kernels of stages that were asked for before, to lower a plan when nothing is known of its schedule
-and when its schedule has been asked for before, and the same for the plan that computes every stage in a kernel of its own. The
-best of three processes each, since other work on the machine lengthens processor time, too.
+For a pipeline of the suite at its full size (local_laplacian, 85 statements, unless another is named; `stencil_chain
+stages=100` is a longer one): processor time to make the search space, to ask it for a random plan (the first one, and
+the median of those after it), to ask for other kernels of stages that were asked for before, to lower a plan when
+nothing is known of its schedule and when its schedule has been asked for before, and the same for the plan that
+computes every stage in a kernel of its own. The best of three processes each, since other work on the machine lengthens
+processor time, too.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ TARGET = Target("benchmark", "opencl", 1024, (1024, 1024, 64), 1 << 20, 8, True,
 
 def _program(words: Sequence[str]) -> Program:
     """The program of a name, followed by parameters as on the command line."""
-    found, parameters = pipeline(words[0]), {name: int(value) for name, value in (word.split("=") for word in words[1:])}
+    found, parameters = (
+        pipeline(words[0]),
+        {name: int(value) for name, value in (word.split("=") for word in words[1:])},
+    )
     sizes = dict(found.parameters_at("full"))
     return program_of(load_pipeline(found.file, None, sizes | parameters), list(sizes.values()))
 
@@ -100,7 +105,9 @@ def main(words: Sequence[str]) -> None:
         *plans, single = rounds[0][1]
         found["lower a plan, nothing known"] = statistics.median(
             min(pool.apply(_lowered, (words, plan)) for _ in range(PROCESSES)) for plan in plans)
-        found["lower that with a kernel per stage, nothing known"] = min(pool.apply(_lowered, (words, single)) for _ in range(PROCESSES))
+        found["lower that with a kernel per stage, nothing known"] = min(
+            pool.apply(_lowered, (words, single)) for _ in range(PROCESSES)
+        )
     kernels = ", ".join(str(len(json.loads(plan)["kernels"])) for plan in (*plans, single))
     print(f"{' '.join(words)}: {len(_program(words).statements)} statements; plans with {kernels} kernels")
     for what, seconds in found.items():

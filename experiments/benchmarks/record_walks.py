@@ -1,9 +1,10 @@
-"""A run as a recording of its walks: `python -m experiments.benchmarks.record_walks RUN_DIR --out FILE.json.gz [--max N]`.
+"""A run as a recording of its walks: `python -m experiments.benchmarks.record_walks RUN_DIR --out FILE.json.gz [--max
+N]`.
 
-The run is one of `antune tune FILE.c --explorer random`, whose walks are a fair sample of the space. The recording holds
-what an explorer would have been told of each walk: its choices, its outcome, the times of its kernels and the static
-model's metrics. For runs of versions that stored no metrics they are computed from the stored plans. The default plan
-(evaluation 0) is no walk and is left out.
+The run is one of `antune tune FILE.c --explorer random`, whose walks are a fair sample of the space. The recording
+holds what an explorer would have been told of each walk: its choices, its outcome, the times of its kernels and the
+static model's metrics. For runs of versions that stored no metrics they are computed from the stored plans. The default
+plan (evaluation 0) is no walk and is left out.
 """
 
 from __future__ import annotations
@@ -46,15 +47,22 @@ def main(directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_defau
         info, results, texts = store.info(), store.results(), store.walks()
     walks = [r for r in results if r.evaluation.number > 0][:most]
     if not walks:
-        raise InputError(f"{directory} has no finished evaluation but the default plan; give it time, or start a new run")
+        raise InputError(
+            f"{directory} has no finished evaluation but the default plan; give it time, or start a new run"
+        )
     outcomes = [with_metrics(info, result) for result in walks]
     try:
-        write_walks(out, recording_of(out.name.partition(".")[0], info, [texts[r.evaluation.number] for r in walks], outcomes))
+        write_walks(
+            out, recording_of(out.name.partition(".")[0], info, [texts[r.evaluation.number] for r in walks], outcomes)
+        )
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror}; choose another with --out") from None
     timed = [outcome for outcome in outcomes if isinstance(outcome, Timed)]
     unrated = sum(not all(kernel.metrics for kernel in outcome.kernels) for outcome in timed)
-    print(f"{len(walks)} walks, {len(timed)} timed ({unrated} of these without metrics), {out.stat().st_size / 1000:.0f} kB")
+    print(
+        f"{len(walks)} walks, {len(timed)} timed ({unrated} of these without metrics), "
+        f"{out.stat().st_size / 1000:.0f} kB"
+    )
 
 
 def with_metrics(info: RunInfo, result: Result) -> Outcome:
@@ -74,7 +82,9 @@ def with_metrics(info: RunInfo, result: Result) -> Outcome:
 
 
 def recording_of(name: str, info: RunInfo, walks: Sequence[str], outcomes: Sequence[Outcome]) -> Recording:
-    """The recording of `walks` (texts of their choices) with their `outcomes`, in no more digits than the measurements deserve."""
+    """The recording of `walks` (texts of their choices) with their `outcomes`, in no more digits than the
+    measurements deserve.
+    """
     rows = tuple(_row(walk, outcome) for walk, outcome in zip(walks, outcomes, strict=True))
     options, device = info.options, info.device
     origin = Origin(info.program.name, " ".join(options.compilation.defines), f"{device.platform} {device.driver}",

@@ -1,8 +1,8 @@
 """How noisy a run is: `python -m experiments.benchmarks.retimed_walks RUN_DIR [--walks N]`.
 
-Measures N random evaluations of the run again, on its device, and compares the medians with the stored ones: the ratio of
-the greater to the lesser, and how well both orders agree (Spearman's rank correlation). What the machine did meanwhile,
-then and now, is part of it: that is what a search has to live with.
+Measures N random evaluations of the run again, on its device, and compares the medians with the stored ones: the ratio
+of the greater to the lesser, and how well both orders agree (Spearman's rank correlation). What the machine did
+meanwhile, then and now, is part of it: that is what a search has to live with.
 """
 
 from __future__ import annotations

@@ -102,7 +102,9 @@ def make_idle_compiler(variant: Variant, lock: Path) -> Handler:
             if isinstance(task, Compile):
                 return Answer(Compiled(task.variant, 0.0, (bytes(BINARY_BYTES),)))
             kernel, *others = variant.kernels
-            numbered = replace(kernel, text=KernelText(kernel.text.before, f"{kernel.text.after}// {task.plan.parameters}"))
+            numbered = replace(
+                kernel, text=KernelText(kernel.text.before, f"{kernel.text.after}// {task.plan.parameters}")
+            )
             return Answer(Generated(replace(variant, kernels=(numbered, *others)), 0.0))
 
     return answer

@@ -1,5 +1,5 @@
 """The ceilings of a device - how fast it computes and moves data at most - and how far below them runs stay.
 
-Read `probes.py` (the measuring kernels), `measure.py` (running them), `files.py` (what was measured is kept), `placed.py`
-(runs beside the ceilings of their device).
+Read `probes.py` (the measuring kernels), `measure.py` (running them), `files.py` (what was measured is kept),
+`placed.py` (runs beside the ceilings of their device).
 """

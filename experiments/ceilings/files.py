@@ -25,7 +25,9 @@ def keep_ceilings(ceilings: Ceilings) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, to_json(ceilings) + "\n")
     except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder that can") from None
+        raise InputError(
+            f"{file} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder that can"
+        ) from None
     return file
 
 

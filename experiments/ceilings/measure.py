@@ -45,7 +45,9 @@ def measure_ceilings(device: DeviceInfo, workdir: Path, note: Note) -> Ceilings:
 
 
 def shapes(probe: Probe, target: Target) -> Iterator[Shape]:
-    """What to try: CPUs like one thread per block that works on vectors, or what their compiler makes of many threads."""
+    """What to try: CPUs like one thread per block that works on vectors, or what their compiler makes of many
+    threads.
+    """
     units, compute = target.compute_units, probe.name == "fma"
     if target.shares_host_cores:
         tried = [*product((1,), (units, 64 * units), (8, 16) if compute else (2, 4), (8, 16)),
@@ -68,7 +70,9 @@ def _best(probe: Probe, device: DeviceInfo, workdir: Path) -> float:
     """Work per second of the fastest shape."""
     tried = tuple(shapes(probe, device.target))
     jobs = [Job(number, probe_plan(probe, shape)) for number, shape in enumerate(tried)]
-    runner = DeviceRunner(probe_problem(probe), device, LIMITS, workdir, lower=lower_probe, length=LINKS, rate=no_metrics)
+    runner = DeviceRunner(
+        probe_problem(probe), device, LIMITS, workdir, lower=lower_probe, length=LINKS, rate=no_metrics
+    )
     try:
         outcomes = dict(runner.evaluate(jobs))
     finally:

@@ -2,8 +2,8 @@
 
 They are written by hand, as programs with a reference, so that they go through the same runner as everything else: a
 probe that computes nonsense has no rate. Every block works on a range of its own, neighbouring threads on neighbouring
-elements. CPUs want one thread per block, whose loop is vectorised; GPUs want many. Chains are kept in registers if their loop is
-unrolled, which PoCL does not do unless it is told (a third of the operations per second otherwise).
+elements. CPUs want one thread per block, whose loop is vectorised; GPUs want many. Chains are kept in registers if
+their loop is unrolled, which PoCL does not do unless it is told (a third of the operations per second otherwise).
 """
 
 from __future__ import annotations
@@ -189,12 +189,31 @@ def lower_probe(program: Program, plan: Plan, target: Target) -> Variant:
     shape = Shape(kernel.block[0], kernel.tile[0], kernel.unroll, int(parameters["lanes"]))
     text = _HEAD + _BODIES[name]
     divisor = shape.chains * (shape.rounds(probe) * shape.steps(probe) if name == "sum" else 1)
-    words = {**_words(WORDS[target.dialect]), "TYPE": f"{probe.type}{shape.lanes if shape.lanes > 1 else ''}", "CHAINS": shape.chains, "STEPS": shape.steps(probe),
-             "THREADS": shape.threads, "BLOCKS": shape.blocks, "ROUNDS": shape.rounds(probe), "LINKS": shape.links,
-             "RESULTS": RESULTS // shape.lanes, "DIVISOR": divisor, "COVERED": shape.covered(probe) // shape.lanes,
-             "ELEMENTS": probe.elements // shape.lanes}
+    words = {
+        **_words(WORDS[target.dialect]),
+        "TYPE": f"{probe.type}{shape.lanes if shape.lanes > 1 else ''}",
+        "CHAINS": shape.chains,
+        "STEPS": shape.steps(probe),
+        "THREADS": shape.threads,
+        "BLOCKS": shape.blocks,
+        "ROUNDS": shape.rounds(probe),
+        "LINKS": shape.links,
+        "RESULTS": RESULTS // shape.lanes,
+        "DIVISOR": divisor,
+        "COVERED": shape.covered(probe) // shape.lanes,
+        "ELEMENTS": probe.elements // shape.lanes,
+    }
     text = re.sub("|".join(rf"\b{word}" + ("" if word.endswith(" ") else r"\b") for word in words),
                   lambda match: str(words[match.group()]), text)
     header = WORDS[target.dialect].double_preamble if probe.type == "double" else ""
-    made = Kernel("probe", ("S0",), ("A", "B", "C"), (), (), kernel.block, 0, KernelText(f"{WORDS[target.dialect].entry} void ", text))
+    made = Kernel(
+        "probe",
+        ("S0",),
+        ("A", "B", "C"),
+        (),
+        (),
+        kernel.block,
+        0,
+        KernelText(f"{WORDS[target.dialect].entry} void ", text),
+    )
     return Variant(plan, target.dialect, header, (made,), (Launch("probe", (Int(shape.blocks),), ()),))

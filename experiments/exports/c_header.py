@@ -8,8 +8,11 @@ from experiments.exports.opencl import CHOICE, host_code, how_timed
 from experiments.exports.signature import signature_of
 from experiments.exports.templates import c_string
 
-USE = ("Everything here is `static inline`; compile with a C99 or C++11 compiler and link with -ldl. OpenCL is loaded when the "
-       "first context is opened: its headers are not needed. ANTUNE_OPENCL_LIBRARY names another loader than the system's.")
+USE = (
+    "Everything here is `static inline`; compile with a C99 or C++11 compiler and link with -ldl. OpenCL is loaded "
+    "when the "
+    "first context is opened: its headers are not needed. ANTUNE_OPENCL_LIBRARY names another loader than the system's."
+)
 
 
 def header_files(chosen: Chosen) -> dict[str, str | bytes]:

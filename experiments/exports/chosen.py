@@ -58,16 +58,20 @@ class Chosen:
 
 
 def choose(store: Store, number: int | None, needs_data: bool, trust: bool = False) -> Chosen:
-    """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too; code will run on them.
+    """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too; code will run
+    on them.
 
     Raises:
-        InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust` (`experiments.search.trust`).
+        InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust`
+        (`experiments.search.trust`).
     """
     info, results, final = store.info(), store.results(), store.finals.latest()
     problem = checked_problem(store, info, trust) if needs_data else None
     result = _result(store, results, number)
     outcome = settled(results, final, ranking(results, final)).get(result.evaluation.number, result.outcome)
-    return Chosen(info, results, replace(result, outcome=outcome), store.directory, problem, trust or is_own(store.directory))
+    return Chosen(
+        info, results, replace(result, outcome=outcome), store.directory, problem, trust or is_own(store.directory)
+    )
 
 
 def choose_any(store: Store) -> Chosen:

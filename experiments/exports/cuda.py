@@ -14,11 +14,16 @@ from runners.cuda.compiler import best_capability, open_translator
 from runners.driver import BuildError
 
 CUDA = RuntimeApi("cuda", "cuda_runtime.h", "cudaDeviceProp", "cudaDevAttrMaxSharedMemoryPerMultiprocessor")
-BOUNDED = ("Where __launch_bounds__ in kernels.cu has a second number, ptxas would spill registers without it; antune compiled "
-           "and timed the kernels with such numbers. These were found by ")
-UNBOUNDED = ("antune compiles kernels that ptxas spills registers of by its own choice again, with a second number in "
-             "__launch_bounds__. kernels.cu has no such numbers, because no CUDA compiler for the tuned device was at hand "
-             "when it was written: nvcc may keep a few bytes of a thread in memory.")
+BOUNDED = (
+    "Where __launch_bounds__ in kernels.cu has a second number, ptxas would spill registers without it; antune "
+    "compiled "
+    "and timed the kernels with such numbers. These were found by "
+)
+UNBOUNDED = (
+    "antune compiles kernels that ptxas spills registers of by its own choice again, with a second number in "
+    "__launch_bounds__. kernels.cu has no such numbers, because no CUDA compiler for the tuned device was at hand "
+    "when it was written: nvcc may keep a few bytes of a thread in memory."
+)
 
 
 def cuda_files(chosen: Chosen) -> dict[str, str | bytes]:
@@ -31,7 +36,9 @@ def cuda_files(chosen: Chosen) -> dict[str, str | bytes]:
 
 
 def _with_bounds(variant: Variant, target: Target) -> tuple[str, tuple[str, ...]]:
-    """The kernels with the bounds that the compile pool gives them, if a compiler is there to find them; notes on that."""
+    """The kernels with the bounds that the compile pool gives them, if a compiler is there to find them; notes on
+    that.
+    """
     if target.capability is None:
         return variant.source, (UNBOUNDED,)
     try:

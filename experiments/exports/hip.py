@@ -7,7 +7,9 @@ from experiments.exports.runtime_api import RuntimeApi, program_files
 from experiments.exports.templates import fill
 
 HIP = RuntimeApi("hip", "hip/hip_runtime.h", "hipDeviceProp_t", "hipDeviceAttributeMaxSharedMemoryPerMultiprocessor")
-UNTESTED = "antune's HIP code is compiled by hipcc in its tests, but has not run on an AMD GPU yet: run the self-check first."
+UNTESTED = (
+    "antune's HIP code is compiled by hipcc in its tests, but has not run on an AMD GPU yet: run the self-check first."
+)
 
 
 def hip_files(chosen: Chosen) -> dict[str, str | bytes]:

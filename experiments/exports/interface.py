@@ -29,9 +29,15 @@ def body_values(chosen: Chosen, signature: Signature) -> dict[str, str]:
     every = "".join(f"  (void){p.name};\n" for p in signature.parameters)
     arguments = ", ".join(parameter.name for parameter in signature.parameters)
     context = f"struct {name}_context *antune"
-    return {"F": name, "PARAMETERS": signature.declarations, "SIZES": chain(sizes), "UNUSED": unused, "ALL_UNUSED": every,
-            "CONTEXT_PARAMETERS": f"{context}, {signature.declarations}" if arguments else context,
-            "CONTEXT_ARGUMENTS": f"antune, {arguments}" if arguments else "antune"}
+    return {
+        "F": name,
+        "PARAMETERS": signature.declarations,
+        "SIZES": chain(sizes),
+        "UNUSED": unused,
+        "ALL_UNUSED": every,
+        "CONTEXT_PARAMETERS": f"{context}, {signature.declarations}" if arguments else context,
+        "CONTEXT_ARGUMENTS": f"antune, {arguments}" if arguments else "antune",
+    }
 
 
 def data_of(signature: Signature) -> Mapping[str, str]:

@@ -19,7 +19,9 @@ class Slot:
 
 
 def slots_of(program: Program, variant: Variant) -> tuple[Slot, ...]:
-    """All pieces, in the order in which kernels first use them. Constant memory stands apart where it is no argument."""
+    """All pieces, in the order in which kernels first use them. Constant memory stands apart where it is no
+    argument.
+    """
     program = program.with_arrays(variant.scratch)
     found: dict[Slot, None] = {}
     for kernel in variant.kernels:

@@ -20,10 +20,16 @@ from runners.opencl.platforms import POCL, driver_name
 
 CHOICE = ("It runs on the device that the environment variable ANTUNE_OPENCL_DEVICE names (part of \"PLATFORM: "
           "DEVICE\"), else on one like the tuned one, else on the first that is found.")
-LOADED = ("OpenCL is loaded when the first context is opened (link with -ldl): the library that ANTUNE_OPENCL_LIBRARY names, else the "
-          "system's. `sh opencl-here.sh COMMAND` runs a command with the OpenCL of the Python environment that made this.")
-PINNED = ("With PoCL, set POCL_AFFINITY=1 where all cores are for the program: without it, short kernels often run on one core "
-          "only.")
+LOADED = (
+    "OpenCL is loaded when the first context is opened (link with -ldl): the library that ANTUNE_OPENCL_LIBRARY "
+    "names, else the "
+    "system's. `sh opencl-here.sh COMMAND` runs a command with the OpenCL of the Python environment that made this."
+)
+PINNED = (
+    "With PoCL, set POCL_AFFINITY=1 where all cores are for the program: without it, short kernels often run on one "
+    "core "
+    "only."
+)
 
 
 def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
@@ -48,7 +54,9 @@ def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
 
 
 def usual_devices(chosen: Chosen) -> tuple[str, ...]:
-    """What "PLATFORM: DEVICE" may hold where the user names no device: the tuned one, its driver, its name elsewhere."""
+    """What "PLATFORM: DEVICE" may hold where the user names no device: the tuned one, its driver, its name
+    elsewhere.
+    """
     device = chosen.info.device
     platform = driver_name(device.platform)
     return (f"{platform}: {device.name}", f"{platform}: ", device.name)

@@ -5,11 +5,27 @@ from __future__ import annotations
 from experiments.exports.templates import c_string, chain
 
 CONSTANTS: tuple[tuple[str, int], ...] = (
-    ("MEM_OBJECT_ALLOCATION_FAILURE", -4), ("OUT_OF_RESOURCES", -5), ("OUT_OF_HOST_MEMORY", -6), ("IMAGE_FORMAT_NOT_SUPPORTED", -10),
-    ("INVALID_IMAGE_SIZE", -40), ("INVALID_KERNEL_NAME", -46), ("INVALID_WORK_GROUP_SIZE", -54), ("INVALID_WORK_ITEM_SIZE", -55),
-    ("INVALID_OPERATION", -59), ("INVALID_BUFFER_SIZE", -61), ("PLATFORM_NAME", 0x0902), ("DEVICE_NAME", 0x102B),
-    ("PROGRAM_BUILD_LOG", 0x1183), ("MEM_READ_WRITE", 1 << 0), ("MEM_READ_ONLY", 1 << 2), ("R", 0x10B0), ("RG", 0x10B2),
-    ("UNSIGNED_INT32", 0x10DC), ("MEM_OBJECT_IMAGE2D", 0x10F1), ("MEM_OBJECT_IMAGE1D_BUFFER", 0x10F6))
+    ("MEM_OBJECT_ALLOCATION_FAILURE", -4),
+    ("OUT_OF_RESOURCES", -5),
+    ("OUT_OF_HOST_MEMORY", -6),
+    ("IMAGE_FORMAT_NOT_SUPPORTED", -10),
+    ("INVALID_IMAGE_SIZE", -40),
+    ("INVALID_KERNEL_NAME", -46),
+    ("INVALID_WORK_GROUP_SIZE", -54),
+    ("INVALID_WORK_ITEM_SIZE", -55),
+    ("INVALID_OPERATION", -59),
+    ("INVALID_BUFFER_SIZE", -61),
+    ("PLATFORM_NAME", 0x0902),
+    ("DEVICE_NAME", 0x102B),
+    ("PROGRAM_BUILD_LOG", 0x1183),
+    ("MEM_READ_WRITE", 1 << 0),
+    ("MEM_READ_ONLY", 1 << 2),
+    ("R", 0x10B0),
+    ("RG", 0x10B2),
+    ("UNSIGNED_INT32", 0x10DC),
+    ("MEM_OBJECT_IMAGE2D", 0x10F1),
+    ("MEM_OBJECT_IMAGE1D_BUFFER", 0x10F6),
+)
 """Numbers of the OpenCL specification, by name without CL_."""
 
 _WAIT = "unsigned, void *const *, void **"
@@ -18,21 +34,42 @@ FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ("int", "GetPlatformInfo", "void *, unsigned, size_t, void *, size_t *"),
     ("int", "GetDeviceIDs", "void *, unsigned long long, unsigned, void **, unsigned *"),
     ("int", "GetDeviceInfo", "void *, unsigned, size_t, void *, size_t *"),
-    ("void *", "CreateContext", "const void *, unsigned, void *const *, void (*)(const char *, const void *, size_t, void *), void *, int *"),
+    (
+        "void *",
+        "CreateContext",
+        "const void *, unsigned, void *const *, void (*)(const char *, const void *, size_t, void *), void *, int *",
+    ),
     ("void *", "CreateCommandQueue", "void *, void *, unsigned long long, int *"),
     ("void *", "CreateProgramWithSource", "void *, unsigned, const char **, const size_t *, int *"),
     ("int", "BuildProgram", "void *, unsigned, void *const *, const char *, void (*)(void *, void *), void *"),
     ("int", "GetProgramBuildInfo", "void *, void *, unsigned, size_t, void *, size_t *"),
     ("void *", "CreateBuffer", "void *, unsigned long long, size_t, void *, int *"),
-    ("void *", "CreateImage", "void *, unsigned long long, const struct @F@_image_format *, const struct @F@_image_shape *, void *, int *"),
+    (
+        "void *",
+        "CreateImage",
+        "void *, unsigned long long, const struct @F@_image_format *, const struct @F@_image_shape *, void *, int *",
+    ),
     ("void *", "CreateKernel", "void *, const char *, int *"),
     ("int", "SetKernelArg", "void *, unsigned, size_t, const void *"),
     ("int", "EnqueueWriteBuffer", f"void *, void *, unsigned, size_t, size_t, const void *, {_WAIT}"),
     ("int", "EnqueueReadBuffer", f"void *, void *, unsigned, size_t, size_t, void *, {_WAIT}"),
-    ("int", "EnqueueWriteImage", f"void *, void *, unsigned, const size_t *, const size_t *, size_t, size_t, const void *, {_WAIT}"),
-    ("int", "EnqueueNDRangeKernel", f"void *, void *, unsigned, const size_t *, const size_t *, const size_t *, {_WAIT}"),
-    ("int", "Finish", "void *"), ("int", "ReleaseKernel", "void *"), ("int", "ReleaseMemObject", "void *"),
-    ("int", "ReleaseProgram", "void *"), ("int", "ReleaseCommandQueue", "void *"), ("int", "ReleaseContext", "void *"))
+    (
+        "int",
+        "EnqueueWriteImage",
+        f"void *, void *, unsigned, const size_t *, const size_t *, size_t, size_t, const void *, {_WAIT}",
+    ),
+    (
+        "int",
+        "EnqueueNDRangeKernel",
+        f"void *, void *, unsigned, const size_t *, const size_t *, const size_t *, {_WAIT}",
+    ),
+    ("int", "Finish", "void *"),
+    ("int", "ReleaseKernel", "void *"),
+    ("int", "ReleaseMemObject", "void *"),
+    ("int", "ReleaseProgram", "void *"),
+    ("int", "ReleaseCommandQueue", "void *"),
+    ("int", "ReleaseContext", "void *"),
+)
 """Result, name without cl and parameters of each function; handles are `void *`."""
 
 

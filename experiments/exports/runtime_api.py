@@ -1,4 +1,6 @@
-"""A directory with a program for the runtime API of CUDA or HIP: kernels, a function with the original signature, a self-check."""
+"""A directory with a program for the runtime API of CUDA or HIP: kernels, a function with the original signature, a
+self-check.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from generator.variant import Constant, Kernel, Launch, Texture, Variant
 class RuntimeApi:
     """What the runtime libraries of CUDA and HIP call things: all functions and types begin with the dialect's name.
 
-    `include` is the header, `properties` the type of what is known of a device, `unit_shared` the attribute with the shared memory of a multiprocessor.
+    `include` is the header, `properties` the type of what is known of a device, `unit_shared` the attribute with the
+    shared memory of a multiprocessor.
     """
 
     dialect: Dialect
@@ -47,8 +50,11 @@ def program_files(chosen: Chosen, api: RuntimeApi, text: str, notes: tuple[str, 
                   build: Mapping[str, str]) -> dict[str, str | bytes]:
     """The files of the directory, by name: kernels with `text`, a header with `notes`, and `build` files."""
     name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, api.dialect)
-    choice = (f"It runs on the device that the environment variable ANTUNE_{api.title}_DEVICE names (its number, or part of its "
-              "name), else on one with the name of the tuned one, else on the first.")
+    choice = (
+        f"It runs on the device that the environment variable ANTUNE_{api.title}_DEVICE names (its number, or part of "
+        f"its "
+        "name), else on one with the name of the tuned one, else on the first."
+    )
     return {f"{name}.h": header(chosen, signature, (choice, *how_timed(chosen, api.dialect), *notes)),
             f"{name}.{api.suffix}": f'#include "{name}.h"\n\n{_host_code(chosen, api, signature, variant)}',
             f"kernels.{api.suffix}": comment(chosen.origin()) + text, **build, **selfcheck_files(chosen, signature)}
@@ -58,7 +64,9 @@ def _host_code(chosen: Chosen, api: RuntimeApi, signature: Signature, variant: V
     """Everything below the prototypes."""
     name, slots, data = chosen.name, slots_of(chosen.info.program, variant), data_of(signature)
     scalars = sorted({scalar for kernel in variant.kernels for scalar in kernel.scalars})
-    memory = [_memory(name, api, number, slot) for number, slot in enumerate(slots) if not isinstance(slot.placed, Constant)]
+    memory = [
+        _memory(name, api, number, slot) for number, slot in enumerate(slots) if not isinstance(slot.placed, Constant)
+    ]
     functions = [call for kernel in variant.kernels for call in _configured(name, variant, kernel)]
     writes = [_write(name, api, number, slot, data[slot.array.name]) for number, slot in incoming(chosen, slots)]
     types = {scalar: chosen.info.program.array(scalar).type for scalar in scalars}
@@ -85,8 +93,10 @@ def _memory(name: str, api: RuntimeApi, number: int, slot: Slot) -> str:
         case Texture(_, kind, shape, _):
             width, height = (*shape, 0)[:2]
             channels = "int2" if kind == "double" else kind
-            return (f"{name}_texture(antune, {number}, {label(slot.array)}, {api.dialect}CreateChannelDesc<{channels}>(), "
-                    f"{ELEMENT_BYTES[kind]}, {width}, {height})")
+            return (
+                f"{name}_texture(antune, {number}, {label(slot.array)}, {api.dialect}CreateChannelDesc<{channels}>(), "
+                f"{ELEMENT_BYTES[kind]}, {width}, {height})"
+            )
         case _:
             return f"{name}_memory(antune, {number}, {label(slot.array)}, {slot.array.bytes})"
 
@@ -111,8 +121,11 @@ def _write(name: str, api: RuntimeApi, number: int, slot: Slot, data: str) -> st
     array = slot.array
     match slot.placed:
         case Constant(_, symbol):
-            return (f"{name}_check({api.dialect}MemcpyToSymbol({symbol}, (const void *){data}, {array.own_bytes}), \"copying in\", "
-                    f"{label(array)})")
+            return (
+                f'{name}_check({api.dialect}MemcpyToSymbol({symbol}, (const void *){data}, {array.own_bytes}), '
+                f'"copying in", '
+                f"{label(array)})"
+            )
         case Texture(_, kind, (width, height), _):
             row = width * ELEMENT_BYTES[kind]
             return f"{name}_rows(antune, {number}, {label(array)}, {row}, {height}, (const void *){data})"
@@ -132,7 +145,9 @@ def _launcher(chosen: Chosen, variant: Variant,
         arguments += [f"antune->scalar_{scalar}" for scalar in kernel.scalars]
         arguments += [text(value) for value in launch.iterators]
         launched = f"{kernel.name}<<<dim3({', '.join(grid)}), dim3({block}), {kernel.dynamic_bytes(variant.dialect)}>>>"
-        check = f"if ({chosen.name}_check({variant.dialect}GetLastError(), \"launching\", {c_string(kernel.name)})) return 1;"
+        check = (
+            f'if ({chosen.name}_check({variant.dialect}GetLastError(), "launching", {c_string(kernel.name)})) return 1;'
+        )
         inside = [f"{launched}({', '.join(arguments)});", check]
         if all(extent.isdigit() and extent != "0" for extent in grid):
             return inside

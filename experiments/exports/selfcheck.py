@@ -54,21 +54,33 @@ def selfcheck_files(chosen: Chosen, signature: Signature) -> dict[str, str | byt
         rounding = reference.rounding.get(array.name) if result else None
         relative = relative_tolerance(array.type, chain)
         allowed = -1 if rounding is None else data.add(as_declared(array, rounding.astype(np.float64)))
-        rows.append(f"  {{{c_string(array.name)}, {_kind_name(array.type)}, {array.own_elements}, {array.own_bytes}, {offset}, "
-                    f"{allowed}, {int(result)}, {relative!r}, NULL, NULL}},")
+        rows.append(
+            f"  {{{c_string(array.name)}, {_kind_name(array.type)}, {array.own_elements}, {array.own_bytes}, {offset}, "
+            f"{allowed}, {int(result)}, {relative!r}, NULL, NULL}},"
+        )
     numbers = {name: k for k, name in enumerate(array.name for array in arrays)}
     sequential = _sequential_call(chosen, signature, numbers)
     if signature.sequential is None:
         expected = {a.name: data.add(as_declared(a, reference.outputs[a.name])) for a in arrays if a in program.outputs}
         parts = [(f"arrays[{numbers[name]}]", offset) for name, offset in expected.items()]
         sequential = "\n".join(f"    {a}.expected = part(file, path, {offset}, {a}.bytes);" for a, offset in parts)
-    text = fill("selfcheck.c.in", {
-        "F": chosen.name, "KINDS": ", ".join(_kind_name(kind) for kind in ELEMENT_BYTES), "ARRAYS": "\n".join(rows),
-        "NUMBERS": "\n".join(f"    case {_kind_name(kind)}: return (double)((const {kind} *)data)[i];"
-                             for kind in ELEMENT_BYTES),
-        "PEERS": f"{PEERS:g}", "PROTOTYPE": _prototype(chosen, signature), "SEQUENTIAL": sequential,
-        "ARGUMENTS": "".join(f", {_argument(p, numbers, 'got')}" for p in signature.parameters), "TUNED": c_string(chosen.tuned),
-        "AGAINST": STORED if signature.sequential is None else SEQUENTIAL})
+    text = fill(
+        "selfcheck.c.in",
+        {
+            "F": chosen.name,
+            "KINDS": ", ".join(_kind_name(kind) for kind in ELEMENT_BYTES),
+            "ARRAYS": "\n".join(rows),
+            "NUMBERS": "\n".join(
+                f"    case {_kind_name(kind)}: return (double)((const {kind} *)data)[i];" for kind in ELEMENT_BYTES
+            ),
+            "PEERS": f"{PEERS:g}",
+            "PROTOTYPE": _prototype(chosen, signature),
+            "SEQUENTIAL": sequential,
+            "ARGUMENTS": "".join(f", {_argument(p, numbers, 'got')}" for p in signature.parameters),
+            "TUNED": c_string(chosen.tuned),
+            "AGAINST": STORED if signature.sequential is None else SEQUENTIAL,
+        },
+    )
     return {"selfcheck.c": text, "sequential.c": _sequential_file(chosen, signature), "data.bin": b"".join(data.parts)}
 
 
@@ -109,7 +121,9 @@ def _argument(parameter: Parameter, numbers: dict[str, int], which: str) -> str:
 def _sequential_file(chosen: Chosen, signature: Signature) -> str:
     origin = chosen.origin()[:1]
     if signature.sequential is None:
-        head = comment(["No loops in C to compare with: selfcheck.c compares with the results that the run stored.", *origin])
+        head = comment(
+            ["No loops in C to compare with: selfcheck.c compares with the results that the run stored.", *origin]
+        )
         return f"{head}typedef int nothing;\n"
     head = comment(["The loops as they were tuned, to compare with.", *origin])
     unused = "".join(f"  (void){p.name};\n" for p in signature.of_role("unused", "size"))

@@ -89,9 +89,15 @@ def signature_of(chosen: Chosen) -> Signature:
         notes.append(f"{_listed(more)}: no parameter of the original function, whose loops take it from elsewhere.")
     if changed := [parameter for parameter in own if parameter.by_address]:
         notes.append(f"{_listed(changed)}: passed by address, because the loops change it.")
-    structures = [v for v in source.variables if v.components and v.name in {p.name for p in (*own, *more) if p.role == "array"}]
-    notes += [f"`{v.name}`: structures or complex numbers of {v.components} x {v.type} in the original; pass their address as "
-              f"({v.type} (*)[{v.components}])." for v in structures]
+    structures = [
+        v for v in source.variables if v.components and v.name in {p.name for p in (*own, *more) if p.role == "array"}
+    ]
+    notes += [
+        f"`{v.name}`: structures or complex numbers of {v.components} x {v.type} in the original; pass their address "
+        f"as "
+        f"({v.type} (*)[{v.components}])."
+        for v in structures
+    ]
     notes += [f"`{v.name}`: {_of_structure(v, v.field)}" for v in source.variables
               if v.field is not None and v.name in {p.name for p in (*own, *more)}]
     try:
@@ -107,8 +113,11 @@ def _undeclared(text: str, error: InputError) -> str:
     if _LOOPS.search(text):
         return (f"The original declarations could not be read again ({error}): the parameters are the sizes, the "
                 "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
-    return ("The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, the last "
-            "coordinate first; the self-check compares with the results that the run stored.")
+    return (
+        "The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, "
+        "the last "
+        "coordinate first; the self-check compares with the results that the run stored."
+    )
 
 
 def _of_structure(variable: Variable, member: Field) -> str:

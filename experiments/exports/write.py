@@ -18,7 +18,8 @@ Files: TypeAlias = dict[str, str | bytes]
 def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bool = False) -> tuple[Path, ...]:
     """Write the files of an export into `folder`, which is made where needed, and say which.
 
-    `number` is the evaluation whose plan is exported (None: the best). `trust`: somebody else's run may bring C text of its own.
+    `number` is the evaluation whose plan is exported (None: the best). `trust`: somebody else's run may bring C text of
+    its own.
 
     Raises:
         InputError: there is nothing to export, `number` makes no sense, or one of the files is there already.

@@ -62,7 +62,9 @@ def _drawn(store: Store, found: Explored, tips: bool) -> Picture:
     results = searched(store)
     texts = store.walks()
     walks: Walks = walks_from_json(texts[result.evaluation.number] for result in results)
-    best = best_result(results, summarize(store)) or best_of(results)  # after a final it need not be the apparently fastest
+    best = best_result(results, summarize(store)) or best_of(
+        results
+    )  # after a final it need not be the apparently fastest
     chosen = choices_from_json(texts[best.evaluation.number]) if best else ()
     program, *others = collapse(found.graph, found.trails, walks, chosen)
     canvas = Canvas(tips)

@@ -67,7 +67,8 @@ class _NoReplay(Exception):
 
 
 def explored(store: Store, parts: Parts = PARTS, limit_s: float = math.inf) -> Explored:
-    """Rebuild what the explorer knew by asking and telling as in the run, with the stored outcomes; nothing is measured.
+    """Rebuild what the explorer knew by asking and telling as in the run, with the stored outcomes; nothing is
+    measured.
 
     Where that takes longer than `limit_s` seconds or leads elsewhere (another version made the run), the graph is
     that of the stored walks alone: without the options that no walk took, dead ends and pheromone.
@@ -103,8 +104,10 @@ def _replayed(store: Store, results: Sequence[Result], parts: Parts, end_s: floa
         for iteration in range(1, store.iterations() + 1):
             asked, stored = store.asked(iteration) or 0, store.batch(iteration)
             if time.monotonic() > end_s:
-                raise _NoReplay(f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
-                                "time to find them, and the pheromone.")
+                raise _NoReplay(
+                    f"Options that no walk took are not shown; `{command('graph', store.directory)}` takes the "
+                    "time to find them, and the pheromone."
+                )
             walks = _as_stored(stored) if iteration <= adopted else _asked_again(explorer, asked, stored)
             told = as_told(stored, outcomes, profiles, profiled)
             for walk, evaluation in zip(walks, stored, strict=True):

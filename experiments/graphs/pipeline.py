@@ -1,7 +1,7 @@
 """A pipeline drawn: a box around what each kernel computes, from the inputs above to the outputs below.
 
-What a kernel computes on its way stands in each kernel that does so; a line that crosses the edge of a kernel is an array
-in global memory.
+What a kernel computes on its way stands in each kernel that does so; a line that crosses the edge of a kernel is an
+array in global memory.
 """
 
 from __future__ import annotations

@@ -62,7 +62,9 @@ def row_tip(title: str, row: Row) -> str:
         lines.append(f"program: {_spread(row.program_cost)}")
     if row.dead:
         lines.append(f"dead end in {row.dead} of {row.offered} contexts")
-    lines += [f"{name}: mean {metric.mean:.3f}, deviation {metric.deviation:.3f}" for name, metric in row.metrics.items()]
+    lines += [
+        f"{name}: mean {metric.mean:.3f}, deviation {metric.deviation:.3f}" for name, metric in row.metrics.items()
+    ]
     return "\n".join(lines)
 
 

@@ -1,4 +1,5 @@
-"""What drawings of graphs and trees are made of: colours of times, and pieces that become SVG or a matplotlib picture."""
+"""What drawings of graphs and trees are made of: colours of times, and pieces that become SVG or a matplotlib picture.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +35,11 @@ def _colors(palette: Palette) -> str:
     return f".ag-graph text {{ fill: {palette.ink} }} .ag-graph .ag-soft {{ fill: {palette.soft} }}\n{shapes}"
 
 
-STYLE = (".ag-graph { font: 11px system-ui, sans-serif } .ag-graph .ag-bold { font-weight: 600 } .ag-best { stroke-width: 2 }\n"
-         f"{_colors(LIGHT)}@media (prefers-color-scheme: dark) {{\n{_colors(DARK)}}}\n@media print {{\n{_colors(LIGHT)}}}\n")
+STYLE = (
+    ".ag-graph { font: 11px system-ui, sans-serif } .ag-graph .ag-bold { font-weight: 600 } .ag-best { stroke-width: "
+    "2 }\n"
+    f"{_colors(LIGHT)}@media (prefers-color-scheme: dark) {{\n{_colors(DARK)}}}\n@media print {{\n{_colors(LIGHT)}}}\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,9 @@ class Canvas:
         """One line with its baseline at `y`."""
         self.parts.append(Text(x, y, words, style, anchor))
 
-    def rect(self, x: float, y: float, width: float, height: float, style: str = "", fill: str = "", corner: int = 2) -> None:
+    def rect(
+        self, x: float, y: float, width: float, height: float, style: str = "", fill: str = "", corner: int = 2
+    ) -> None:
         """A rectangle; `style` is its class, `fill` its own colour."""
         self.parts.append(Rect(x, y, width, height, style, fill, corner))
 
@@ -158,9 +164,11 @@ class Canvas:
 def svg(picture: Picture) -> str:
     """An SVG element that needs nothing from outside, for light and dark paper."""
     parts = "".join(part for piece in picture.pieces for part in _svg(piece))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="ag-graph" viewBox="0 0 {picture.width:g} {picture.height:g}" '
-            f'role="img" aria-label="{escape(picture.label)}"><style>{STYLE}</style>'
-            f'<rect class="ag-back" width="100%" height="100%"/>{parts}</svg>\n')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="ag-graph" viewBox="0 0 {picture.width:g} {picture.height:g}" '
+        f'role="img" aria-label="{escape(picture.label)}"><style>{STYLE}</style>'
+        f'<rect class="ag-back" width="100%" height="100%"/>{parts}</svg>\n'
+    )
 
 
 def _svg(piece: Piece) -> Iterator[str]:
@@ -206,8 +214,13 @@ def _draw(axes: Axes, piece: Piece, scale: float) -> None:
             inside, line = _on_white(style)
             axes.add_patch(Rectangle((x, y), width, height, facecolor=fill or inside, edgecolor=line, linewidth=scale))
         case Line(points, style, thick):
-            axes.plot([x for x, _ in points], [y for _, y in points], color=_on_white(style)[1], linewidth=thick * scale,
-                      solid_capstyle="butt")
+            axes.plot(
+                [x for x, _ in points],
+                [y for _, y in points],
+                color=_on_white(style)[1],
+                linewidth=thick * scale,
+                solid_capstyle="butt",
+            )
         case Tip(points):
             axes.add_patch(Polygon(points, closed=True, facecolor=LIGHT.flow, edgecolor="none"))
         case Words():

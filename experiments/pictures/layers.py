@@ -1,9 +1,9 @@
 """Where the boxes of a directed graph go: in layers from top to bottom, so that arrows go down and seldom cross.
 
 Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures", 1981: layers by longest
-path, a bend for every layer that an arrow passes, the order in a layer by the mean place of the neighbours. The places in
-a layer are those nearest to the neighbours that keep the order and the distance (isotonic regression). All lengths are in
-pixels.
+path, a bend for every layer that an arrow passes, the order in a layer by the mean place of the neighbours. The places
+in a layer are those nearest to the neighbours that keep the order and the distance (isotonic regression). All lengths
+are in pixels.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ def _links(arrow: Arrow, chain: Sequence[_Knot]) -> Iterator[_Link]:
 
 
 def _ordered(rows: _Rows, links: Sequence[_Link]) -> _Rows:
-    """The order with the fewest crossings that was met while every row is put in that of its neighbours, up and down."""
+    """The order with the fewest crossings that was met while every row is put in that of its neighbours, up and
+    down.
+    """
     best, fewest = rows, _crossings(rows, links)
     for sweep in range(SWEEPS):
         if fewest == 0:

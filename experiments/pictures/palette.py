@@ -1,7 +1,7 @@
 """The colours of reports, graphs and pictures, for light and dark paper: the only place that names them.
 
-Blue, orange and gray stay apart for eyes that see no red or no green. Figures name colours by token (`@best`); the page's
-script puts in what the reader's scheme has, pictures as files take the light ones.
+Blue, orange and gray stay apart for eyes that see no red or no green. Figures name colours by token (`@best`); the
+page's script puts in what the reader's scheme has, pictures as files take the light ones.
 """
 
 from __future__ import annotations

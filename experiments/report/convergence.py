@@ -1,7 +1,8 @@
-"""How the best time fell: every evaluation, the best so far with its interval, and what failed, over evaluations or time.
+"""How the best time fell: every evaluation, the best so far with its interval, and what failed, over evaluations or
+time.
 
-A page of 20,000 evaluations draws no 20,000 marks: of each stretch of evaluations it shows the fastest, the median and the
-slowest, and says so. The line of the best so far is always complete.
+A page of 20,000 evaluations draws no 20,000 marks: of each stretch of evaluations it shows the fastest, the median and
+the slowest, and says so. The line of the best so far is always complete.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ def convergence(results: Sequence[Result], summary: Summary, along: Along = "eva
     place: Callable[[Result], float] = (lambda r: float(r.evaluation.number)) if along == "evaluations" else (
         lambda r: r.elapsed_s / unit_s)
     ordered = sorted(results, key=lambda r: (place(r), r.evaluation.number))
-    points = [Point(r.evaluation.number, r.elapsed_s, r.outcome.median_ms) for r in ordered if isinstance(r.outcome, Timed)]
+    points = [
+        Point(r.evaluation.number, r.elapsed_s, r.outcome.median_ms) for r in ordered if isinstance(r.outcome, Timed)
+    ]
     failed = [(place(r), _failure_words(r.outcome)) for r in ordered if not isinstance(r.outcome, Timed)]
     levels = (("sequential C", summary.sequential_ms), ("default plan", summary.default_ms))
     return Convergence(along, unit_s, tuple(_steps(ordered, place)), tuple(thinned(points, MOST_POINTS)),
@@ -139,8 +142,11 @@ def _reading(shown: Convergence) -> str:
     text = ("A dot is an evaluation; the line is the best so far, its band the 95 % interval of that plan's median. "
             "Crosses at the bottom failed.")
     if len(shown.cloud) < shown.timed:
-        text += (f" {len(shown.cloud):,} of {shown.timed:,} timed evaluations are drawn: the fastest, the median and the slowest "
-                 "of each stretch. The line misses none.")
+        text += (
+            f" {len(shown.cloud):,} of {shown.timed:,} timed evaluations are drawn: the fastest, the median and the "
+            f"slowest "
+            "of each stretch. The line misses none."
+        )
     if len(shown.failures) < shown.failed:
         text += f" One failure in {1 + shown.failed // MOST_FAILURES} is marked."
     return text
@@ -152,16 +158,28 @@ def _traces(shown: Convergence) -> Iterable[Json]:
     yield edge | {"y": [step.low_ms for step in steps]}
     yield edge | {"y": [step.high_ms for step in steps], "fill": "tonexty", "fillcolor": "@best_faint",
                   "name": "95 % interval", "showlegend": True, "legendrank": 3}
-    yield {"x": [shown.at(point) for point in shown.cloud], "y": [point.ms for point in shown.cloud], "mode": "markers",
-           "name": "timed", "legendrank": 1, "marker": {"color": "@timed", "size": 5 if len(shown.cloud) > 400 else 7, "opacity": 0.55},
-           "customdata": [point.number for point in shown.cloud],
-           "hovertemplate": "evaluation %{customdata}: %{y:.4g} ms<extra></extra>"}
+    yield {
+        "x": [shown.at(point) for point in shown.cloud],
+        "y": [point.ms for point in shown.cloud],
+        "mode": "markers",
+        "name": "timed",
+        "legendrank": 1,
+        "marker": {"color": "@timed", "size": 5 if len(shown.cloud) > 400 else 7, "opacity": 0.55},
+        "customdata": [point.number for point in shown.cloud],
+        "hovertemplate": "evaluation %{customdata}: %{y:.4g} ms<extra></extra>",
+    }
     yield {"x": xs, "y": [step.ms for step in steps], "mode": "lines", "name": "best so far", "legendrank": 2,
            "line": {"shape": "hv", "color": "@best", "width": 2.5}, "customdata": [step.number for step in steps],
            "hovertemplate": "best so far: evaluation %{customdata}, %{y:.4g} ms<extra></extra>"}
     for (name, ms), dash in zip(shown.levels, ("dot", "dash"), strict=False):
-        yield {"x": [0, shown.end], "y": [ms, ms], "mode": "lines", "name": name,
-               "line": {"dash": dash, "color": "@base", "width": 1.5}, "hovertemplate": f"{name}: {describe_ms(ms)}<extra></extra>"}
+        yield {
+            "x": [0, shown.end],
+            "y": [ms, ms],
+            "mode": "lines",
+            "name": name,
+            "line": {"dash": dash, "color": "@base", "width": 1.5},
+            "hovertemplate": f"{name}: {describe_ms(ms)}<extra></extra>",
+        }
     if shown.failures:
         yield {"x": [at for at, _ in shown.failures], "y": [0] * len(shown.failures), "yaxis": "y2", "mode": "markers",
                "name": "failed", "marker": {"symbol": "x-thin", "size": 7, "line": {"width": 1.5, "color": "@failed"},
@@ -198,14 +216,29 @@ def _draw(axes: Axes, shown: Convergence, title: str) -> None:
     if shown.along == "evaluations":
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     xs, steps = [step.at for step in shown.steps] + [shown.end], [*shown.steps, shown.steps[-1]]
-    axes.plot([shown.at(point) for point in shown.cloud], [point.ms for point in shown.cloud], "o", markersize=4, alpha=0.5,
-              color=LIGHT.timed, markeredgewidth=0, label="timed")
-    axes.fill_between(xs, [s.low_ms for s in steps], [s.high_ms for s in steps], step="post", color=LIGHT.best, alpha=0.2,
-                      linewidth=0)
+    axes.plot(
+        [shown.at(point) for point in shown.cloud],
+        [point.ms for point in shown.cloud],
+        "o",
+        markersize=4,
+        alpha=0.5,
+        color=LIGHT.timed,
+        markeredgewidth=0,
+        label="timed",
+    )
+    axes.fill_between(
+        xs, [s.low_ms for s in steps], [s.high_ms for s in steps], step="post", color=LIGHT.best, alpha=0.2, linewidth=0
+    )
     axes.step(xs, [step.ms for step in steps], where="post", linewidth=2, color=LIGHT.best, label="best so far")
     for (name, ms), style in zip(shown.levels, (":", "--"), strict=False):
         axes.axhline(ms, linestyle=style, color=LIGHT.base, label=name)
     log_scale(axes, "y")
     if shown.failures:
-        axes.plot([at for at, _ in shown.failures], [0.02] * len(shown.failures), "x", color=LIGHT.failed, label="failed",
-                  transform=axes.get_xaxis_transform())
+        axes.plot(
+            [at for at, _ in shown.failures],
+            [0.02] * len(shown.failures),
+            "x",
+            color=LIGHT.failed,
+            label="failed",
+            transform=axes.get_xaxis_transform(),
+        )

@@ -1,7 +1,8 @@
-"""All walks at once, in parallel coordinates (A. Inselberg, The plane with parallel coordinates, The Visual Computer 1, 1985).
+"""All walks at once, in parallel coordinates (A. Inselberg, The plane with parallel coordinates, The Visual Computer 1,
+1985).
 
-An axis per decision, in the order of how much it explains, the time on the last one; a line per walk. Lines are SVG and not
-WebGL, so that they are there in print and on any machine.
+An axis per decision, in the order of how much it explains, the time on the last one; a line per walk. Lines are SVG and
+not WebGL, so that they are there in print and on any machine.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """`axes` are titles, `labels` of each axis (place, word); `classes` are (name, lines), the fastest first; `best`: a line."""
+    """`axes` are titles, `labels` of each axis (place, word); `classes` are (name, lines), the fastest first;
+    `best`: a line.
+    """
 
     axes: tuple[str, ...]
     labels: tuple[tuple[tuple[float, str], ...], ...]
@@ -56,14 +59,18 @@ class Coordinates:
     left_out: int
 
 
-def coordinates(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None) -> Coordinates | None:
+def coordinates(
+    results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None
+) -> Coordinates | None:
     """The lines of all timed walks, or of so many that can be told apart; None where there is nothing to compare.
 
     `walks` are the choices of each result.
     """
     timed = sorted(((ms, result.evaluation.number, walk) for result, walk in zip(results, walks, strict=True)
                     if walk and (ms := cost_ms(result.outcome)) is not None and ms > 0), key=lambda one: one[:2])
-    effects = [effect for effect in decision_effects(results, walks) if sum(bool(o.times_ms) for o in effect.options) > 1]
+    effects = [
+        effect for effect in decision_effects(results, walks) if sum(bool(o.times_ms) for o in effect.options) > 1
+    ]
     if len(timed) < 2 or not effects:
         return None
     axes = [_Axis.of(effect, len(timed)) for effect in effects[:MOST_AXES]]
@@ -73,9 +80,13 @@ def coordinates(results: Sequence[Result], walks: Sequence[Sequence[Choice]], be
                                                          _height(timed[rank][0], low, high))) for rank in shown}
     times = tuple((_height(ms, low, high), describe_ms(ms)) for ms in (low, (low * high) ** 0.5, high))
     chosen = best.evaluation.number if best is not None else -1
-    return Coordinates((*(axis.title for axis in axes), "time"), (*(axis.labels() for axis in axes), times),
-                       tuple(_classes(lines, len(timed))), next((one for one in lines.values() if one.number == chosen), None),
-                       len(timed) - len(lines))
+    return Coordinates(
+        (*(axis.title for axis in axes), "time"),
+        (*(axis.labels() for axis in axes), times),
+        tuple(_classes(lines, len(timed))),
+        next((one for one in lines.values() if one.number == chosen), None),
+        len(timed) - len(lines),
+    )
 
 
 def _height(ms: float, low: float, high: float) -> float:
@@ -84,7 +95,9 @@ def _height(ms: float, low: float, high: float) -> float:
 
 def _spread(ranks: range, most: int) -> list[int]:
     """At most `most` of them, equally far apart; the first and the last are among them."""
-    return list(ranks) if len(ranks) <= most else sorted({round(n * (len(ranks) - 1) / (most - 1)) for n in range(most)})
+    return (
+        list(ranks) if len(ranks) <= most else sorted({round(n * (len(ranks) - 1) / (most - 1)) for n in range(most)})
+    )
 
 
 def _classes(lines: dict[int, Line], count: int) -> Iterator[tuple[str, tuple[Line, ...]]]:
@@ -119,7 +132,9 @@ class _Axis:
 
     def labels(self) -> tuple[tuple[float, str], ...]:
         kept = _spread(range(len(self.options)), MOST_LABELS)
-        return tuple((self._at(n), NOT_ASKED if (option := self.options[n]) is None else option_words(option)) for n in kept)
+        return tuple(
+            (self._at(n), NOT_ASKED if (option := self.options[n]) is None else option_words(option)) for n in kept
+        )
 
     def _at(self, number: int) -> float:
         return number / (len(self.options) - 1) if len(self.options) > 1 else 0.5
@@ -131,12 +146,21 @@ def section(facts: Facts) -> Section:
     if found is None:
         return Section("coordinates", "Walks", title, nothing(
             "There is nothing to compare yet: no decision has timed evaluations for two of its options."))
-    figure = Figure("coordinates", "all walks in parallel coordinates", (View("", tuple(_traces(found)), _layout(found)),), 460)
+    figure = Figure(
+        "coordinates", "all walks in parallel coordinates", (View("", tuple(_traces(found)), _layout(found)),), 460
+    )
     more = f" {found.left_out:,} of the walks are left out, equally many of each class." if found.left_out else ""
-    return Section("coordinates", "Walks", title, f'<div class="scroll" tabindex="0"><div class="broad">{figure.html()}</div></div>'
-                   + note("A line is a timed walk: it crosses each axis at the option that it took, and ends at its time. The axes "
-                          "are the decisions that explain most. A click on a class above hides it; a double click leaves it "
-                          f"alone. The thick line is the best plan.{more}"))
+    return Section(
+        "coordinates",
+        "Walks",
+        title,
+        f'<div class="scroll" tabindex="0"><div class="broad">{figure.html()}</div></div>'
+        + note(
+            "A line is a timed walk: it crosses each axis at the option that it took, and ends at its time. The axes "
+            "are the decisions that explain most. A click on a class above hides it; a double click leaves it "
+            f"alone. The thick line is the best plan.{more}"
+        ),
+    )
 
 
 LOOKS = (("timed", 1.0), ("timed", 0.45), ("flow", 0.7), ("line", 0.9))
@@ -145,8 +169,14 @@ LOOKS = (("timed", 1.0), ("timed", 0.45), ("flow", 0.7), ("line", 0.9))
 
 def _traces(found: Coordinates) -> Iterator[Json]:
     for place in range(len(found.axes)):
-        yield {"mode": "lines", "x": [place, place], "y": [0, 1], "line": {"color": "@base", "width": 1}, "hoverinfo": "skip",
-               "showlegend": False}
+        yield {
+            "mode": "lines",
+            "x": [place, place],
+            "y": [0, 1],
+            "line": {"color": "@base", "width": 1},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
     for rank, ((name, lines), (color, opacity)) in reversed(list(enumerate(zip(found.classes, LOOKS, strict=True), 2))):
         if lines:
             yield _lines(name, lines, {"color": f"@{color}", "width": 1.2}) | {"opacity": opacity, "legendrank": rank}
@@ -156,16 +186,36 @@ def _traces(found: Coordinates) -> Iterator[Json]:
 
 def _lines(name: str, lines: Sequence[Line], line: Json) -> Json:
     axes = list(range(len(lines[0].places)))
-    return {"mode": "lines", "name": name, "line": line,
-            "x": [x for _ in lines for x in (*axes, None)], "y": [y for one in lines for y in (*one.places, None)],
-            "text": [words for one in lines for words in [f"evaluation {one.number}: {describe_ms(one.ms)}"] * (len(axes) + 1)],
-            "hovertemplate": "%{text}<extra></extra>"}
+    return {
+        "mode": "lines",
+        "name": name,
+        "line": line,
+        "x": [x for _ in lines for x in (*axes, None)],
+        "y": [y for one in lines for y in (*one.places, None)],
+        "text": [
+            words for one in lines for words in [f"evaluation {one.number}: {describe_ms(one.ms)}"] * (len(axes) + 1)
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
 
 
 def _layout(found: Coordinates) -> Json:
     titles = ["<br>".join(wrap(title, 110, 4)) for title in found.axes]
-    names = [{"x": place, "y": at, "text": word, "xanchor": "left", "xshift": 4, "showarrow": False, "bgcolor": "@paper",
-              "borderpad": 1, "opacity": 0.9} for place, labels in enumerate(found.labels) for at, word in labels]
+    names = [
+        {
+            "x": place,
+            "y": at,
+            "text": word,
+            "xanchor": "left",
+            "xshift": 4,
+            "showarrow": False,
+            "bgcolor": "@paper",
+            "borderpad": 1,
+            "opacity": 0.9,
+        }
+        for place, labels in enumerate(found.labels)
+        for at, word in labels
+    ]
     return {"xaxis": {"tickvals": list(range(len(titles))), "ticktext": titles, "tickangle": 0, "showgrid": False,
                       "showline": False, "zeroline": False, "fixedrange": True, "range": [-0.5, len(titles) - 0.35],
                       "automargin": True},

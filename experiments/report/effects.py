@@ -49,11 +49,11 @@ class OptionTimes:
 class Effect:
     """A decision with the times by option.
 
-    `strength` is the share of the variance of the logarithm of the time that the option explains, in [0, 1], adjusted for
-    the number of options (epsilon squared of a one-way analysis of variance, T. L. Kelley, An unbiased correlation ratio
-    measure, PNAS 21(9), 1935): options taken by chance explain 0 on average. `ratio`: the largest median of an option over
-    the smallest. Walks choose all decisions at once and good options are taken more often together, so this shows what
-    went along with what, not what caused it.
+    `strength` is the share of the variance of the logarithm of the time that the option explains, in [0, 1], adjusted
+    for the number of options (epsilon squared of a one-way analysis of variance, T. L. Kelley, An unbiased correlation
+    ratio measure, PNAS 21(9), 1935): options taken by chance explain 0 on average. `ratio`: the largest median of an
+    option over the smallest. Walks choose all decisions at once and good options are taken more often together, so this
+    shows what went along with what, not what caused it.
     """
 
     decision: str
@@ -146,20 +146,29 @@ def section(facts: Facts) -> Section:
             "There is nothing to compare yet: no decision has timed evaluations for two of its options."))
     times = [ms for one in shown for _, option, _ in one.rows for ms in option.times_ms if ms > 0]
     span = min(times), max(times)
-    figures = "".join(f"<div><h3>{_caption(one)}</h3>{_figure(number, one, span)}</div>" for number, one in enumerate(shown, 1))
+    figures = "".join(
+        f"<div><h3>{_caption(one)}</h3>{_figure(number, one, span)}</div>" for number, one in enumerate(shown, 1)
+    )
     every = len({(choice.decision.name, choice.decision.subject) for walk in facts.walks for choice in walk})
-    text = (f"The {len(shown)} of {every} decisions that explain most of the spread of the times; all have the same time axis. "
-            "A box spans the middle half of an option's times, its line is the median, the whiskers reach from the 2nd to the 98th percentile; "
-            f"{BEST}: the best plan's option; in brackets: timed, failed. Walks take good options together more and more "
-            "often, so a decision may only go along with another that matters.")
+    text = (
+        f"The {len(shown)} of {every} decisions that explain most of the spread of the times; all have the same time "
+        f"axis. "
+        "A box spans the middle half of an option's times, its line is the median, the whiskers reach from the 2nd to "
+        "the 98th percentile; "
+        f"{BEST}: the best plan's option; in brackets: timed, failed. Walks take good options together more and more "
+        "often, so a decision may only go along with another that matters."
+    )
     return Section("effects", "Decisions", title, note(text) + f'<div class="columns">{figures}</div>')
 
 
 def _caption(shown: Shown) -> str:
     effect = shown.effect
     more = f", {shown.left_out} seldom taken options left out" if shown.left_out else ""
-    return (f'{escape(effect.title)} <span class="soft">explains {describe_percent(effect.strength)} in {effect.met:,} walks; medians differ '
-            f"{effect.ratio:.3g}x{more}</span>")
+    return (
+        f'{escape(effect.title)} <span class="soft">explains {describe_percent(effect.strength)} in {effect.met:,} '
+        f'walks; medians differ '
+        f"{effect.ratio:.3g}x{more}</span>"
+    )
 
 
 def _figure(number: int, shown: Shown, span: tuple[float, float]) -> str:
@@ -184,8 +193,14 @@ def _box(place: int, label: str, option: OptionTimes, dots: bool) -> Iterable[Js
            "lowerfence": [low], "upperfence": [high], "width": 0.62, "line": {"color": color, "width": 1.5},
            "fillcolor": f"{color}_faint", "hoverinfo": "x", "boxpoints": False}
     if dots:
-        yield {"type": "scatter", "mode": "markers", "x": list(option.times_ms), "y": jittered(place, len(option.times_ms)),
-               "marker": {"color": color, "size": 5, "opacity": 0.6}, "hovertemplate": "%{x:.4g} ms<extra></extra>"}
+        yield {
+            "type": "scatter",
+            "mode": "markers",
+            "x": list(option.times_ms),
+            "y": jittered(place, len(option.times_ms)),
+            "marker": {"color": color, "size": 5, "opacity": 0.6},
+            "hovertemplate": "%{x:.4g} ms<extra></extra>",
+        }
 
 
 def quantiles(times_ms: Sequence[float]) -> tuple[float, float, float, float, float]:
@@ -213,9 +228,17 @@ def _draw(axes: Axes, shown: Shown) -> None:
             continue
         low, first, middle, third, high = quantiles(option.times_ms)
         color = LIGHT.best if label.startswith(BEST) else LIGHT.timed
-        axes.bxp([{"whislo": low, "q1": first, "med": middle, "q3": third, "whishi": high}], positions=[place], widths=0.6,
-                 orientation="horizontal", showfliers=False, boxprops={"color": color}, medianprops={"color": color},
-                 whiskerprops={"color": color}, capprops={"color": color})
+        axes.bxp(
+            [{"whislo": low, "q1": first, "med": middle, "q3": third, "whishi": high}],
+            positions=[place],
+            widths=0.6,
+            orientation="horizontal",
+            showfliers=False,
+            boxprops={"color": color},
+            medianprops={"color": color},
+            whiskerprops={"color": color},
+            capprops={"color": color},
+        )
         if dots:
             axes.plot(option.times_ms, jittered(place, len(option.times_ms)), "o", color=color, markersize=3, alpha=0.6,
                       markeredgewidth=0)

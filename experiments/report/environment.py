@@ -12,21 +12,27 @@ def section(facts: Facts) -> Section:
     info, environment, target = facts.info, facts.environment, facts.info.device.target
     limits = (f"{target.compute_units} compute units, {target.max_threads} threads per block, "
               f"{target.local_bytes} bytes of shared memory")
-    rows = [("device", f"{info.device.name}, {info.device.platform}, driver {info.device.driver}"),
-            ("limits", limits),
-            ("sequential compiler", info.compiler),
-            ("machine", f"{environment.machine}, {environment.cpus} cores, {environment.system}"),
-            ("python", environment.python),
-            ("packages", ", ".join(f"{name} {version}" for name, version in environment.packages)),
-            ("settings of drivers", ", ".join(f"{name}={value}" for name, value in environment.settings or ()) or "none"),
-            ("file", f"{info.options.file} (SHA-256 {info.source_hash[:16]})"),
-            ("program", info.program.digest), ("started", info.created_at)]
+    rows = [
+        ("device", f"{info.device.name}, {info.device.platform}, driver {info.device.driver}"),
+        ("limits", limits),
+        ("sequential compiler", info.compiler),
+        ("machine", f"{environment.machine}, {environment.cpus} cores, {environment.system}"),
+        ("python", environment.python),
+        ("packages", ", ".join(f"{name} {version}" for name, version in environment.packages)),
+        ("settings of drivers", ", ".join(f"{name}={value}" for name, value in environment.settings or ()) or "none"),
+        ("file", f"{info.options.file} (SHA-256 {info.source_hash[:16]})"),
+        ("program", info.program.digest),
+        ("started", info.created_at),
+    ]
     return Section("environment", "Environment", "Environment", table(rows))
 
 
 def command_section(facts: Facts) -> Section:
     """The command, ready to be copied."""
     body = copied(reproduce_command(facts.info), "command")
-    body += note("Paths are those of the machine that made the run. The same seed walks the same way as long as the times agree on "
-                 "which plans are good; times are never the same twice.")
+    body += note(
+        "Paths are those of the machine that made the run. The same seed walks the same way as long as the times "
+        "agree on "
+        "which plans are good; times are never the same twice."
+    )
     return Section("again", "Reproduce", "Make this run again", body)

@@ -22,12 +22,25 @@ def section(facts: Facts) -> Section:
     if not facts.results:
         return Section("evaluations", "Evaluations", title, nothing("No evaluation is finished yet."))
     ordered = sorted(facts.results, key=_order)
-    body = sortable([_row(facts, result) for result in ordered[:MOST_ROWS]], HEADER, (0, 1, 3, 4), f"filter {title.lower()}")
-    more = (f" These are the first {MOST_ROWS:,} of {describe_count(len(ordered), 'evaluation')} by time; " if len(ordered) > MOST_ROWS
-            else " ")
-    return Section("evaluations", "Evaluations", title, body + note(
-        f"A click on a head sorts. Times, also that of the default plan, are those of the search.{more}`results.csv` has all of them, "
-        "`antune export DIR --to csv` every decision besides."))
+    body = sortable(
+        [_row(facts, result) for result in ordered[:MOST_ROWS]], HEADER, (0, 1, 3, 4), f"filter {title.lower()}"
+    )
+    more = (
+        f" These are the first {MOST_ROWS:,} of {describe_count(len(ordered), 'evaluation')} by time; "
+        if len(ordered) > MOST_ROWS
+        else " "
+    )
+    return Section(
+        "evaluations",
+        "Evaluations",
+        title,
+        body
+        + note(
+            f"A click on a head sorts. Times, also that of the default plan, are those of the "
+            f"search.{more}`results.csv` has all of them, "
+            "`antune export DIR --to csv` every decision besides."
+        ),
+    )
 
 
 def _order(result: Result) -> tuple[bool, float, int]:
@@ -39,9 +52,14 @@ def _row(facts: Facts, result: Result) -> Sequence[Cell]:
     evaluation, ms = result.evaluation, cost_ms(result.outcome)
     ratio = speedup(None if facts.default is None else cost_ms(facts.default.outcome), ms)
     name = " (best plan)" if result is facts.best else " (default plan)" if result is facts.default else ""
-    return (Cell(str(evaluation.number), evaluation.number), Cell(str(evaluation.iteration), evaluation.iteration),
-            Cell(kind_of(result.outcome).replace("_", " ") + name), Cell(describe_ms(ms), ms), Cell(describe_ratio(ratio), ratio),
-            Cell(_words(result)))
+    return (
+        Cell(str(evaluation.number), evaluation.number),
+        Cell(str(evaluation.iteration), evaluation.iteration),
+        Cell(kind_of(result.outcome).replace("_", " ") + name),
+        Cell(describe_ms(ms), ms),
+        Cell(describe_ratio(ratio), ratio),
+        Cell(_words(result)),
+    )
 
 
 def _words(result: Result) -> str:

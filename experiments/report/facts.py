@@ -22,7 +22,8 @@ from metrics.roofline import Ceilings
 class Facts:
     """A run as of now. `walks` are the choices of each result; `default` and `best` are None where nothing is known.
 
-    `final` has the times of those that were measured again at the end, by evaluation. `ceilings` are those of the device, if they were measured on this machine.
+    `final` has the times of those that were measured again at the end, by evaluation. `ceilings` are those of the
+    device, if they were measured on this machine.
     """
 
     info: RunInfo

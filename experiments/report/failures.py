@@ -67,12 +67,16 @@ def section(facts: Facts) -> Section:
     layout = {"xaxis": axis("evaluations", rangemode="tozero", tickformat=",d", nticks=6),
               "yaxis": {"automargin": True, "autorange": "reversed", "type": "category", "showgrid": False},
               "margin": LAYOUT["margin"] | {"t": 0, "r": 48}}
-    body = Figure("failures", "evaluations by kind of outcome", (View("", (trace,), layout),), 66 + 28 * len(kinds)).html()
+    body = Figure(
+        "failures", "evaluations by kind of outcome", (View("", (trace,), layout),), 66 + 28 * len(kinds)
+    ).html()
     if not said:
         return Section("failures", "Failures", "Outcomes", body + note("Nothing failed."))
     rows = [(m.kind, f"{m.times:,}", str(m.first), m.text) for m in said]
     body += table(rows, ("failure", "times", "first at", "message"), (1, 2))
-    body += note(f"Messages that differ in numbers only count together; of each kind the {MESSAGES} most frequent are shown.")
+    body += note(
+        f"Messages that differ in numbers only count together; of each kind the {MESSAGES} most frequent are shown."
+    )
     return Section("failures", "Failures", "Outcomes", body)
 
 

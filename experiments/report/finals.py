@@ -7,9 +7,12 @@ from experiments.report.html import Section, note, nothing, paragraph, table
 from experiments.search.summary import describe_final
 from experiments.words import describe_ms
 
-_HOW = ("In a sitting, a process of its own, all are timed round by round in random order; ratios are taken within the "
-        "rounds, and their 95 % interval is over the sittings; with fewer than six sittings it covers all that was seen. The "
-        "fastest of this is the best plan of the run.")
+_HOW = (
+    "In a sitting, a process of its own, all are timed round by round in random order; ratios are taken within the "
+    "rounds, and their 95 % interval is over the sittings; with fewer than six sittings it covers all that was seen. "
+    "The "
+    "fastest of this is the best plan of the run."
+)
 
 
 def section(facts: Facts) -> Section:
@@ -22,7 +25,10 @@ def section(facts: Facts) -> Section:
              f"{describe_ms(f.low_ms)} to {describe_ms(f.high_ms)}", f"{f.ratio:.3f}",
              f"{f.ratio_low:.3f} to {f.ratio_high:.3f}", f.verdict) for f in final.finalists]
     failed = [(f"evaluation {number}", message) for number, message in final.failed.items()]
-    body = (paragraph(f"{describe_final(final)}.")
-            + table(rows, ("", "time", "95 % interval", "over the winner", "95 % interval", ""), (1, 2, 3, 4), strong=(0,))
-            + (table(failed) if failed else "") + note(_HOW))
+    body = (
+        paragraph(f"{describe_final(final)}.")
+        + table(rows, ("", "time", "95 % interval", "over the winner", "95 % interval", ""), (1, 2, 3, 4), strong=(0,))
+        + (table(failed) if failed else "")
+        + note(_HOW)
+    )
     return Section("finalists", "Finalists", title, body)

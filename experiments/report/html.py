@@ -32,9 +32,14 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), numbers: Co
     One that is wider than the page scrolls on its own.
     """
     head = "".join(f"<th{_align(n, numbers)} scope=\"col\">{escape(cell)}</th>" for n, cell in enumerate(header))
-    body = "".join(f"<tr{' class=strong' if n in strong else ''}>{_cells(row, numbers)}</tr>" for n, row in enumerate(rows))
-    return (f'<div class="scroll" tabindex="0"><table>{f"<thead><tr>{head}</tr></thead>" if head else ""}<tbody>{body}</tbody>'
-            "</table></div>")
+    body = "".join(
+        f"<tr{' class=strong' if n in strong else ''}>{_cells(row, numbers)}</tr>" for n, row in enumerate(rows)
+    )
+    return (
+        f'<div class="scroll" '
+        f'tabindex="0"><table>{f"<thead><tr>{head}</tr></thead>" if head else ""}<tbody>{body}</tbody>'
+        "</table></div>"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,17 @@ def sortable(rows: Iterable[Sequence[Cell]], header: Sequence[str], numbers: Col
 
     `filtered` is what the field is called.
     """
-    head = "".join(f'<th{_align(n, numbers)} scope="col"><button type="button" class="sort">{escape(name)}</button></th>'
-                   for n, name in enumerate(header))
+    head = "".join(
+        f'<th{_align(n, numbers)} scope="col"><button type="button" class="sort">{escape(name)}</button></th>'
+        for n, name in enumerate(header)
+    )
     body = "".join(f"<tr>{''.join(_cell(cell, n, numbers) for n, cell in enumerate(row))}</tr>" for row in rows)
-    return (f'<div class="sortable"><input type="search" class="filter" placeholder="filter" aria-label="{escape(filtered)}">'
-            f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>')
+    return (
+        f'<div class="sortable"><input type="search" class="filter" placeholder="filter" '
+        f'aria-label="{escape(filtered)}">'
+        f'<div class="scroll" '
+        f'tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>'
+    )
 
 
 def _cell(cell: Cell, column: int, numbers: Collection[int]) -> str:

@@ -1,9 +1,10 @@
 """How important each decision is: how much worse a forest predicts times when it is told wrong about that decision.
 
-Permutation importance (L. Breiman, Random forests, Machine Learning 45, 2001), by scikit-learn. A decision's options are
-shuffled among walks that the forest has not seen (three parts of all walks in turn); the growth of the squared error of the
-logarithm of the time, over the variance of that logarithm, is its importance: 0 for one that tells nothing.
-Unlike the effects of single decisions (`effects.py`) this sees decisions that matter only together with others.
+Permutation importance (L. Breiman, Random forests, Machine Learning 45, 2001), by scikit-learn. A decision's options
+are shuffled among walks that the forest has not seen (three parts of all walks in turn); the growth of the squared
+error of the logarithm of the time, over the variance of that logarithm, is its importance: 0 for one that tells
+nothing. Unlike the effects of single decisions (`effects.py`) this sees decisions that matter only together with
+others.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def importances(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) ->
     count = len(timed.results)
     if count < FEWEST:
         return f"A forest needs {FEWEST} timed walks; there {'is' if count == 1 else 'are'} {count}."
-    kept = np.arange(count) if count <= MOST_WALKS else np.random.default_rng(0).choice(count, MOST_WALKS, replace=False)
+    kept = (
+        np.arange(count) if count <= MOST_WALKS else np.random.default_rng(0).choice(count, MOST_WALKS, replace=False)
+    )
     table, logs = timed.table[kept], np.log(timed.times_ms[kept])
     variance = float(logs.var())
     if variance == 0:
@@ -73,8 +76,11 @@ def importances(results: Sequence[Result], walks: Sequence[Sequence[Choice]]) ->
     growth, error = _shuffled(table[:, columns], logs)
     explained = 1 - error / variance
     if explained < LEAST:
-        return ("A forest that learned from two thirds of the walks cannot predict the times of the others: there are too few "
-                "walks to tell what matters.")
+        return (
+            "A forest that learned from two thirds of the walks cannot predict the times of the others: there are too "
+            "few "
+            "walks to tell what matters."
+        )
     found = [Importance(title_of(timed.attributes.columns[column].key), float(grown.mean()) / variance,
                         float(grown.std()) / variance) for column, grown in zip(columns, growth, strict=True)]
     worth = sorted((one for one in found if one.mean >= WORTH), key=lambda one: (-one.mean, one.title))
@@ -117,19 +123,39 @@ def section(facts: Facts) -> Section:
     names = [one.title for one in found.decisions]
     layout = {"xaxis": axis("share of the variance that is lost", tickformat=".0%", rangemode="tozero"),
               "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True}}
-    body = Figure("importance", "importance of the decisions", (View("", tuple(_traces(names, found.decisions)), layout),),
-                  90 + 28 * len(names)).html()
-    return Section("importance", "Importance", title, body + note(
-        f"A random forest that learned from two thirds of the walks predicts {describe_percent(found.explained)} of the variance of the logarithm of "
-        f"the time of the others ({found.walks:,} walks, each third in turn). A bar says how much of that is lost when a "
-        "decision's options are shuffled among those walks (permutation importance); the line is the standard deviation. Of "
-        "two decisions that always go together, each may look unimportant."))
+    body = Figure(
+        "importance",
+        "importance of the decisions",
+        (View("", tuple(_traces(names, found.decisions)), layout),),
+        90 + 28 * len(names),
+    ).html()
+    return Section(
+        "importance",
+        "Importance",
+        title,
+        body
+        + note(
+            f"A random forest that learned from two thirds of the walks predicts {describe_percent(found.explained)} "
+            f"of the variance of the logarithm of "
+            f"the time of the others ({found.walks:,} walks, each third in turn). A bar says how much of that is lost "
+            f"when a "
+            "decision's options are shuffled among those walks (permutation importance); the line is the standard "
+            "deviation. Of "
+            "two decisions that always go together, each may look unimportant."
+        ),
+    )
 
 
 def _traces(names: Sequence[str], decisions: Sequence[Importance]) -> Iterator[Json]:
-    yield {"type": "bar", "orientation": "h", "x": [one.mean for one in decisions], "y": names, "marker": {"color": "@timed"},
-           "error_x": {"type": "data", "array": [one.deviation for one in decisions], "color": "@base", "thickness": 1.5},
-           "hovertemplate": "%{y}: %{x:.1%}<extra></extra>"}
+    yield {
+        "type": "bar",
+        "orientation": "h",
+        "x": [one.mean for one in decisions],
+        "y": names,
+        "marker": {"color": "@timed"},
+        "error_x": {"type": "data", "array": [one.deviation for one in decisions], "color": "@base", "thickness": 1.5},
+        "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
+    }
 
 
 def still(facts: Facts) -> Still | None:

@@ -34,7 +34,9 @@ def compared(facts: Facts) -> tuple[Pair, ...]:
 
 
 def named(kernels: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Names by statements: all of these, or the first few, the last and how many, where that tells the kernels apart."""
+    """Names by statements: all of these, or the first few, the last and how many, where that tells the kernels
+    apart.
+    """
     whole = {statements: " ".join(statements) for statements in kernels}
     short = {statements: name if len(statements) <= MOST_NAMED else
              f"{' '.join(statements[:3])} \N{HORIZONTAL ELLIPSIS} {statements[-1]} ({len(statements)} statements)"
@@ -50,9 +52,14 @@ def section(facts: Facts) -> Section:
             "No time of a kernel is known: nothing valid was timed, or the device has no kernels."))
     lines = [(row.name, describe_ms(row.default), describe_ms(row.best), describe_ratio(
         facts.summary.speedup_over_default if row.name == WHOLE else speedup(row.default, row.best))) for row in rows]
-    body = _figure(rows) + table(lines, ("kernel", "default plan", "best plan", "faster"), (1, 2, 3), strong=(len(lines) - 1,))
-    body += note("Median time on the device of all launches of a kernel in one run of the program, and of all of them together. A "
-                 "kernel is named by its statements; one that only one plan has was split or fused by the other.")
+    body = _figure(rows) + table(
+        lines, ("kernel", "default plan", "best plan", "faster"), (1, 2, 3), strong=(len(lines) - 1,)
+    )
+    body += note(
+        "Median time on the device of all launches of a kernel in one run of the program, and of all of them "
+        "together. A "
+        "kernel is named by its statements; one that only one plan has was split or fused by the other."
+    )
     return Section("kernels", "Kernels", title, body)
 
 

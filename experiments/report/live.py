@@ -1,10 +1,11 @@
 """The process behind `antune tune --live`: serves the page of a run on 127.0.0.1 while the run goes on.
 
 What is measured may be the very processor that this process runs on, so it stays out of the way: it is a process of its
-own, runs when no other process wants a core (SCHED_IDLE, one thread for numbers), reads the store by a connection of its
-own that cannot write, and makes the page only when a browser asked for it, something changed, and the last time was
-`PAUSE_S` seconds ago, or `PAUSE_RATIO` times as long as making it kept a core busy. A request never waits for that: the answer is what
-was made last. It ends with the run, or with the process that started it; a browser that is looking gets the end first.
+own, runs when no other process wants a core (SCHED_IDLE, one thread for numbers), reads the store by a connection of
+its own that cannot write, and makes the page only when a browser asked for it, something changed, and the last time was
+`PAUSE_S` seconds ago, or `PAUSE_RATIO` times as long as making it kept a core busy. A request never waits for that: the
+answer is what was made last. It ends with the run, or with the process that started it; a browser that is looking gets
+the end first.
 
     python -m experiments.report.live SOCKET DIRECTORY PARENT
 """
@@ -33,7 +34,8 @@ from generator.errors import InputError
 PAUSE_S, PAUSE_RATIO = 4.0, 10.0
 GRAPH_S = 1.0
 LINGER_S, LOOKING_S = 20.0, 12.0
-"""After the end a browser that asked within the last `LOOKING_S` seconds has `LINGER_S` seconds to get the last page."""
+"""After the end a browser that asked within the last `LOOKING_S` seconds has `LINGER_S` seconds to get the last page.
+"""
 STATUS = '<p class="live" data-state="waiting" role="status">connecting</p>'
 _HOSTS = ("127.0.0.1", "localhost")
 
@@ -84,7 +86,9 @@ class LiveReport:
         self.done.set()
 
     def _make(self) -> float:
-        """Make the page if the store has changed; the seconds of a core that it took, 0 when there was nothing to do."""
+        """Make the page if the store has changed; the seconds of a core that it took, 0 when there was nothing
+        to do.
+        """
         version, begin_s = _version(self.directory), time.thread_time()
         if not version or version == self.made.version:
             return 0.0
@@ -152,7 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
             case "/":
                 report.want()
                 script = asset("live.js")
-                page = whole_page("antune", str(report.directory), (), '<script src="plotly.js"></script>', STATUS, script)
+                page = whole_page(
+                    "antune", str(report.directory), (), '<script src="plotly.js"></script>', STATUS, script
+                )
                 self._send(200, "text/html", page)
             case "/state":
                 report.want()
@@ -195,7 +201,9 @@ def stay_out_of_the_way() -> None:
 
 
 def serve(listening: socket.socket, directory: Path, parent: int, token: str) -> None:
-    """Serve below /TOKEN/ until SIGTERM or the end of process `parent`; a browser that is looking gets the last page first."""
+    """Serve below /TOKEN/ until SIGTERM or the end of process `parent`; a browser that is looking gets the last
+    page first.
+    """
     report = LiveReport(directory)
     signal.signal(signal.SIGTERM, lambda *_: report.ended.set())
     server = _Server(listening, report, token)

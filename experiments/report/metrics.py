@@ -28,8 +28,10 @@ def section(facts: Facts) -> Section:
         body = nothing("No metric is known: nothing valid was timed, or the device computes its times without a model.")
     else:
         body = _figure(default, best) + _kernels(facts)
-        body += note("Every metric is between 0 and 1, 1 being the device's peak or the ideal; they come from the text of the "
-                     "kernels, without running them. In the figure the mean over the kernels, weighted by their times.")
+        body += note(
+            "Every metric is between 0 and 1, 1 being the device's peak or the ideal; they come from the text of the "
+            "kernels, without running them. In the figure the mean over the kernels, weighted by their times."
+        )
     return Section("metrics", "Metrics", title, body + _counted(facts))
 
 
@@ -57,8 +59,15 @@ def _kernels(facts: Facts) -> str:
     if facts.default is facts.best:
         plans = [(plan, kernel) for plan, kernel in plans if plan == "best"]
     names = _names(*(dict(kernel.metrics) for _, kernel in plans))
-    rows = [(plan, " ".join(kernel.statements), describe_ms(kernel.median_ms), *(_value(dict(kernel.metrics), n) for n in names))
-            for plan, kernel in plans]
+    rows = [
+        (
+            plan,
+            " ".join(kernel.statements),
+            describe_ms(kernel.median_ms),
+            *(_value(dict(kernel.metrics), n) for n in names),
+        )
+        for plan, kernel in plans
+    ]
     header = ("plan", "kernel", "time", *(name.replace("_", " ") for name in names))
     return table(rows, header, range(2, len(header)))
 
@@ -69,14 +78,20 @@ def _value(values: Values, name: str) -> str:
 
 def _counted(facts: Facts) -> str:
     """What a profiler counted of the two plans, or how to have it counted."""
-    pairs = [(plan, result) for plan, result in (("default", facts.default), ("best", facts.best)) if result is not None]
+    pairs = [
+        (plan, result) for plan, result in (("default", facts.default), ("best", facts.best)) if result is not None
+    ]
     rows, names, source, trouble = _counted_rows(facts, pairs)
     if rows:
-        return (f"<h3>Counted by {escape(source)}</h3>" + table(rows, ("plan", "kernel", *(name.replace("_", " ") for name in names)),
-                                                        range(2, 2 + len(names))))
+        return f"<h3>Counted by {escape(source)}</h3>" + table(
+            rows, ("plan", "kernel", *(name.replace("_", " ") for name in names)), range(2, 2 + len(names))
+        )
     directory = command("profile", facts.directory)
-    return note(f"Nothing was counted by a profiler{f' ({trouble})' if trouble else ''}; `{directory}` does that where the device "
-                "has counters.")
+    return note(
+        f"Nothing was counted by a profiler{f' ({trouble})' if trouble else ''}; `{directory}` does that where the "
+        f"device "
+        "has counters."
+    )
 
 
 def _counted_rows(facts: Facts, pairs: Sequence[tuple[str, Result]]) -> tuple[list[list[str]], list[str], str, str]:
@@ -91,14 +106,20 @@ def _counted_rows(facts: Facts, pairs: Sequence[tuple[str, Result]]) -> tuple[li
             case None:
                 pass
     names = _names(*(values for _, _, values in found))
-    return [[plan, " ".join(statements), *(_value(values, name) for name in names)] for plan, statements, values in found], \
-        names, source, trouble
+    return (
+        [[plan, " ".join(statements), *(_value(values, name) for name in names)] for plan, statements, values in found],
+        names,
+        source,
+        trouble,
+    )
 
 
 def still(facts: Facts) -> Still | None:
     """The figure as a picture; None without metrics."""
     pairs = _pairs(*_programs(facts))
-    return Still("metrics", lambda axes: _draw(axes, pairs), (8, 1.5 + 0.35 * len(pairs)), legend=True) if pairs else None
+    return (
+        Still("metrics", lambda axes: _draw(axes, pairs), (8, 1.5 + 0.35 * len(pairs)), legend=True) if pairs else None
+    )
 
 
 def _draw(axes: Axes, pairs: Sequence[Pair]) -> None:

@@ -26,7 +26,11 @@ def section(facts: Facts) -> Section:
     """The figures that matter most, then the table with both baselines."""
     summary = facts.summary
     rows = result_rows(summary)
-    body = _tiles(summary, rows[-1]) + table(rows, HEADER, (1, 2, 3), strong=(len(rows) - 1,)) + note(" ".join(result_notes(summary)))
+    body = (
+        _tiles(summary, rows[-1])
+        + table(rows, HEADER, (1, 2, 3), strong=(len(rows) - 1,))
+        + note(" ".join(result_notes(summary)))
+    )
     body += paragraph(size(facts)) + _decisions(facts) + paragraph(spent(summary) + reused(facts))
     return Section("overview", "Overview", "Overview", body)
 
@@ -64,11 +68,16 @@ def _tiles(summary: Summary, best: Cells) -> str:
     failed = sum(count for kind, count in summary.outcomes.items() if kind != "timed")
     total = sum(summary.outcomes.values())
     _, time, over_sequential, over_default = best
-    tiles = (("best time, on the device", time, _interval(summary)),
-             ("over the default plan", over_default, f"default {describe_ms(summary.default_ms)}"),
-             ("over sequential C", over_sequential,
-              f"sequential {describe_ms(summary.sequential_ms)}"),
-             ("evaluations", f"{summary.evaluations:,}", f"{failed:,} of {total:,} plans failed" if failed else "none failed"))
+    tiles = (
+        ("best time, on the device", time, _interval(summary)),
+        ("over the default plan", over_default, f"default {describe_ms(summary.default_ms)}"),
+        ("over sequential C", over_sequential, f"sequential {describe_ms(summary.sequential_ms)}"),
+        (
+            "evaluations",
+            f"{summary.evaluations:,}",
+            f"{failed:,} of {total:,} plans failed" if failed else "none failed",
+        ),
+    )
     return '<div class="tiles">' + "".join(
         f'<div class="tile"><div class="what">{escape(what)}</div><div class="value">{escape(value)}</div>'
         f'<div class="what">{escape(more)}</div></div>' for what, value, more in tiles) + "</div>"
@@ -87,8 +96,14 @@ def spent(summary: Summary) -> str:
            "interrupted": "interrupted"}[summary.ending]
     why = f": {summary.reason}" if summary.ending == "finished" and summary.reason else ""
     counts = f"{describe_count(summary.evaluations, 'evaluation')} in {describe_count(summary.iterations, 'iteration')}"
-    what = (f"The run is {how}{why}. {counts} by the explorer {summary.explorer} (space {summary.space}, seed {summary.seed}) took {describe_seconds(summary.elapsed_s)}.")
+    what = (
+        f"The run is {how}{why}. {counts} by the explorer {summary.explorer} (space {summary.space}, seed "
+        f"{summary.seed}) took {describe_seconds(summary.elapsed_s)}."
+    )
     if not any((shares.generate, shares.compile, shares.check, shares.time)):
         return what
-    return what + (f" Work: generate {describe_percent(shares.generate)}, compile {describe_percent(shares.compile)}, check {describe_percent(shares.check)}, "
-                   f"time {describe_percent(shares.time)}.")
+    return what + (
+        f" Work: generate {describe_percent(shares.generate)}, compile {describe_percent(shares.compile)}, check "
+        f"{describe_percent(shares.check)}, "
+        f"time {describe_percent(shares.time)}."
+    )

@@ -51,13 +51,31 @@ def write_report(store: Store, directory: Path, parts: Parts = PARTS) -> Path:
 
 def sections(store: Store, facts: Facts, parts: Parts, graph_s: float) -> list[Section]:
     """All sections in their order; each says so where the run has nothing for it."""
-    return [overview.section(facts), finals.section(facts), convergence.section(facts), failures.section(facts),
-            importance.section(facts), effects.section(facts), coordinates.section(facts), tree_picture.section(facts),
-            pheromone.section(store, parts, graph_s), *pipeline.section(facts), kernels.section(facts), metrics.section(facts),
-            roofline.section(facts), source.section(facts), code_columns.section(facts), evaluations.section(facts), environment.section(facts), environment.command_section(facts)]
+    return [
+        overview.section(facts),
+        finals.section(facts),
+        convergence.section(facts),
+        failures.section(facts),
+        importance.section(facts),
+        effects.section(facts),
+        coordinates.section(facts),
+        tree_picture.section(facts),
+        pheromone.section(store, parts, graph_s),
+        *pipeline.section(facts),
+        kernels.section(facts),
+        metrics.section(facts),
+        roofline.section(facts),
+        source.section(facts),
+        code_columns.section(facts),
+        evaluations.section(facts),
+        environment.section(facts),
+        environment.command_section(facts),
+    ]
 
 
-def whole_page(heading: str, about: str, shown: Sequence[Section], library: str, status: str = "", script: str = "") -> str:
+def whole_page(
+    heading: str, about: str, shown: Sequence[Section], library: str, status: str = "", script: str = ""
+) -> str:
     """The HTML document; `library` brings plotly.js, `status` stands above all, `script` runs after the page's own."""
     return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -86,7 +104,10 @@ def about(facts: Facts) -> str:
 
 def packed_library() -> str:
     """plotly.js inside the page, compressed: a third of its size, which every browser of today unpacks on its own."""
-    return f'<script type="text/plain" id="plotly">{base64.b64encode(gzip.compress(library().encode(), 6, mtime=0)).decode()}</script>'
+    return (
+        f'<script type="text/plain" '
+        f'id="plotly">{base64.b64encode(gzip.compress(library().encode(), 6, mtime=0)).decode()}</script>'
+    )
 
 
 def library() -> str:

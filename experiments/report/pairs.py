@@ -1,4 +1,6 @@
-"""Values of the default plan beside those of the best plan: a dot each and a line between them, on the page and as a picture."""
+"""Values of the default plan beside those of the best plan: a dot each and a line between them, on the page and as a
+picture.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,14 @@ class Pair:
 
 
 def figure(name: str, label: str, pairs: Sequence[Pair], along: Json, value: str) -> str:
-    """The figure as HTML; `along` is its horizontal axis, `value` what a dot says when it is pointed at (`%{x:.2f}`)."""
-    layout = {"xaxis": along, "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True},
-              **LEGEND}
+    """The figure as HTML; `along` is its horizontal axis, `value` what a dot says when it is pointed at
+    (`%{x:.2f}`).
+    """
+    layout = {
+        "xaxis": along,
+        "yaxis": {"type": "category", "automargin": True, "autorange": "reversed", "fixedrange": True},
+        **LEGEND,
+    }
     return Figure(name, label, (View("", tuple(_traces(pairs, value)), layout),), 110 + 32 * len(pairs)).html()
 
 

@@ -20,12 +20,15 @@ MOST = 400
 """Stages of a drawing, counted in every kernel that computes them: nobody reads a larger one."""
 SIDE_BY_SIDE = 560
 """Pixels of a drawing up to which two have room beside each other."""
-HOW = ("A box with a head is a kernel, with its time when it was first measured; the blue line below is its share of all "
-       "kernels. Inside of it stands what it computes. `own kernel`: the stage is stored in global memory (Halide's "
-       "compute_root). `inline`: each thread computes the elements that it needs, in registers. `block`: the threads of a "
-       "block compute what their tile needs, in shared memory (compute_at in the block's loop). Both stand in every kernel "
-       "that computes them. An arrow leads to what reads; one that enters a kernel is an array in global memory. Point at "
-       "a stage for its definition.")
+HOW = (
+    "A box with a head is a kernel, with its time when it was first measured; the blue line below is its share of all "
+    "kernels. Inside of it stands what it computes. `own kernel`: the stage is stored in global memory (Halide's "
+    "compute_root). `inline`: each thread computes the elements that it needs, in registers. `block`: the threads of a "
+    "block compute what their tile needs, in shared memory (compute_at in the block's loop). Both stand in every "
+    "kernel "
+    "that computes them. An arrow leads to what reads; one that enters a kernel is an array in global memory. Point at "
+    "a stage for its definition."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Figures of the page as plotly reads them: values that become JSON beside an empty box, which the page's script fills.
 
-The JSON is written here without plotly's Python classes: a live page is made while kernels are being timed, and building
-and checking those takes several times longer than everything else. tests/experiments/report/test_browser.py has
-plotly.js check every figure instead.
+The JSON is written here without plotly's Python classes: a live page is made while kernels are being timed, and
+building and checking those takes several times longer than everything else. tests/experiments/report/test_browser.py
+has plotly.js check every figure instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from html import escape
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
-"""A trace or a layout, as https://plotly.com/javascript/reference describes them; colours may be tokens of the palette."""
+"""A trace or a layout, as https://plotly.com/javascript/reference describes them; colours may be tokens of the palette.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,9 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with one view or several to choose from. `name` is unique on the page; `label` says what is to be seen."""
+    """A figure with one view or several to choose from. `name` is unique on the page; `label` says what is to be
+    seen.
+    """
 
     name: str
     label: str
@@ -38,9 +41,11 @@ class Figure:
         """The element that the page's script draws into."""
         views = [{"name": view.name, "data": view.traces, "layout": LAYOUT | view.layout} for view in self.views]
         text = json.dumps(views, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-        return (f'<figure class="plot" id="plot-{self.name}">{self._buttons()}'
-                f'<div class="drawing" style="height:{self.height}px" role="img" aria-label="{escape(self.label)}"></div>'
-                f'<script type="application/json">{text}</script></figure>')
+        return (
+            f'<figure class="plot" id="plot-{self.name}">{self._buttons()}'
+            f'<div class="drawing" style="height:{self.height}px" role="img" aria-label="{escape(self.label)}"></div>'
+            f'<script type="application/json">{text}</script></figure>'
+        )
 
     def _buttons(self) -> str:
         if len(self.views) < 2:
@@ -50,8 +55,13 @@ class Figure:
         return f'<div class="views" role="group" aria-label="horizontal axis">{buttons}</div>'
 
 
-LAYOUT: Json = {"margin": {"l": 8, "r": 12, "t": 8, "b": 8}, "showlegend": False, "autosize": True, "hovermode": "closest",
-                "uirevision": "kept"}
+LAYOUT: Json = {
+    "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+    "showlegend": False,
+    "autosize": True,
+    "hovermode": "closest",
+    "uirevision": "kept",
+}
 """What all figures share; the script adds colours and fonts."""
 
 
@@ -66,6 +76,11 @@ def axis(title: str, **more: object) -> Json:
 
 
 def log_axis(title: str, low: float, high: float, **more: object) -> Json:
-    """A logarithmic axis for values between `low` and `high` (> 0), with plain numbers; a short one has 2s and 5s, too."""
-    return axis(title, type="log", tickformat="~g", dtick="D2" if high < 300 * low else 1, **more) if high < 1e4 * low else (
-        axis(title, type="log", tickformat="~g", **more))
+    """A logarithmic axis for values between `low` and `high` (> 0), with plain numbers; a short one has 2s and 5s,
+    too.
+    """
+    return (
+        axis(title, type="log", tickformat="~g", dtick="D2" if high < 300 * low else 1, **more)
+        if high < 1e4 * low
+        else (axis(title, type="log", tickformat="~g", **more))
+    )

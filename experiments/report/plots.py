@@ -40,9 +40,18 @@ def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Pat
     facts = gather(store)
     timed = facts.summary.best_ms is not None
     found: list[Still | None] = [
-        *(convergence.still(facts.results, facts.summary, along) for along in convergence.ALONG if timed), failures.still(facts),
-        importance.still(facts), *effects.stills(facts), coordinates.still(facts), tree_picture.still(facts), pheromone.still(store, parts, GRAPH_S),
-        *pipeline.stills(facts), kernels.still(facts), metrics.still(facts), roofline.still(facts)]
+        *(convergence.still(facts.results, facts.summary, along) for along in convergence.ALONG if timed),
+        failures.still(facts),
+        importance.still(facts),
+        *effects.stills(facts),
+        coordinates.still(facts),
+        tree_picture.still(facts),
+        pheromone.still(store, parts, GRAPH_S),
+        *pipeline.stills(facts),
+        kernels.still(facts),
+        metrics.still(facts),
+        roofline.still(facts),
+    ]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         return [path for still in found if still is not None for path in write_still(still, directory)]

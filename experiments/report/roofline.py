@@ -1,8 +1,8 @@
 """The roofline of the device with the default and the best plan below it (metrics/roofline.py has the model).
 
-Intensity is floating-point operations per byte. The program's counts the bytes that any plan must move; a kernel's counts
-the bytes that its own text asks the memory system for, most of which caches may serve: a kernel above the line of a large
-working set lives in a cache.
+Intensity is floating-point operations per byte. The program's counts the bytes that any plan must move; a kernel's
+counts the bytes that its own text asks the memory system for, most of which caches may serve: a kernel above the line
+of a large working set lives in a cache.
 """
 
 from __future__ import annotations
@@ -118,14 +118,22 @@ def section(facts: Facts) -> Section:
     if isinstance(found, str):
         return Section("roofline", "Roofline", title, nothing(found))
     limit = {"compute": "the device's operations per second", "memory": "the device's bandwidth"}[found.roof.limit]
-    rows = [(f"{spot.plan} plan", describe_ms(ms), f"{1e-9 * spot.rate:.4g}", f"{describe_percent(found.roof.share(ms))}")
-            for spot, ms in zip((s for s in found.spots if not s.kernel),
-                                (ms for ms in (facts.summary.default_ms, facts.summary.best_ms) if ms), strict=True)]
+    rows = [
+        (f"{spot.plan} plan", describe_ms(ms), f"{1e-9 * spot.rate:.4g}", f"{describe_percent(found.roof.share(ms))}")
+        for spot, ms in zip(
+            (s for s in found.spots if not s.kernel),
+            (ms for ms in (facts.summary.default_ms, facts.summary.best_ms) if ms),
+            strict=True,
+        )
+    ]
     body = Figure("roofline", "roofline of the device", (View("", tuple(_traces(found)), _layout(found)),), 460).html()
     body += table(rows, ("", "time", "billion operations/s", "of the roof"), (1, 2, 3))
-    body += note(f"No plan can take less than {describe_ms(found.roof.ms)}, as far as {limit} goes. Full dots: the whole program, by "
-                 "the bytes that any plan must move. Rings: kernels, by the bytes their text asks for; what a cache serves lets "
-                 "them lie above the lines. A line is the bandwidth for a working set of its size, as measured.")
+    body += note(
+        f"No plan can take less than {describe_ms(found.roof.ms)}, as far as {limit} goes. Full dots: the whole "
+        f"program, by "
+        "the bytes that any plan must move. Rings: kernels, by the bytes their text asks for; what a cache serves lets "
+        "them lie above the lines. A line is the bandwidth for a working set of its size, as measured."
+    )
     return Section("roofline", "Roofline", title, body)
 
 
@@ -136,18 +144,34 @@ def _traces(found: Roofline) -> Iterator[Json]:
                "y": [found.low * bandwidth * 1e-9, min(corner, found.high) * bandwidth * 1e-9],
                "line": {"color": "@soft", "width": 1.2, "dash": "dot"}, "showlegend": False,
                "hovertemplate": f"{name}: {1e-9 * bandwidth:.4g} GB/s<extra></extra>"}
-    yield {"mode": "lines", "x": [min(found.at(b) for _, b in found.lines), found.high], "y": [found.peak * 1e-9] * 2,
-           "line": {"color": "@soft", "width": 2}, "name": f"{found.type}: {found.peak * 1e-9:.4g} billion operations/s",
-           "hovertemplate": "%{fullData.name}<extra></extra>", "showlegend": False}
+    yield {
+        "mode": "lines",
+        "x": [min(found.at(b) for _, b in found.lines), found.high],
+        "y": [found.peak * 1e-9] * 2,
+        "line": {"color": "@soft", "width": 2},
+        "name": f"{found.type}: {found.peak * 1e-9:.4g} billion operations/s",
+        "hovertemplate": "%{fullData.name}<extra></extra>",
+        "showlegend": False,
+    }
     for plan, color in _COLORS.items():
         for kernel in (False, True):
             spots = [spot for spot in found.spots if (spot.plan, spot.kernel) == (plan, kernel)]
             if spots:
-                yield {"mode": "markers", "x": [s.intensity for s in spots], "y": [s.rate * 1e-9 for s in spots],
-                       "name": f"{plan} plan{', kernels' if kernel else ''}", "text": [s.name for s in spots],
-                       "marker": {"size": 10 if kernel else 14, "color": f"@{color}",
-                                  "symbol": "circle-open" if kernel else "circle", "line": {"width": 2, "color": f"@{color}"}},
-                       "hovertemplate": f"{plan} plan, %{{text}}: %{{y:.4g}} billion operations/s, %{{x:.3g}} per byte<extra></extra>"}
+                yield {
+                    "mode": "markers",
+                    "x": [s.intensity for s in spots],
+                    "y": [s.rate * 1e-9 for s in spots],
+                    "name": f"{plan} plan{', kernels' if kernel else ''}",
+                    "text": [s.name for s in spots],
+                    "marker": {
+                        "size": 10 if kernel else 14,
+                        "color": f"@{color}",
+                        "symbol": "circle-open" if kernel else "circle",
+                        "line": {"width": 2, "color": f"@{color}"},
+                    },
+                    "hovertemplate": f"{plan} plan, %{{text}}: %{{y:.4g}} billion operations/s, %{{x:.3g}} per "
+                        f"byte<extra></extra>",
+                }
 
 
 def _layout(found: Roofline) -> Json:
@@ -160,8 +184,13 @@ def _labels(found: Roofline) -> Iterator[Json]:
     """Names of the least and the greatest bandwidth and of the peak, at their lines."""
     style = {"showarrow": False, "bgcolor": "@paper", "borderpad": 1, "font": {"size": 11, "color": "@soft"}}
     for words, x, y, side in named(found):
-        yield style | {"x": log10(x), "y": log10(y), "xanchor": "right" if x > 2 * found.low else "left", "yanchor": side,
-                       "text": words}
+        yield style | {
+            "x": log10(x),
+            "y": log10(y),
+            "xanchor": "right" if x > 2 * found.low else "left",
+            "yanchor": side,
+            "text": words,
+        }
 
 
 def named(found: Roofline) -> Iterator[tuple[str, float, float, str]]:

@@ -22,11 +22,21 @@ def section(facts: Facts) -> Section:
             for statement in program.statements]
     body = ""
     if Path(options.file).suffix != ".py":
-        names = {line: " ".join(name for name, *_ in group) for line, group in groupby(rows, key=lambda row: int(row[1]))}
+        names = {
+            line: " ".join(name for name, *_ in group) for line, group in groupby(rows, key=lambda row: int(row[1]))
+        }
         body = f'<pre class="code" tabindex="0">{_numbered(facts.info.source_text.splitlines(), names)}</pre>'
     body += table(rows, ("statement", "line", "text", "kernel of the best plan"), (1,))
-    return Section("source", "Source", "The program, and the names of its statements", body + note(
-        f"`{Path(options.file).name}`. Plans, kernels and decisions name statements (S0, S1, ...) in the order of the text."))
+    return Section(
+        "source",
+        "Source",
+        "The program, and the names of its statements",
+        body
+        + note(
+            f"`{Path(options.file).name}`. Plans, kernels and decisions name statements (S0, S1, ...) in the order of "
+            f"the text."
+        ),
+    )
 
 
 def _kernel(facts: Facts, statement: str) -> str:
@@ -50,5 +60,9 @@ def _numbered(lines: list[str], names: dict[int, str]) -> str:
     """HTML: the names of the statements that begin in a line, the line's number, its text."""
     first, last = _span(lines, min(names), max(names))
     width = max(map(len, names.values()))
-    return "\n".join(f'<span class="kt">{escape(names.get(number, "").rjust(width))}</span> <span class="c1">{number:>4}</span>  '
-                     f"{escape(lines[number - 1])}" for number in range(first, last + 1) if number <= len(lines))
+    return "\n".join(
+        f'<span class="kt">{escape(names.get(number, "").rjust(width))}</span> <span class="c1">{number:>4}</span>  '
+        f"{escape(lines[number - 1])}"
+        for number in range(first, last + 1)
+        if number <= len(lines)
+    )

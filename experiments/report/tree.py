@@ -1,7 +1,7 @@
 """A regression tree over all results, as values: which questions split the fast walks from the slow ones.
 
-Fitted as the colony's filter does it (`explorer.tree_filter`: the same attributes, the logarithm of the time, failures left
-out), but to all results of the run, whatever explorer made them, and grown only as far as a person can read.
+Fitted as the colony's filter does it (`explorer.tree_filter`: the same attributes, the logarithm of the time, failures
+left out), but to all results of the run, whatever explorer made them, and grown only as far as a person can read.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class TreeNode:
 
 
 def fitted(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: Result | None = None) -> TreeNode | str:
-    """The tree, or why there is none. `walks` are the choices of each result; `best`: the best walk, if it is not the one
-    with the lowest time.
+    """The tree, or why there is none. `walks` are the choices of each result; `best`: the best walk, if it is not the
+    one with the lowest time.
     """
     timed = timed_walks(results, walks)
     count, times = len(timed.results), timed.times_ms
@@ -70,7 +70,9 @@ def fitted(results: Sequence[Result], walks: Sequence[Sequence[Choice]], best: R
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Turns scikit-learn's arrays (`tree`) into nodes. `times` in ms are those of the lines of `table`, `best` is a line."""
+    """Turns scikit-learn's arrays (`tree`) into nodes. `times` in ms are those of the lines of `table`, `best` is a
+    line.
+    """
 
     attributes: Attributes
     features: Sequence[Feature]

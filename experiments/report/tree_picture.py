@@ -94,11 +94,19 @@ def section(facts: Facts) -> Section:
     if isinstance(found, str):
         return Section("tree", "Tree", title, nothing(found))
     picture = tree_picture(found, tips=True)
-    text = ("A regression tree fitted to all timed walks (the logarithm of the time; at most 12 leaves). A box says the question, "
-            "the median time and how many walks are in it; a leaf also where the middle half of its times lies. The faster answer "
-            f"is above; {BEST} is the leaf of the best walk, the thick line the way there.")
-    return Section("tree", "Tree", title, f'<div class="scroll drawn" style="--drawn:{picture.width:g}px">{svg(picture)}</div>'
-                   + note(text))
+    text = (
+        "A regression tree fitted to all timed walks (the logarithm of the time; at most 12 leaves). A box says the "
+        "question, "
+        "the median time and how many walks are in it; a leaf also where the middle half of its times lies. The "
+        "faster answer "
+        f"is above; {BEST} is the leaf of the best walk, the thick line the way there."
+    )
+    return Section(
+        "tree",
+        "Tree",
+        title,
+        f'<div class="scroll drawn" style="--drawn:{picture.width:g}px">{svg(picture)}</div>' + note(text),
+    )
 
 
 def still(facts: Facts) -> Still | None:

@@ -32,8 +32,11 @@ def notes(info: RunInfo, before: Environment, directory: Path) -> Iterator[str]:
                f"was. To tune the new one: {reproduce_command(info)}")
     given = info.options.compilation.invocation
     if given.stdin is not None and file_hash(Path(given.stdin)) not in (None, given.stdin_hash):
-        yield (f"warning: {given.stdin} (--stdin) changed since this run began; {directory} goes on with the data that the program "
-               f"had read. To tune for the new one: {reproduce_command(info)}")
+        yield (
+            f"warning: {given.stdin} (--stdin) changed since this run began; {directory} goes on with the data that "
+            f"the program "
+            f"had read. To tune for the new one: {reproduce_command(info)}"
+        )
     if changed := differences(before, current_environment()):
         yield f"changed since this run was last worked on: {', '.join(changed)}"
 
@@ -55,12 +58,16 @@ def compare_compiler(info: RunInfo) -> str | None:
         return None
     if info.compiler.startswith(found):  # its options follow
         return None
-    return (f"the C compiler changed from {info.compiler} to {found}; the expected results and the sequential time stay those "
-            "of the old one")
+    return (
+        f"the C compiler changed from {info.compiler} to {found}; the expected results and the sequential time stay "
+        f"those "
+        "of the old one"
+    )
 
 
 def compare_device(directory: Path, stored: DeviceInfo, driver: str, found: DeviceInfo, anyway: bool) -> str | None:
-    """What to say about the device `found`, where the run was made on `stored` and last with `driver`; None for nothing.
+    """What to say about the device `found`, where the run was made on `stored` and last with `driver`; None for
+    nothing.
 
     Raises:
         InputError: it is another device; or another driver, and not `anyway`.
@@ -71,6 +78,8 @@ def compare_device(directory: Path, stored: DeviceInfo, driver: str, found: Devi
     if driver == found.driver:
         return None
     if not anyway:
-        raise InputError(f"the driver changed from {driver} to {found.driver}, so that new times would be compared with times "
-                         "of another compiler; start a new run, or go on with `{command('resume', directory)} --anyway`")
+        raise InputError(
+            f"the driver changed from {driver} to {found.driver}, so that new times would be compared with times "
+            "of another compiler; start a new run, or go on with `{command('resume', directory)} --anyway`"
+        )
     return f"warning: the driver changed from {driver} to {found.driver}; old and new times may not be comparable"

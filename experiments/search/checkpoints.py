@@ -1,13 +1,14 @@
 """The explorer's state beside the store, so that a long run resumes in seconds.
 
-The state follows from the stored history: without a checkpoint, resuming asks and tells everything again, which takes as
-long as the explorer took (a few ms per evaluation). A checkpoint is that state after some iteration, written now and then
-between iterations, when nothing is measured; resuming goes on from the latest. It is a shortcut and never a source:
-it is used only where it was made by the same code, libraries, options and stored history (`_Header`), and anything else,
-a missing or damaged file included, is as if there were none. The state is data, never code (`explorer.frozen`).
+The state follows from the stored history: without a checkpoint, resuming asks and tells everything again, which takes
+as long as the explorer took (a few ms per evaluation). A checkpoint is that state after some iteration, written now and
+then between iterations, when nothing is measured; resuming goes on from the latest. It is a shortcut and never a
+source: it is used only where it was made by the same code, libraries, options and stored history (`_Header`), and
+anything else, a missing or damaged file included, is as if there were none. The state is data, never code
+(`explorer.frozen`).
 
-How often: when the explorer's own work since the last one took longer than `LEAST_S` and `TIMES` what writing took. So a
-killed run loses a few seconds of work, and writing takes a quarter of the explorer's time at most.
+How often: when the explorer's own work since the last one took longer than `LEAST_S` and `TIMES` what writing took. So
+a killed run loses a few seconds of work, and writing takes a quarter of the explorer's time at most.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ class Checkpoints:
         """Write the state after `iteration`, in place of the last one, unless too little was done since to be worth it.
 
         `stored` are the digests of plans that the store has by now, with their outcomes.
-        A place that cannot be written any more ends the run elsewhere, or not at all; and an explorer whose state cannot be
-        written is resumed by asking and telling.
+        A place that cannot be written any more ends the run elsewhere, or not at all; and an explorer whose state
+        cannot be written is resumed by asking and telling.
         """
         if self._spent_s <= LEAST_S / 4:
             return
@@ -119,7 +120,9 @@ class Checkpoints:
         began_s = time.process_time()
         with suppress(OSError, TypeError):
             body = _compressed(freeze(explorer, self.space, stored))
-            header = _Header(FORMAT, self.key, iteration, asked, self._history_until(asked), hashlib.sha256(body).hexdigest())
+            header = _Header(
+                FORMAT, self.key, iteration, asked, self._history_until(asked), hashlib.sha256(body).hexdigest()
+            )
             write_atomically(self._path, json.dumps(asdict(header)).encode() + b"\n" + body)
         self._spent_s, self._cost_s = 0.0, time.process_time() - began_s
 

@@ -1,9 +1,9 @@
 """The end of a run: its best plans are measured again, in turns, and the winner of that is the winner of the run.
 
-A search compares times that were taken minutes apart, on a machine that does other things too, and keeps the lowest: that
-is as much the luckiest as the fastest. So the few that may be the best sit together (see `metrics.finals`), in process
-after process, until one is the winner, the rest is no worse to speak of, or the time is up. The search never sees any of
-it. Each sitting is stored as a whole; a run that is resumed holds its final again.
+A search compares times that were taken minutes apart, on a machine that does other things too, and keeps the lowest:
+that is as much the luckiest as the fastest. So the few that may be the best sit together (see `metrics.finals`), in
+process after process, until one is the winner, the rest is no worse to speak of, or the time is up. The search never
+sees any of it. Each sitting is stored as a whole; a run that is resumed holds its final again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ FEWEST_SITTINGS = 2
 
 @dataclass(frozen=True, slots=True)
 class FinalLimits:
-    """When a final ends: about `seconds` (by `clock`) after the first sitting, for which all had to be compiled again, or
-    with the sitting during which `stop` becomes true."""
+    """When a final ends: about `seconds` (by `clock`) after the first sitting, for which all had to be compiled again,
+    or with the sitting during which `stop` becomes true.
+    """
 
     seconds: float
     stop: Callable[[], bool] = lambda: False
@@ -87,7 +88,9 @@ def sit(runner: Runner, chosen: Sequence[Result], default: Result, seed: int,
     sittings, so that its time can be compared with the winner's.
     """
     jobs = [_job(result) for result in chosen]
-    guests = [] if default in chosen or default.evaluation.number or cost_ms(default.outcome) is None else [_job(default)]
+    guests = (
+        [] if default in chosen or default.evaluation.number or cost_ms(default.outcome) is None else [_job(default)]
+    )
     sittings: list[SittingTimes] = []
     begin = 0.0
     while jobs and len(sittings) < MOST_SITTINGS:
@@ -134,19 +137,26 @@ def winner(results: Sequence[Result], ranked: Ranking | None) -> Result | None:
 
 
 def settled(results: Sequence[Result], final: Final, ranked: Ranking | None) -> Mapping[int, Timed]:
-    """The outcomes of the finalists as their final says, by evaluation; what it does not measure (the metrics) is from the search.
+    """The outcomes of the finalists as their final says, by evaluation; what it does not measure (the metrics) is from
+    the search.
 
     Empty where `ranked`, which is the `ranking` of it, says that the final does not count.
     """
     standing = {entry.number: entry for entry in ranked.standings} if ranked else {}
-    return {number: _settled(result.outcome, standing[number], [times[number] for times in final if number in times])
-            for result in results if isinstance(result.outcome, Timed) and (number := result.evaluation.number) in standing}
+    return {
+        number: _settled(result.outcome, standing[number], [times[number] for times in final if number in times])
+        for result in results
+        if isinstance(result.outcome, Timed) and (number := result.evaluation.number) in standing
+    }
 
 
 def _settled(first: Timed, standing: Standing, sittings: Sequence[Outcome]) -> Timed:
     timed = [outcome for outcome in sittings if isinstance(outcome, Timed)]
-    kernels = tuple(replace(kernel, median_ms=median([outcome.kernels[place].median_ms for outcome in timed]))
-                    for place, kernel in enumerate(first.kernels) if all(len(o.kernels) == len(first.kernels) for o in timed))
+    kernels = tuple(
+        replace(kernel, median_ms=median([outcome.kernels[place].median_ms for outcome in timed]))
+        for place, kernel in enumerate(first.kernels)
+        if all(len(o.kernels) == len(first.kernels) for o in timed)
+    )
     return replace(first, median_ms=standing.median_ms, low_ms=standing.low_ms, high_ms=standing.high_ms,
                    samples_ms=tuple(ms for outcome in timed for ms in outcome.samples_ms),
                    host_ms=median([outcome.host_ms for outcome in timed]), kernels=kernels or first.kernels)

@@ -6,9 +6,10 @@
                         explorer.tell(walk, outcome) for all walks, in ask order
 
 The explorer's state is a function of (options, seed, ordered history). A resumed run therefore goes through the
-same loop from the start, or from its latest checkpoint (`experiments.search.checkpoints`): what is stored is told without
-measuring, an iteration that was cut short is completed with the missing jobs only, and the trajectory is that of a run that
-was never stopped. Iterations that were adopted (`resume --anyway`) are told without asking, as somebody else's.
+same loop from the start, or from its latest checkpoint (`experiments.search.checkpoints`): what is stored is told
+without measuring, an iteration that was cut short is completed with the missing jobs only, and the trajectory is that
+of a run that was never stopped. Iterations that were adopted (`resume --anyway`) are told without asking, as somebody
+else's.
 """
 
 from __future__ import annotations
@@ -60,10 +61,11 @@ class Search:
     """The state of the loop; everything in it can be rebuilt from the store.
 
     `bounds` is what all *complete* iterations have shown, in ask order, so that the early stop of a measurement and
-    its time limits do not depend on the order in which results arrived; `gains` is the same for the rules that end a run.
-    `profiled`: how many plans of an iteration are also run under a profiler. `outcomes` are those of the iteration at work, and `by_plan` says which evaluation showed first what becomes of a
-    plan: all others are in the store, for a long search to fit in memory. `saved`: where `explorer` comes from, if that
-    is a checkpoint. `adopted`: iterations up to this one are told as somebody else's. `limits` are the user's.
+    its time limits do not depend on the order in which results arrived; `gains` is the same for the rules that end a
+    run. `profiled`: how many plans of an iteration are also run under a profiler. `outcomes` are those of the iteration
+    at work, and `by_plan` says which evaluation showed first what becomes of a plan: all others are in the store, for a
+    long search to fit in memory. `saved`: where `explorer` comes from, if that is a checkpoint. `adopted`: iterations
+    up to this one are told as somebody else's. `limits` are the user's.
     """
 
     store: Store
@@ -119,8 +121,9 @@ class Search:
         raise AssertionError("count() has no end")
 
     def _check_device(self) -> None:
-        """Where nothing but the default plan was tried, and that failed on the device: perhaps nothing runs there. Then what
-        became of the plan is not the plan's fault, and is forgotten."""
+        """Where nothing but the default plan was tried, and that failed on the device: perhaps nothing runs there. Then
+        what became of the plan is not the plan's fault, and is forgotten.
+        """
         failed = self.outcomes[0]
         if (self.store.finished() == 1 and isinstance(failed, CompileFailed | LaunchFailed | Crashed | TimedOut)
                 and isinstance(self.runner, DiagnosingRunner) and (reason := self.runner.refusal()) is not None):
@@ -204,7 +207,9 @@ class Search:
         return batch
 
     def _reuse(self, batch: Sequence[Evaluation]) -> Sequence[Evaluation]:
-        """Store known outcomes of equal plans (the default met again, what other runs know); return what is really new."""
+        """Store known outcomes of equal plans (the default met again, what other runs know); return what is
+        really new.
+        """
         new = []
         for evaluation in batch:
             known, other = self.by_plan.get(evaluation.plan.digest), self.known.get(evaluation.plan.digest)
@@ -261,6 +266,8 @@ def _cancel(results: Iterator[tuple[int, Outcome]]) -> None:
 def _divergence(batch: Sequence[Evaluation], stored: Sequence[Evaluation], store: Store) -> str:
     pairs = zip(batch, stored, strict=False)
     number = next((old.number for new, old in pairs if new != old), stored[0].number if stored else 0)
-    return (f"the stored history cannot be continued as it was: evaluation {number} would now be another plan, because "
-            "antune or the device changed since; use the version that made the run, or go on from what was measured with "
-            f"`{command('resume', store.directory)} --anyway`")
+    return (
+        f"the stored history cannot be continued as it was: evaluation {number} would now be another plan, because "
+        "antune or the device changed since; use the version that made the run, or go on from what was measured with "
+        f"`{command('resume', store.directory)} --anyway`"
+    )

@@ -151,7 +151,9 @@ def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | N
     from generator.lowering.heuristics.default import default_plan
     from generator.reading import usual_schedule
 
-    return default_plan(program, target, choice=usual_schedule(Path(options.file))) if target.shares_host_cores else None
+    return (
+        default_plan(program, target, choice=usual_schedule(Path(options.file))) if target.shares_host_cores else None
+    )
 
 
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
@@ -174,9 +176,15 @@ def _open_runner(problem: Problem, place: Place, limits: Limits, workdir: Path) 
 def limits_of(options: RunOptions) -> Limits:
     """What a plan may take and how well it is timed, as the user wants it."""
     memory_gb, timing = options.memory_limit_gb, options.timing
-    return Limits(options.compile_limit_s, options.run_limit_s, half_width=timing.precision / 100,
-                  min_repeats=min(Limits().min_repeats, timing.max_repeats), max_repeats=timing.max_repeats, cache=timing.cache,
-                  memory_bytes=None if memory_gb is None else int(memory_gb * 10**9))
+    return Limits(
+        options.compile_limit_s,
+        options.run_limit_s,
+        half_width=timing.precision / 100,
+        min_repeats=min(Limits().min_repeats, timing.max_repeats),
+        max_repeats=timing.max_repeats,
+        cache=timing.cache,
+        memory_bytes=None if memory_gb is None else int(memory_gb * 10**9),
+    )
 
 
 def selector(info: RunInfo) -> str:

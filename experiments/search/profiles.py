@@ -49,7 +49,8 @@ def as_told(batch: Sequence[Asked], outcomes: Mapping[int, Outcome], profiles: M
             count: int) -> dict[int, Outcome]:
     """What an explorer is told of a batch, by number: the `count` fastest with what was counted.
 
-    What `antune profile` counted later is left out: the explorer that was resumed must have known what the first one knew.
+    What `antune profile` counted later is left out: the explorer that was resumed must have known what the first one
+    knew.
     """
     counted = {evaluation.number for evaluation in fastest(batch, outcomes, count)}
     return {e.number: with_profile(outcomes[e.number], profiles.get(e.number) if e.number in counted else None)

@@ -1,4 +1,6 @@
-"""What a run came to as a table, the same on the terminal and in the report: baselines, the best plan, and what the times are."""
+"""What a run came to as a table, the same on the terminal and in the report: baselines, the best plan, and what the
+times are.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ def result_rows(summary: Summary) -> tuple[Cells, ...]:
 
 
 def _row(name: str, ms: float | None, summary: Summary) -> Cells:
-    return name, describe_ms(ms), describe_ratio(speedup(summary.sequential_ms, ms)), describe_ratio(speedup(summary.default_ms, ms))
+    return (
+        name,
+        describe_ms(ms),
+        describe_ratio(speedup(summary.sequential_ms, ms)),
+        describe_ratio(speedup(summary.default_ms, ms)),
+    )
 
 
 def openmp_words(threads: int) -> str:
@@ -45,7 +52,11 @@ def _threads(count: int | None) -> str:
 
 def result_notes(summary: Summary) -> Iterator[str]:
     """What the times in the table are: device time or wall-clock time, which compiler, options and threads."""
-    wall = "" if summary.best_wall_ms is None else f"; on the wall clock the best plan takes {describe_ms(summary.best_wall_ms)}"
+    wall = (
+        ""
+        if summary.best_wall_ms is None
+        else f"; on the wall clock the best plan takes {describe_ms(summary.best_wall_ms)}"
+    )
     yield f"Plans: {PLAN_TIME}{wall}."
     yield from _disturbed(summary)
     if summary.sequential_ms is not None:
@@ -55,8 +66,13 @@ def result_notes(summary: Summary) -> Iterator[str]:
 
 
 def _disturbed(summary: Summary) -> Iterator[str]:
-    """Where the ratio of the times and the ratio within the rounds of the final differ, the machine did other things as well."""
+    """Where the ratio of the times and the ratio within the rounds of the final differ, the machine did other
+    things as well.
+    """
     default = next((f for f in summary.final.finalists if f.evaluation == 0), None) if summary.final else None
     over = summary.speedup_over_default
     if default and over and max(over / default.ratio, default.ratio / over) > 1 + DISTURBED:
-        yield f"The machine was busy: compared round by round, the best plan is {describe_ratio(default.ratio)} as fast as the default plan."
+        yield (
+            f"The machine was busy: compared round by round, the best plan is {describe_ratio(default.ratio)} as fast "
+            f"as the default plan."
+        )

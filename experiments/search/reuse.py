@@ -1,9 +1,9 @@
 """Known results of other runs (`tune --reuse DIR`): which runs may lend theirs, and which outcomes count here.
 
 A time is worth something in another run only if it would come out the same: the same program (its digest: statements,
-sizes, types), device (model, limits, driver), compiler and code generator, the same state of the caches, and at least the
-precision that is wanted now. What differs is said, and nothing is taken. What is taken is copied into the new run's store,
-so that the other directory may go.
+sizes, types), device (model, limits, driver), compiler and code generator, the same state of the caches, and at least
+the precision that is wanted now. What differs is said, and nothing is taken. What is taken is copied into the new run's
+store, so that the other directory may go.
 
 A reused outcome takes the place of a measurement in the search: it is an evaluation like any other and counts in the
 budget, but costs no time. The default plan and the finals are always measured.
@@ -31,12 +31,16 @@ from runners.many import model_key
 
 
 def check_runs(directories: Sequence[str]) -> None:
-    """Raise InputError unless all of them are runs that can be read; quick, unlike finding out whether their results hold."""
+    """Raise InputError unless all of them are runs that can be read; quick, unlike finding out whether their
+    results hold.
+    """
     for directory in directories:
         read_store(Path(directory)).close()
 
 
-def known_results(directories: Sequence[str], program: Program, device: DeviceInfo, timing: Timing) -> tuple[Known, ...]:
+def known_results(
+    directories: Sequence[str], program: Program, device: DeviceInfo, timing: Timing
+) -> tuple[Known, ...]:
     """What the runs in `directories` know that holds for `program` on `device`, each plan once: the first directory's.
 
     Raises:
@@ -63,7 +67,11 @@ def difference(store: Store, program: Program, device: DeviceInfo, timing: Timin
     if info.program.digest != program.digest:
         return f"another program ({info.program.name} of {info.options.file}, or other sizes)"
     tools = (_other_tools(info, before, now) for before in store.environments())
-    return _other_device(info.device, device) or next(filter(None, tools), None) or _other_timing(info.options.timing, timing)
+    return (
+        _other_device(info.device, device)
+        or next(filter(None, tools), None)
+        or _other_timing(info.options.timing, timing)
+    )
 
 
 def _other_device(before: DeviceInfo, now: DeviceInfo) -> str | None:
@@ -80,11 +88,17 @@ def _other_tools(info: RunInfo, before: Environment, now: Environment) -> str | 
     if not before.rooms:
         return "a version of antune that did not record what it consisted of"
     if settings := changed_settings(before, now):
-        return f"a driver that was told otherwise ({', '.join(f'{name} {old} instead of {new}' for name, old, new in settings)})"
+        return (
+            f"a driver that was told otherwise "
+            f"({', '.join(f'{name} {old} instead of {new}' for name, old, new in settings)})"
+        )
     backend = backend_named(info.device.target.dialect)
     old, new = dict(before.packages), dict(now.packages)
-    changed = [f"{name} {old.get(name, 'none')} instead of {new.get(name, 'none')}" for name in (backend.tools if backend else ())
-               if old.get(name) != new.get(name)]
+    changed = [
+        f"{name} {old.get(name, 'none')} instead of {new.get(name, 'none')}"
+        for name in (backend.tools if backend else ())
+        if old.get(name) != new.get(name)
+    ]
     return f"another compiler ({', '.join(changed)})" if changed else None
 
 

@@ -26,7 +26,8 @@ class Listed:
 
 @contextmanager
 def claimed_directory(root: Path, name: str) -> Iterator[Path]:
-    """The first of root/name-1, root/name-2, ... that does not exist, made so that nobody else who starts now gets the same.
+    """The first of root/name-1, root/name-2, ... that does not exist, made so that nobody else who starts now gets the
+    same.
 
     It goes again if nothing is in it in the end. Raises InputError where it cannot be made.
     """

@@ -15,7 +15,9 @@ FEWEST = 3
 
 def hold_sittings(runner: Runner, jobs: Sequence[Job], seed: int, count: int, limit_s: float = math.inf,
                   clock: Callable[[], float] = time.monotonic) -> tuple[Mapping[int, Outcome], ...]:
-    """The outcomes of `count` sittings of about a second, by job number; fewer, but `FEWEST`, after `limit_s` by `clock`."""
+    """The outcomes of `count` sittings of about a second, by job number; fewer, but `FEWEST`, after `limit_s` by
+    `clock`.
+    """
     begin = clock()
     found: list[Mapping[int, Outcome]] = []
     while jobs and len(found) < count and (len(found) < FEWEST or clock() - begin < limit_s):

@@ -1,9 +1,9 @@
 """The walks to the plans worth measuring first.
 
-The sizes in a plan are those of kernels, and which kernels there are follows from the schedule. So a walk takes an opening (a
-schedule worth a try) to its end first, and `generator.lowering.heuristics.starts` makes plans for the kernels that it meets. What these ask
-for and the space has not is replaced by the nearest that it has (`generator.decisions.deciding`); then a walk reaches each plan
-exactly.
+The sizes in a plan are those of kernels, and which kernels there are follows from the schedule. So a walk takes an
+opening (a schedule worth a try) to its end first, and `generator.lowering.heuristics.starts` makes plans for the
+kernels that it meets. What these ask for and the space has not is replaced by the nearest that it has
+(`generator.decisions.deciding`); then a walk reaches each plan exactly.
 
 `parts` imports this module late: it needs isl.
 """
@@ -39,10 +39,14 @@ from graph.reaching import Reachable, walk_to
 from graph.walk import Walk
 
 FEW = 2
-"""Plans for a schedule that is not the first one to try: with statements apart, more of them may keep results in registers."""
+"""Plans for a schedule that is not the first one to try: with statements apart, more of them may keep results in
+registers.
+"""
 
 
-def starts(program: Program, target: Target, options: RunOptions, space: Reachable, steps: Sequence[int]) -> Sequence[Walk]:
+def starts(
+    program: Program, target: Target, options: RunOptions, space: Reachable, steps: Sequence[int]
+) -> Sequence[Walk]:
     """The walks through `space` to the first plans of a search, most promising first.
 
     `steps`: how many time steps a launch may run.
@@ -69,7 +73,10 @@ class _Starts:
         """The plan of the space that is closest to `plan`, with the same schedule."""
         wide = self.options.space != "paper"
         shapes = kernel_shapes(self.program, plan.schedule, self.target.dialect)
-        return replace(plan, kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes))
+        return replace(
+            plan,
+            kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes),
+        )
 
     def plans(self) -> Iterator[Plan]:
         """The plans, most promising first."""
@@ -100,7 +107,9 @@ class _Starts:
     def _openings(self) -> Sequence[Preferences]:
         """Schedules worth a try."""
         whole = preferences_of_partition(default_partition(self.program), partial(level, self.program))
-        return [whole, {}] if self.options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(self.program))]
+        return (
+            [whole, {}] if self.options.level == "o2" else [{**whole, **way} for way in o3_openings(O3(self.program))]
+        )
 
     def _of_schedules(self) -> list[Sequence[Plan]]:
         """For every schedule that an opening leads to its plans."""

@@ -23,8 +23,8 @@ _REMEDY = "begin a run of your own from the source, or give --trust if you know 
 def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
     """The problem of a stored run, whose kernels may be run.
 
-    Every run is checked: subscripts stay inside their arrays, data fit them. Where only data tell where an access goes and
-    they prove nothing, the run must be one's own or `trusted`.
+    Every run is checked: subscripts stay inside their arrays, data fit them. Where only data tell where an access goes
+    and they prove nothing, the run must be one's own or `trusted`.
 
     Raises:
         InputError: the program or the data are not sound, or trust is missing.
@@ -33,13 +33,17 @@ def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
     _check_data(store.directory, problem)
     questions = open_questions(problem)
     if questions and not trusted and not is_own(store.directory):
-        raise InputError(f"{store.directory} was not begun by you on this machine, and nothing proves that {questions[0]} stays "
-                         f"inside its array; what leaves it could run any code; {_REMEDY}")
+        raise InputError(
+            f"{store.directory} was not begun by you on this machine, and nothing proves that {questions[0]} stays "
+            f"inside its array; what leaves it could run any code; {_REMEDY}"
+        )
     return problem
 
 
 def open_questions(problem: Problem) -> tuple[str, ...]:
-    """Accesses, in words, of which the data do not prove that they stay inside their arrays. Raises InputError as `unproven`."""
+    """Accesses, in words, of which the data do not prove that they stay inside their arrays. Raises InputError as
+    `unproven`.
+    """
     from generator.polyhedral.dependences.inside import unproven
 
     return unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
@@ -49,8 +53,11 @@ def check_cluster(directory: Path, info: RunInfo, elsewhere: Place, trusted: boo
     """Raise InputError where somebody else's run names a cluster: its scheduler could run any code here."""
     address = info.options.cluster
     if address is not None and elsewhere.cluster is None and not trusted and not is_own(directory):
-        raise InputError(f"{directory} was not begun by you on this machine, and measures on the cluster {address}, which could run any "
-                         "code here; give --cluster none to measure here, --cluster ADDRESS for one of your own, or --trust")
+        raise InputError(
+            f"{directory} was not begun by you on this machine, and measures on the cluster {address}, which could "
+            f"run any "
+            "code here; give --cluster none to measure here, --cluster ADDRESS for one of your own, or --trust"
+        )
 
 
 def _check_data(directory: Path, problem: Problem) -> None:
@@ -58,7 +65,11 @@ def _check_data(directory: Path, problem: Problem) -> None:
     known = {array.name: array for array in problem.program.arrays}
     for name, values in (*reference.inputs.items(), *reference.outputs.items()):
         array = known.get(name)
-        if array is None or values.dtype != NUMPY_TYPES[array.type] or values.size not in (array.elements, array.own_elements):
+        if (
+            array is None
+            or values.dtype != NUMPY_TYPES[array.type]
+            or values.size not in (array.elements, array.own_elements)
+        ):
             raise InputError(f"the data of {directory} do not fit its program (`{name}`); start a new run")
     if missing := [a.name for a in problem.program.outputs if a.name not in reference.outputs]:
         raise InputError(f"the data of {directory} lack `{missing[0]}`; start a new run")

@@ -4,8 +4,9 @@
 not. Whoever writes holds a lock that the operating system drops when the process dies.
 
 Read `base.py` (the store, open) with `schema.sql` and what `schema_2.sql` and `schema_3.sql` added, `making.py` (new,
-opened, read only), `locks.py`, `seals.py` (who began a run), `errors.py` (what SQLite complains about, for people); then the tables beside the results:
-`finals_table.py`, `profiles_table.py`, `reused_table.py`. Others import the names below from this package.
+opened, read only), `locks.py`, `seals.py` (who began a run), `errors.py` (what SQLite complains about, for people);
+then the tables beside the results: `finals_table.py`, `profiles_table.py`, `reused_table.py`. Others import the names
+below from this package.
 """
 
 from experiments.store.base import REFERENCE_FILE, SCHEMA_VERSION, STORE_FILE, Store, utc_now
@@ -21,5 +22,21 @@ from experiments.store.making import (
 )
 from experiments.store.seals import SEAL_FILE, is_own
 
-__all__ = ["LOCK_FILE", "REFERENCE_FILE", "SCHEMA_VERSION", "SEAL_FILE", "STORE_FILE", "Reservation", "Store", "abandon", "create_store",
-           "is_busy", "is_own", "is_run", "open_store", "read_store", "reserve", "utc_now"]
+__all__ = [
+    "LOCK_FILE",
+    "REFERENCE_FILE",
+    "SCHEMA_VERSION",
+    "SEAL_FILE",
+    "STORE_FILE",
+    "Reservation",
+    "Store",
+    "abandon",
+    "create_store",
+    "is_busy",
+    "is_own",
+    "is_run",
+    "open_store",
+    "read_store",
+    "reserve",
+    "utc_now",
+]

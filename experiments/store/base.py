@@ -38,11 +38,12 @@ REFERENCE_FILE = "reference.npz"
 INSERT_SESSION = "INSERT INTO session (started_at, budget, environment, driver) VALUES (?, ?, ?, ?)"
 
 _RESULTS = """
-    SELECT number, iteration, ant, plan, plan_digest, outcome.* FROM evaluation JOIN outcome ON outcome.evaluation = number
+    SELECT number, iteration, ant, plan, plan_digest, outcome.*
+    FROM evaluation JOIN outcome ON outcome.evaluation = number
     WHERE number BETWEEN ? AND ?"""
 _TOLD = """
-    SELECT number, iteration, ant, walk, plan_digest, kind, outcome.message, phase, limit_s, median_ms, low_ms, high_ms, host_ms,
-        samples_ms, outcome.kernels, code_hash, stopped_early, generate_s, compile_s, check_s, time_s, device,
+    SELECT number, iteration, ant, walk, plan_digest, kind, outcome.message, phase, limit_s, median_ms, low_ms, high_ms,
+        host_ms, samples_ms, outcome.kernels, code_hash, stopped_early, generate_s, compile_s, check_s, time_s, device,
         profile.source, profile.kernels
     FROM evaluation JOIN outcome ON outcome.evaluation = number LEFT JOIN profile ON profile.evaluation = number
     WHERE number BETWEEN ? AND ? ORDER BY number"""
@@ -200,7 +201,9 @@ class Store:
 
     def walks(self) -> dict[int, str]:
         """The walks of all finished evaluations, by number."""
-        rows = self._rows("SELECT number, walk FROM evaluation JOIN outcome ON outcome.evaluation = number ORDER BY number")
+        rows = self._rows(
+            "SELECT number, walk FROM evaluation JOIN outcome ON outcome.evaluation = number ORDER BY number"
+        )
         return {row["number"]: row["walk"] for row in rows}
 
     def finished(self) -> int:
@@ -231,8 +234,12 @@ class Store:
         if version not in READABLE:
             raise InputError(f"{self._path} was made by another version of antune (store version {version}, this one "
                              f"reads {SCHEMA_VERSION}); use that version or start a new run")
-        if foreign := self._rows("SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"):
-            raise damaged(self._path, f"it has a view or trigger {one_line(str(foreign[0][0]))!r}, which would run what it says")
+        if foreign := self._rows(
+            "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
+        ):
+            raise damaged(
+                self._path, f"it has a view or trigger {one_line(str(foreign[0][0]))!r}, which would run what it says"
+            )
 
     def _result(self, row: sqlite3.Row) -> Result:
         columns = dict(row)
@@ -257,8 +264,10 @@ class Store:
         with database_errors(self._path), self._db:
             yield
         if self._place is not None and _identity(self._path) != self._place:
-            raise InputError(f"{self.directory} was deleted, moved or replaced while antune worked in it, so nothing more can be "
-                             "saved there; put it back and resume it, or start a new run")
+            raise InputError(
+                f"{self.directory} was deleted, moved or replaced while antune worked in it, so nothing more can be "
+                "saved there; put it back and resume it, or start a new run"
+            )
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -20,12 +20,16 @@ _PRIMARY = 0xFF  # the bits of SQLite's error codes that say which kind
 def damaged(path: Path, reason: object) -> InputError:
     """The error for a database that holds something else than it should."""
     words = " ".join(str(reason).split())  # SQLite may quote what is damaged, over many lines
-    return InputError(f"{path} is damaged: {words if len(words) <= MOST_WORDS else words[:MOST_WORDS] + ' ...'}; start a new run")
+    return InputError(
+        f"{path} is damaged: {words if len(words) <= MOST_WORDS else words[:MOST_WORDS] + ' ...'}; start a new run"
+    )
 
 
 @contextmanager
 def database_errors(path: Path, begun: bool = True) -> Iterator[None]:
-    """Raise InputError for whatever SQLite complains about while it uses `path`; `begun`: there is a run to go on with."""
+    """Raise InputError for whatever SQLite complains about while it uses `path`; `begun`: there is a run to go on
+    with.
+    """
     try:
         yield
     except UnicodeError as error:  # of a message that quotes the damage
@@ -33,7 +37,11 @@ def database_errors(path: Path, begun: bool = True) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & _PRIMARY not in _UNUSABLE:
             raise damaged(path, error) from None
-        then = f", then `{command('resume', path.parent)}` goes on: what was measured before is saved" if begun else " and start again"
+        then = (
+            f", then `{command('resume', path.parent)}` goes on: what was measured before is saved"
+            if begun
+            else " and start again"
+        )
         raise InputError(f"{path} cannot be used: {error}; free disk space or get access{then}") from None
 
 

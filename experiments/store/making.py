@@ -106,8 +106,10 @@ def open_store(directory: Path) -> Store:
     try:
         lock = take_lock(directory)
     except OSError as error:
-        raise InputError(f"{directory} cannot be written: {error.strerror}; get access, or copy the directory to a place "
-                         "that you can write") from None
+        raise InputError(
+            f"{directory} cannot be written: {error.strerror}; get access, or copy the directory to a place "
+            "that you can write"
+        ) from None
     try:
         connection = _connect(directory)
         _update(connection, directory / STORE_FILE)
@@ -148,7 +150,9 @@ def _quoted(directory: Path) -> str:
 def _refuse_links(directory: Path) -> None:
     """Raise InputError where files of a run are links: antune would write to other places."""
     if links := sorted(path.name for path in directory.iterdir() if path.is_symlink()):
-        raise InputError(f"{directory / links[0]} is a link; antune does not write through links: put the file itself there")
+        raise InputError(
+            f"{directory / links[0]} is a link; antune does not write through links: put the file itself there"
+        )
 
 
 def _check_run(directory: Path) -> None:
@@ -194,7 +198,9 @@ def _write_store(directory: Path, info: RunInfo, driver: str, known: Sequence[Kn
         connection.execute(f"INSERT INTO run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                            tuple(row.values()))
         insert_known(connection, known)
-        connection.execute(INSERT_SESSION, (utc_now(), to_json(info.options.budget), to_json(current_environment()), driver))
+        connection.execute(
+            INSERT_SESSION, (utc_now(), to_json(info.options.budget), to_json(current_environment()), driver)
+        )
         connection.commit()
     new.replace(directory / STORE_FILE)
 

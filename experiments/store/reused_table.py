@@ -33,7 +33,9 @@ class ReusedTable:
         """What is known, by a plan's digest."""
         rows = self._rows("known", "SELECT * FROM known")
         with entry_errors(self._path):
-            return {row["plan_digest"]: Known(row["plan_digest"], row_to_outcome(dict(row)), row["source"]) for row in rows}
+            return {
+                row["plan_digest"]: Known(row["plan_digest"], row_to_outcome(dict(row)), row["source"]) for row in rows
+            }
 
     def add(self, known: Iterable[Known]) -> None:
         """Add what is not known yet."""

@@ -1,6 +1,7 @@
 """Which runs this user began on this machine: their directories hold a seal that nobody else can make.
 
-It is a keyed hash (HMAC-SHA-256) over what a run is a function of. The key lies in the user's cache, and only the user can read it.
+It is a keyed hash (HMAC-SHA-256) over what a run is a function of. The key lies in the user's cache, and only the user
+can read it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _FACTS = "SELECT created_at, options, source_hash, source_text, program, device,
 
 
 def seal(directory: Path) -> None:
-    """Mark the run in `directory` as begun here. Without a place for the key it stays as if somebody else had begun it."""
+    """Mark the run in `directory` as begun here. Without a place for the key it stays as if somebody else had begun
+    it.
+    """
     key = _key(make=True)
     if key is not None:
         (directory / SEAL_FILE).write_text(_sum(directory, key) + "\n", encoding="utf-8")
@@ -31,7 +34,9 @@ def is_own(directory: Path) -> bool:
     """Whether this user began that run on this machine, and its program, options and data are those of then."""
     key = _key(make=False)
     try:
-        return key is not None and hmac.compare_digest((directory / SEAL_FILE).read_bytes().strip(), _sum(directory, key).encode())
+        return key is not None and hmac.compare_digest(
+            (directory / SEAL_FILE).read_bytes().strip(), _sum(directory, key).encode()
+        )
     except (OSError, sqlite3.Error):
         return False
 

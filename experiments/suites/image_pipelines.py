@@ -1,10 +1,12 @@
-"""The image pipelines in `pipelines/`, with their sizes. Each is a file as a user would write it, with a function `build`.
+"""The image pipelines in `pipelines/`, with their sizes. Each is a file as a user would write it, with a function
+`build`.
 
-Their sizes here are those that Halide's own programs and papers use, and small ones for tests. One is smaller than there:
-nl_means, which has 49 shifts of its image and compares 7x7 elements for each. At 1536x2560, where Halide has it, the plan that
-stores every stage needs 5.2 GiB, of which the four stages of all shifts are the most, and the plan that inlines all of them
-computes 49 * 49 differences per element, 15 times as many elements as at 512x512: too much for the CPUs that we tune for.
-They are programs, no part of this package: they import `antune.halide` and helpers beside them, like a user's own files.
+Their sizes here are those that Halide's own programs and papers use, and small ones for tests. One is smaller than
+there: nl_means, which has 49 shifts of its image and compares 7x7 elements for each. At 1536x2560, where Halide has it,
+the plan that stores every stage needs 5.2 GiB, of which the four stages of all shifts are the most, and the plan that
+inlines all of them computes 49 * 49 differences per element, 15 times as many elements as at 512x512: too much for the
+CPUs that we tune for. They are programs, no part of this package: they import `antune.halide` and helpers beside them,
+like a user's own files.
 """
 
 from __future__ import annotations

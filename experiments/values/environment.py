@@ -22,8 +22,8 @@ NO_MATTER = ("DEBUG", "CACHE", "TRACING", "TEMP_FILES", "_DIR", "_PATH")
 class Environment:
     """Where a process ran; `packages` are (name, version) of what is installed, `rooms` (name, hash) of antune's code.
 
-    `settings` are the environment variables (name, value) that tell drivers how to run kernels, by the user's wish or antune's;
-    on a cluster those of the machine that searches. None: they were not recorded.
+    `settings` are the environment variables (name, value) that tell drivers how to run kernels, by the user's wish or
+    antune's; on a cluster those of the machine that searches. None: they were not recorded.
     """
 
     python: str

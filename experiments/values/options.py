@@ -95,7 +95,9 @@ class Budget:
 
 def make_budget(evaluations: int | None, iterations: int | None, minutes: float | None, stop_at: Goal | None = None,
                 stagnation: int | None = None) -> Budget:
-    """The budget of a command line: the default number of iterations applies when nothing is said that ends a run surely."""
+    """The budget of a command line: the default number of iterations applies when nothing is said that ends a run
+    surely.
+    """
     if evaluations is None and iterations is None and minutes is None and stagnation is None:
         return Budget(iterations=DEFAULT_ITERATIONS, stop_at=stop_at)
     return Budget(evaluations, iterations, minutes, stop_at, stagnation)
@@ -131,11 +133,11 @@ class RunOptions:
 
     `file` is absolute. `device` is the user's selector (None: the best one found), `more_devices` are further ones;
     `cluster` is where to find them if not on this machine (see `runners.many.Place`). `level` says who decides which
-    statements share loops (o1: isl's scheduler, o2: the search) and what these loops are (o3: the search); `strict_float` keeps the order of floating sums.
-    `compile_limit_s` and `run_limit_s` are the most that one plan may take, `memory_limit_gb` (10^9 bytes) what the
-    process that compiles or runs it may hold (None: a share of the machine's memory). `timing`: how times are measured.
-    `profile`: how many plans of an iteration, the fastest, are also run under a profiler. `reuse`: runs whose results count
-    here, too (`experiments.search.reuse`).
+    statements share loops (o1: isl's scheduler, o2: the search) and what these loops are (o3: the search);
+    `strict_float` keeps the order of floating sums. `compile_limit_s` and `run_limit_s` are the most that one plan may
+    take, `memory_limit_gb` (10^9 bytes) what the process that compiles or runs it may hold (None: a share of the
+    machine's memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are
+    also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`).
     """
 
     file: str

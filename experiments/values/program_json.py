@@ -27,9 +27,35 @@ T = TypeVar("T")
 
 _TYPES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (expr.Int, expr.Real, expr.Name, expr.Load, expr.Unary, expr.Binary, expr.Call, expr.Cast,
-                 expr.Select, expr.Fold, program.Array, program.Access, program.Assignment, program.Statement, program.Box,
-                 program.Program, Target, DeviceInfo, Compilation, Invocation, Budget, Goal, Timing, RunOptions, Environment, Bandwidth, Ceilings)
+    for kind in (
+        expr.Int,
+        expr.Real,
+        expr.Name,
+        expr.Load,
+        expr.Unary,
+        expr.Binary,
+        expr.Call,
+        expr.Cast,
+        expr.Select,
+        expr.Fold,
+        program.Array,
+        program.Access,
+        program.Assignment,
+        program.Statement,
+        program.Box,
+        program.Program,
+        Target,
+        DeviceInfo,
+        Compilation,
+        Invocation,
+        Budget,
+        Goal,
+        Timing,
+        RunOptions,
+        Environment,
+        Bandwidth,
+        Ceilings,
+    )
 }
 
 

@@ -20,8 +20,8 @@ Ending: TypeAlias = Literal["finished", "exhausted", "interrupted"]
 class RunInfo:
     """The fixed facts of a run. `source_hash` is the SHA-256 of the tuned file when the run began.
 
-    `sequential_ms` are the samples of the sequential C program, `compiler` is what compiled it, `baselines` are other builds
-    of it (none in runs that older versions began).
+    `sequential_ms` are the samples of the sequential C program, `compiler` is what compiled it, `baselines` are other
+    builds of it (none in runs that older versions began).
     """
 
     created_at: str

@@ -1,8 +1,8 @@
 """When a search has found enough, or finds nothing more: the goals of `--stop-at`, and what `--stagnation` counts.
 
-Both are decided at the ends of iterations, from stored results in ask order: a resumed run decides the same. Measured times
-are a little wrong, so a plan reaches a goal when the slow end of its interval does, and improves on another one when their
-intervals do not overlap.
+Both are decided at the ends of iterations, from stored results in ask order: a resumed run decides the same. Measured
+times are a little wrong, so a plan reaches a goal when the slow end of its interval does, and improves on another one
+when their intervals do not overlap.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _GOAL = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+)(?P<unit>%|x|x-sequential)")
 class Goal:
     """How fast is fast enough.
 
-    `value`: how many times as fast as the default plan or as the sequential program; for `roofline`, how many percent of
-    the speed that the device's ceilings allow the program. `base_ms` is the time of the sequential program, or the least
-    time by the ceilings; it is fixed when a run begins. (The default plan's is measured by the run itself.)
+    `value`: how many times as fast as the default plan or as the sequential program; for `roofline`, how many percent
+    of the speed that the device's ceilings allow the program. `base_ms` is the time of the sequential program, or the
+    least time by the ceilings; it is fixed when a run begins. (The default plan's is measured by the run itself.)
     """
 
     measure: Measure
@@ -79,8 +79,10 @@ def parse_goal(text: str) -> Goal:
     """The goal that the option --stop-at names. Raises InputError when it names none."""
     match = _GOAL.fullmatch(text.strip().lower().replace(" ", ""))
     if match is None:
-        raise InputError(f"--stop-at {text!r} is no goal; write 8x (over the default plan), 2x{SUFFIX} (over sequential C) "
-                         "or 90% (of what the device's ceilings allow)")
+        raise InputError(
+            f"--stop-at {text!r} is no goal; write 8x (over the default plan), 2x{SUFFIX} (over sequential C) "
+            "or 90% (of what the device's ceilings allow)"
+        )
     measure: Measure = {"%": "roofline", "x": "default"}.get(match["unit"], "sequential")  # type: ignore[assignment]  # both are names of a Measure
     return Goal(measure, float(match["number"]))
 
@@ -89,8 +91,9 @@ def parse_goal(text: str) -> Goal:
 class Gains:
     """What the results have shown so far, in ask order.
 
-    `surest_ms` is the lowest upper end of an interval, that of evaluation `surest`. `low_ms` is the lower end of the best
-    at its last clear improvement, which was evaluation `latest`; the default plan is the first. `last`: the last evaluation.
+    `surest_ms` is the lowest upper end of an interval, that of evaluation `surest`. `low_ms` is the lower end of the
+    best at its last clear improvement, which was evaluation `latest`; the default plan is the first. `last`: the last
+    evaluation.
     """
 
     default_ms: float | None = None

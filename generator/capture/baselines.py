@@ -4,8 +4,8 @@
     sequential   -O3 -march=native             the time that counts: the compiler may use all that the machine has
     openmp       -O3 -march=native -fopenmp    where pragmas of the file say how the SCoP runs in parallel
 
-The machine's own instructions may round differently (fused multiply-add), so only times are taken from the other builds; their
-results are compared with the reference, and a warning says where they differ.
+The machine's own instructions may round differently (fused multiply-add), so only times are taken from the other
+builds; their results are compared with the reference, and a warning says where they differ.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def has_openmp(source: ScopSource, text: str) -> bool:
     return any(OPENMP.match(line) or _OPERATOR.search(line) for line in own)
 
 
-def _try(timed: Timed, plain: Times, rounding: Values, run: Callable[[Build], Times], build: Build, what: str) -> Times | None:
+def _try(
+    timed: Timed, plain: Times, rounding: Values, run: Callable[[Build], Times], build: Build, what: str
+) -> Times | None:
     """The times of `build`; None when it cannot be made or run, for which `timed` gets a warning."""
     try:
         found = run(build)
@@ -102,5 +104,8 @@ def _words(source: ScopSource, compiler: Compiler, build: Build) -> str:
 
 def _doubts(times: Sequence[float]) -> Iterator[str]:
     if len(times) < _FEWEST_SAMPLES:
-        yield (f"the sequential time rests on {len(times)} run(s) of {max(times):.0f} ms only; a smaller problem is measured "
-               "better")
+        yield (
+            f"the sequential time rests on {len(times)} run(s) of {max(times):.0f} ms only; a smaller problem is "
+            f"measured "
+            "better"
+        )

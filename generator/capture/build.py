@@ -14,7 +14,9 @@ from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation, ScopSource
 
 _MACHINE = ("-march=", "-mcpu=")
-_NO_OPENMP = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?(?:omp_|GOMP_|__kmpc_)|\bomp\.h\b.*(?:No such file|not found)")
+_NO_OPENMP = re.compile(
+    r"undefined (?:reference to|symbol:) [`'\"]?(?:omp_|GOMP_|__kmpc_)|\bomp\.h\b.*(?:No such file|not found)"
+)
 _UNDEFINED = re.compile(r"undefined reference to `(\w+)'")
 _NATIVE = ("-march=native", "-mcpu=native")
 
@@ -48,7 +50,9 @@ def system_compiler() -> Compiler:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A way to compile the program: `flags` beside -O3 and the user's. OpenMP gets `threads`; None leaves it to the program."""
+    """A way to compile the program: `flags` beside -O3 and the user's. OpenMP gets `threads`; None leaves it to the
+    program.
+    """
 
     flags: tuple[str, ...] = ()
     threads: int | None = 1
@@ -64,7 +68,9 @@ def user_flags(compilation: Compilation, build: Build = PLAIN) -> tuple[str, ...
 
 
 def native_flags(compiler: Compiler, cflags: Sequence[str] = ()) -> tuple[str, ...]:
-    """The option by which `compiler` uses all instructions of this machine; () where it has none, or `cflags` name a machine."""
+    """The option by which `compiler` uses all instructions of this machine; () where it has none, or `cflags` name
+    a machine.
+    """
     if names_machine(cflags):
         return ()
     return next(((flag,) for flag in _NATIVE if _accepts(compiler, flag)), ())
@@ -89,7 +95,9 @@ def named_units(source: ScopSource) -> list[Path]:
 
 
 def siblings(source: ScopSource) -> list[Path]:
-    """NAME.c beside an included NAME.h: they may define what the tuned file needs. One that is itself included as text is not among them."""
+    """NAME.c beside an included NAME.h: they may define what the tuned file needs. One that is itself included as
+    text is not among them.
+    """
     own = Path(source.file).resolve()
     included = {Path(i).resolve() for i in source.includes}
     beside = [i.with_suffix(".c") for i in sorted(included) if i.suffix == ".h"]
@@ -97,8 +105,11 @@ def siblings(source: ScopSource) -> list[Path]:
     return [f for f in dict.fromkeys(beside) if f.is_file() and f not in included and f not in named]
 
 
-def linked_beside(compiler: Compiler, source: ScopSource, flags: Sequence[str], target: Path, limit_s: float, renamed: bool = False) -> list[Path]:
-    """What is linked beside the tuned file: the user's other files, and a library of the siblings, of which the linker takes what is missing.
+def linked_beside(
+    compiler: Compiler, source: ScopSource, flags: Sequence[str], target: Path, limit_s: float, renamed: bool = False
+) -> list[Path]:
+    """What is linked beside the tuned file: the user's other files, and a library of the siblings, of which the linker
+    takes what is missing.
 
     `target` begins the names of what is made; `renamed`: without any `main`.
 
@@ -138,8 +149,16 @@ def diagnostics(compiler: Compiler, unit: Unit, flags: Sequence[str], limit_s: f
 
 def first_errors(text: str, count: int = 3) -> str:
     """The first lines of a tool's output that name an error, on one line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("collect2: error: ld returned")]
-    errors = [line for line in lines if any(word in line for word in ("error:", "undefined reference", "multiple definition", "duplicate"))]
+    lines = [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and not line.startswith("collect2: error: ld returned")
+    ]
+    errors = [
+        line
+        for line in lines
+        if any(word in line for word in ("error:", "undefined reference", "multiple definition", "duplicate"))
+    ]
     return " | ".join((errors or lines)[:count])[:600]
 
 
@@ -155,7 +174,11 @@ def _with_remedy(said: str, all_said: str) -> str:
     if _NO_OPENMP.search(all_said):
         return f"it uses OpenMP, so add --cflags -fopenmp; {said.partition(' | ')[0]}"
     missing = [name for name in _UNDEFINED.findall(all_said) if name != "main"]
-    return said + (f"; name the C file that defines {missing[0]} with --source, or its library with --cflags -lNAME" if missing else "")
+    return said + (
+        f"; name the C file that defines {missing[0]} with --source, or its library with --cflags -lNAME"
+        if missing
+        else ""
+    )
 
 
 def _run(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:

@@ -18,11 +18,12 @@ from generator.program import ELEMENT_BYTES, NUMPY_TYPES
 class Log:
     """The log of a run, which may have ended early.
 
-    `parameters`, `defaults` (values that the harness chose) and `rooms` (how many elements or rows lie behind a pointer, 0 where
-    that is unknown) by name; `addresses`, `elements` (bytes) and
-    `extents` by the variable's number, for members of structures also how far their `pieces` are apart, and their size in bytes; `open` is the variable whose data was being read when the log ends.
-    `done`: the results and times are complete. `rounded` counts the pairs of runs with all arithmetic rounded up and
-    rounded down that followed, `complete`: no run failed. `threads`: how many the process had. `error` is a message of the runtime.
+    `parameters`, `defaults` (values that the harness chose) and `rooms` (how many elements or rows lie behind a
+    pointer, 0 where that is unknown) by name; `addresses`, `elements` (bytes) and `extents` by the variable's number,
+    for members of structures also how far their `pieces` are apart, and their size in bytes; `open` is the variable
+    whose data was being read when the log ends. `done`: the results and times are complete. `rounded` counts the pairs
+    of runs with all arithmetic rounded up and rounded down that followed, `complete`: no run failed. `threads`: how
+    many the process had. `error` is a message of the runtime.
     """
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -104,8 +105,12 @@ def read_data(source: ScopSource, log: Log, directory: Path, direction: str) -> 
 
 def _check_size(source: ScopSource, variable: Variable, found: int) -> None:
     if found != ELEMENT_BYTES[variable.type] and variable.components:
-        raise InputError(f"a structure of `{variable.name}` has {found} bytes, more or fewer than its {variable.components} numbers: "
-                         "declare it without alignment attributes", Location(source.file, source.first_line))
+        raise InputError(
+            f"a structure of `{variable.name}` has {found} bytes, more or fewer than its {variable.components} "
+            f"numbers: "
+            "declare it without alignment attributes",
+            Location(source.file, source.first_line),
+        )
     if found != ELEMENT_BYTES[variable.type]:
         raise InputError(f"`{variable.name}` has elements of {found} bytes but its type was understood as "
                          f"`{variable.type}`; declare it with a standard arithmetic type",

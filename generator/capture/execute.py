@@ -1,4 +1,6 @@
-"""Running the instrumented program: silent, in its own directory and session, with a time limit, and never longer than antune."""
+"""Running the instrumented program: silent, in its own directory and session, with a time limit, and never longer than
+antune.
+"""
 
 from __future__ import annotations
 
@@ -35,18 +37,34 @@ class Ended:
 
 def execute(program: Path, directory: Path, scratch: Path, limit_s: float, threads: int | None = 1,
             invocation: Invocation = PLAIN_START, tell: Tell = lambda _: None) -> Ended:
-    """Run `program` in `directory` as `invocation` says; what is left of its process group then, or after `limit_s`, is killed.
+    """Run `program` in `directory` as `invocation` says; what is left of its process group then, or after `limit_s`, is
+    killed.
 
-    It is killed, too, and the folder `scratch` deleted, as soon as this process ends, whatever ends it (`guard.py`). OpenMP
-    gets `threads`; None leaves it to the program and the environment. `tell` hears now and then how long it has been running.
+    It is killed, too, and the folder `scratch` deleted, as soon as this process ends, whatever ends it (`guard.py`).
+    OpenMP gets `threads`; None leaves it to the program and the environment. `tell` hears now and then how long it has
+    been running.
     """
     limits = {} if threads is None else dict.fromkeys(("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"), str(threads))
     life, held = os.pipe()
-    words = [str(life), repr(limit_s), str(_MOST_BYTES), str(scratch), str(directory), invocation.stdin or os.devnull, str(program),
-             *invocation.arguments]
+    words = [
+        str(life),
+        repr(limit_s),
+        str(_MOST_BYTES),
+        str(scratch),
+        str(directory),
+        invocation.stdin or os.devnull,
+        str(program),
+        *invocation.arguments,
+    ]
     try:
-        with subprocess.Popen([sys.executable, "-I", "-S", str(_GUARD), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              start_new_session=True, pass_fds=(life,), env={**os.environ, **limits}) as guard:
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_GUARD), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=(life,),
+            env={**os.environ, **limits},
+        ) as guard:
             os.close(life)
             try:
                 said = _watched(guard, limit_s, tell)
@@ -68,7 +86,10 @@ def _watched(guard: subprocess.Popen[bytes], limit_s: float, tell: Tell) -> list
         except subprocess.TimeoutExpired:
             if left_s <= wait_s:
                 raise
-            tell(f"the program has been running for {time.monotonic() - begun_s:.0f} s; it is stopped after {limit_s:g} s (--program-limit)")
+            tell(
+                f"the program has been running for {time.monotonic() - begun_s:.0f} s; it is stopped after "
+                f"{limit_s:g} s (--program-limit)"
+            )
             wait_s *= 2
 
 

@@ -1,12 +1,13 @@
-"""A process that starts the user's program and outlives antune for a moment: when antune is gone, the program goes, too.
+"""A process that starts the user's program and outlives antune for a moment: when antune is gone, the program goes,
+too.
 
 Runs by itself (`python -I -S guard.py`), with nothing of antune and few modules, so that it starts in milliseconds:
 
     guard.py LIFE LIMIT_S MOST_BYTES SCRATCH DIRECTORY STDIN PROGRAM [ARGUMENTS]
 
-LIFE is the reading end of a pipe that antune holds open, SCRATCH the folder that is deleted if antune dies. The program runs in
-DIRECTORY, as leader of a session of its own; the first MOST_BYTES that it prints go to the files `stdout` and `stderr` there, the
-rest to nobody. The last line that the guard prints is `exit N`, `signal N` or `limit`.
+LIFE is the reading end of a pipe that antune holds open, SCRATCH the folder that is deleted if antune dies. The program
+runs in DIRECTORY, as leader of a session of its own; the first MOST_BYTES that it prints go to the files `stdout` and
+`stderr` there, the rest to nobody. The last line that the guard prints is `exit N`, `signal N` or `limit`.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ def ended(child: int) -> int | None:
 
 
 def adopt() -> None:
-    """From now on processes whose parents are gone become children of this one, also those that left the session (Linux)."""
+    """From now on processes whose parents are gone become children of this one, also those that left the session
+    (Linux).
+    """
     if sys.platform != "linux":
         return
     import ctypes

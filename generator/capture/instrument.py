@@ -25,7 +25,8 @@ extern int antune_capture_begin(void);
 extern void antune_capture_parameter(const char *, long long);
 extern void antune_capture_room(const char *, const void *, unsigned long);
 extern void antune_capture_leave(void);
-extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int, int, unsigned long, unsigned long);
+extern void antune_capture_array(int, const void *, unsigned long, int, const long long *, int, int,
+                                 unsigned long, unsigned long);
 extern void antune_capture_scalar(int, const void *, unsigned long, unsigned long, int);
 extern int antune_capture_repeating(void);
 extern void antune_capture_value(int, void *);
@@ -62,7 +63,9 @@ def instrumented(source: ScopSource, text: str, firsts: Mapping[str, int] | None
 
 
 def read_text(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 survive a round trip through `write_text`, a byte order mark does not."""
+    """The file's text; bytes that are no UTF-8 survive a round trip through `write_text`, a byte order mark does
+    not.
+    """
     return file.read_text(encoding="utf-8-sig", errors="surrogateescape")
 
 
@@ -85,14 +88,18 @@ def c_string(text: str) -> str:
 def openmp_above(lines: list[str], source: ScopSource) -> int:
     """Where the OpenMP pragmas right above the SCoP begin, as an index; that of `#pragma scop` where there are none."""
     first = found = source.first_line - 1
-    while first > 0 and (not lines[first - 1].strip() or OPENMP.match(lines[first - 1]) or _continued(lines, first - 1)):
+    while first > 0 and (
+        not lines[first - 1].strip() or OPENMP.match(lines[first - 1]) or _continued(lines, first - 1)
+    ):
         first -= 1
         found = first if OPENMP.match(lines[first]) else found
     return found
 
 
 def _held_back(lines: list[str], source: ScopSource) -> str:
-    """OpenMP pragmas right above the SCoP, taken out of `lines`: they belong to its first loop, behind what is inserted."""
+    """OpenMP pragmas right above the SCoP, taken out of `lines`: they belong to its first loop, behind what is
+    inserted.
+    """
     last, first = source.first_line - 1, openmp_above(lines, source)
     found = [line for line in lines[first:last] if line.strip()]
     if not found:

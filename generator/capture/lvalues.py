@@ -1,7 +1,8 @@
 """C expressions for what a variable of a SCoP is in the program: its first element, its address, its extents.
 
-    float p[N][3]  ->  element (p)[0][0], address (p)        struct {int k; float x[3];} p[N]  ->  element (p)[0].x[0], pieces of
-    (a member .x of structures)                                                                    sizeof((p)[0].x) every sizeof((p)[0])
+float p[N][3]  ->  element (p)[0][0], address (p)        struct {int k; float x[3];} p[N]  ->  element (p)[0].x[0],
+pieces of (a member .x of structures)
+sizeof((p)[0].x) every sizeof((p)[0])
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def start_of(variable: Variable) -> str:
 
 
 def pieces(variable: Variable) -> tuple[str, str]:
-    """How far apart the pieces of an array lie in memory, and how large each is, in bytes, as C expressions; 0: it is in one piece."""
+    """How far apart the pieces of an array lie in memory, and how large each is, in bytes, as C expressions; 0: it
+    is in one piece.
+    """
     field = variable.field
     if field is None or len(variable.extents) == field.inner:
         return "0", "0"

@@ -62,7 +62,9 @@ def watched_text(sources: Sequence[ScopSource], text: str) -> str:
         line_start = sum(len(line) + 1 for line in lines[:index])
         directive = OPENMP.match(lines[index]) is not None  # it belongs to the loop: the clock starts before it
         start = f"antune_watch_start({number});"
-        inserted.append((line_start, f"{start}\n#line {index + 1}\n") if directive else (source.marks.start, f"{start} "))
+        inserted.append(
+            (line_start, f"{start}\n#line {index + 1}\n") if directive else (source.marks.start, f"{start} ")
+        )
         inserted.append((source.marks.end, f" antune_watch_stop({number});"))
     for position, code in sorted(inserted, reverse=True):
         text = text[:position] + code + text[position:]

@@ -1,4 +1,6 @@
-"""Cache configuration: what a kernel prefers where a multiprocessor divides one memory between shared memory and L1 cache."""
+"""Cache configuration: what a kernel prefers where a multiprocessor divides one memory between shared memory and L1
+cache.
+"""
 
 from __future__ import annotations
 

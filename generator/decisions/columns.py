@@ -14,7 +14,14 @@ def _offer(known: Known) -> Offer[bool]:
 
 
 COLUMNS = flag(
-    "columns", "blocks along columns", _offer,
-    Row("no, yes", "blocks that follow each other lie along y (yes) instead of x: what all blocks of a column read (in a matrix "
-        "multiplication some columns of the second matrix) then stays in the caches", "wide"),
-    title="block rasterization order by columns")
+    "columns",
+    "blocks along columns",
+    _offer,
+    Row(
+        "no, yes",
+        "blocks that follow each other lie along y (yes) instead of x: what all blocks of a column read (in a matrix "
+        "multiplication some columns of the second matrix) then stays in the caches",
+        "wide",
+    ),
+    title="block rasterization order by columns",
+)

@@ -19,7 +19,9 @@ _DEFAULT: Combine = "atomic"
 
 def _offer(known: Known) -> Offer[Combine]:
     """Alone in its block a thread updates atomically, or in a private copy where there is room for one."""
-    private = known.wide and known.shape.privatizes and fits(known, known[INNER_TILE], known[PADDING], known[SHARED], True)
+    private = (
+        known.wide and known.shape.privatizes and fits(known, known[INNER_TILE], known[PADDING], known[SHARED], True)
+    )
     block = known[SIZES].block
     alone = prod(block) == 1
     if not known.shape.reduces or (alone and not private):
@@ -37,7 +39,17 @@ def _offer(known: Known) -> Offer[Combine]:
 
 
 COMBINE = KernelDecision(
-    "combine", "combining threads", _DEFAULT, one_of(get_args(Combine)), _offer,
-    Row("atomic, shared, shuffle, private", "how the threads of a block add up what they reduce together: each by an atomic update; "
-        "in shared memory; or by shuffles within a warp, then one atomic update per block or warp. private is as shared, and what "
-        "no thread can keep in registers (a histogram) is updated in a copy per block", "wide"))
+    "combine",
+    "combining threads",
+    _DEFAULT,
+    one_of(get_args(Combine)),
+    _offer,
+    Row(
+        "atomic, shared, shuffle, private",
+        "how the threads of a block add up what they reduce together: each by an atomic update; "
+        "in shared memory; or by shuffles within a warp, then one atomic update per block or warp. private is as "
+        "shared, and what "
+        "no thread can keep in registers (a histogram) is updated in a copy per block",
+        "wide",
+    ),
+)

@@ -15,5 +15,13 @@ def _offer(known: Known) -> Offer[int]:
 
 
 INNER_TILE = KernelDecision(
-    "inner_tile", "inner tile size", 1, POSITIVE, _offer,
-    Row("1, 4, 8, 16, 32, 64 above the unroll factor", "of the sequential loops; how much is copied to shared memory at a time"))
+    "inner_tile",
+    "inner tile size",
+    1,
+    POSITIVE,
+    _offer,
+    Row(
+        "1, 4, 8, 16, 32, 64 above the unroll factor",
+        "of the sequential loops; how much is copied to shared memory at a time",
+    ),
+)

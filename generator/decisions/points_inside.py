@@ -1,4 +1,6 @@
-"""Points inside: whether a thread's loops over its points run inside its sequential loops instead of around them (ours)."""
+"""Points inside: whether a thread's loops over its points run inside its sequential loops instead of around them
+(ours).
+"""
 
 from __future__ import annotations
 

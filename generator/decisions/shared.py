@@ -27,6 +27,12 @@ def _offer(known: Known) -> Offer[bool]:
 
 
 SHARED = flag(
-    "shared", "shared memory", _offer,
-    Row("no, yes", "copies of the boxes that a block touches, filled together by all threads; left out where not all threads "
-        "would reach the barriers of the copies"))
+    "shared",
+    "shared memory",
+    _offer,
+    Row(
+        "no, yes",
+        "copies of the boxes that a block touches, filled together by all threads; left out where not all threads "
+        "would reach the barriers of the copies",
+    ),
+)

@@ -38,7 +38,9 @@ class _XDimension(KernelDecision[Order]):
         return by_x[answer]
 
     def answers(self, kernel: Decided) -> dict[str, Option]:
-        """See KernelDecision. Also of an order that is not on offer, which another one with the same x comes closest to."""
+        """See KernelDecision. Also of an order that is not on offer, which another one with the same x comes
+        closest to.
+        """
         order = self.of(kernel)
         return {self.name: order[-1] if order else max(0, len(kernel.tile) - 1)}
 
@@ -54,7 +56,9 @@ class _XDimension(KernelDecision[Order]):
 
 
 def _is_permutation(value: object, count: int) -> bool:
-    return value == [] or (isinstance(value, list) and all(type(v) is int for v in value) and sorted(value) == list(range(count)))
+    return value == [] or (
+        isinstance(value, list) and all(type(v) is int for v in value) and sorted(value) == list(range(count))
+    )
 
 
 X_DIMENSION = _XDimension(

@@ -45,7 +45,10 @@ def _function(operator: str, kind: str, shared: bool, words: Words) -> str:
         f"f{operator}{'f' if kind == 'float' else ''}(old, value)" if floating else f"{operator}(old, value)")
     word = words.swap_word[_BYTES[kind]]
     pointer = words.block_pointer if shared else words.shared_pointer
-    head = f"{words.device_function} void {atomic_name(operator, kind, shared, words)}({pointer}{value} *place, {value} value)"
+    head = (
+        f"{words.device_function} void {atomic_name(operator, kind, shared, words)}({pointer}{value} *place, {value} "
+        f"value)"
+    )
     union = f"union {{ {word} bits; {value} number; }}"
     return "\n".join([
         f"{head} {{",

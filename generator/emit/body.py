@@ -44,7 +44,11 @@ class BodyWriter:
                 case Assign(target, op, value, any_order):
                     text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
                     in_vectors = any_order and self.alone and self.words.any_order
-                    yield from (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}") if in_vectors else (pad + text,)
+                    yield from (
+                        (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}")
+                        if in_vectors
+                        else (pad + text,)
+                    )
                 case Barrier(level):
                     yield pad + (self.words.barrier if level == "block" else self.words.sub_group_barrier)
                 case Declare(name, kind, sizes):
@@ -63,7 +67,9 @@ class BodyWriter:
         pad = "  " * depth
         if node.vector and self.alone and self.words.vector:
             yield f"{pad}{VECTOR}({node.unroll})"
-        elif node.unroll > 1 and (self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))):
+        elif node.unroll > 1 and (
+            self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))
+        ):
             yield f"{pad}#pragma unroll {node.unroll}"
         single = {1: "++", -1: "--"}.get(node.step)
         step = f"{single}{node.iterator}" if single else f"{node.iterator} += {node.step}"

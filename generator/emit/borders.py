@@ -8,7 +8,8 @@ reads elements that compilers gather one by one, since they need not be neighbou
     for (int x = 1; x <= 640; ++x) out[x] = in[x - 1];
     for (int x = 641; x <= 641; ++x) out[x] = in[max(min(x - 1, 639), 0)];
 
-(Halide's compiler does that, too, and calls it loop partitioning.) Done for long loops of a thread that is alone in its block.
+(Halide's compiler does that, too, and calls it loop partitioning.) Done for long loops of a thread that is alone in its
+block.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ def _can_be_cut(loop: For) -> bool:
 def _clamp(expr: Expr, iterator: str) -> _Clamp | None:
     """`expr` as a clamp whose value grows by a constant in every iteration."""
     match expr:
-        case Binary("max", Binary("min", value, Int(high)), Int(low)) | Binary("min", Binary("max", value, Int(low)), Int(high)):
+        case Binary("max", Binary("min", value, Int(high)), Int(low)) | Binary(
+            "min", Binary("max", value, Int(low)), Int(high)
+        ):
             pass
         case _:
             return None
@@ -111,7 +114,8 @@ def _clamp(expr: Expr, iterator: str) -> _Clamp | None:
     room, space = simplify(Binary("-", Int(low + step.value - 1), rest)), simplify(Binary("-", Int(high), rest))
     if step.value == 1:
         return _Clamp(expr, value, room, space)
-    # Iterators are not negative, so that nothing is lost where C rounds a negative `room` up; of `space`, it would be wrong.
+    # Iterators are not negative, so that nothing is lost where C rounds a negative `room` up;
+    # of `space`, it would be wrong.
     last = Select(Binary("<", space, Int(0)), Int(-1), Binary("/", space, step))
     return _Clamp(expr, value, Binary("/", room, step), last)
 

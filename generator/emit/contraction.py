@@ -1,9 +1,9 @@
 """Which kernels must not fuse multiplications with additions.
 
 Intel's CPU runtime (2026.22.10) miscompiles a fused multiply-add one of whose factors is a thread index, converted to a
-floating type, behind a barrier: `(g - (float)t0 * 0.3f) + (float)t0 * 0.3f` comes out as `g + (float)t0 * 0.3f` where t0 is
-not the dimension along x. Unfused it is right, as are values of the same kind that a variable holds. A device is not asked
-whether it is that one: exported text may run anywhere.
+floating type, behind a barrier: `(g - (float)t0 * 0.3f) + (float)t0 * 0.3f` comes out as `g + (float)t0 * 0.3f` where
+t0 is not the dimension along x. Unfused it is right, as are values of the same kind that a variable holds. A device is
+not asked whether it is that one: exported text may run anywhere.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 def must_not_contract(body: tuple[Node, ...], block: tuple[int, ...]) -> bool:
-    """Whether a kernel with blocks of several rows (`block` is x first) has a barrier, and an index in arithmetic with real
-    numbers or elements of arrays. (Of integers, too: it does them no harm.)"""
+    """Whether a kernel with blocks of several rows (`block` is x first) has a barrier, and an index in arithmetic with
+    real numbers or elements of arrays. (Of integers, too: it does them no harm.)
+    """
     nodes = list(walk(body))
     if prod(block[1:]) == 1 or not any(isinstance(node, Barrier) for node in nodes):
         return False
@@ -29,8 +30,9 @@ def must_not_contract(body: tuple[Node, ...], block: tuple[int, ...]) -> bool:
 
 
 def _has_index_in_real(value: Expr) -> bool:
-    """An explicit conversion anywhere, or an index beside real numbers or elements in the value or a comparison in it, whose
-    two sides are computed by the same arithmetic."""
+    """An explicit conversion anywhere, or an index beside real numbers or elements in the value or a comparison in it,
+    whose two sides are computed by the same arithmetic.
+    """
     whole: list[tuple[Expr, ...]] = [(value,)]
     converted: list[tuple[Expr, ...]] = []
     for part in parts(value):

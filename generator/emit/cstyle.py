@@ -18,10 +18,11 @@ _UNARY, _ATOM, _TERNARY, _SHIFT = 14, 20, 3, 11
 class Printer:
     """Prints expressions. `shapes` gives the extents of arrays that are indexed linearly (row-major).
 
-    Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call, also of `min` and `max`;
-    `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures` gives the function that reads an element
-    and its number of coordinates, one (linear) or two (the last index; the others, linear), for arrays that are textures.
-    `symbols` holds the names of arrays that are called otherwise in the text, `reals` the texts of real numbers that are.
+    Arrays absent from `shapes` are indexed as written (`a[i][j]`). `call` prints a function call, also of `min` and
+    `max`; `scalars` maps names of scalars to their text (`alpha`, `sum[0]`). `textures` gives the function that reads
+    an element and its number of coordinates, one (linear) or two (the last index; the others, linear), for arrays that
+    are textures. `symbols` holds the names of arrays that are called otherwise in the text, `reals` the texts of real
+    numbers that are.
     """
 
     shapes: Mapping[str, tuple[int, ...]]

@@ -1,9 +1,10 @@
 """Values that a loop computes, as statements before the one that uses them.
 
-    y[i] = fold(sum from y[i], k from row[i] while k < row[i + 1]: sum + val[k])  ->  double sum = y[i];
-                                                                                    for (int k = row[i]; k < row[i + 1]; ++k)
-                                                                                      sum = sum + val[k];
-                                                                                    y[i] = sum;
+y[i] = fold(sum from y[i], k from row[i] while k < row[i + 1]: sum + val[k])  ->  double sum = y[i];
+                                                                                for (int k = row[i]; k < row[i + 1];
+                                                                                ++k)
+                                                                                  sum = sum + val[k];
+                                                                                y[i] = sum;
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class FoldWriter:
             yield from self._declare(variable, first, depth)
         name = fold.iterator.name
         step = {1: f"++{name}", -1: f"--{name}"}.get(fold.step, f"{name} += {fold.step}")
-        yield f"{pad}for ({self.words.type(fold.iterator.type)} {name} = {text(fold.start)}; {text(fold.condition)}; {step}) {{"
+        yield (
+            f"{pad}for ({self.words.type(fold.iterator.type)} {name} = {text(fold.start)}; {text(fold.condition)}; "
+            f"{step}) {{"
+        )
         for variable, value in fold.lets:
             yield from self._declare(variable, value, depth + 1)
         yield from self._change(fold, depth + 1)

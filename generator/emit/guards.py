@@ -1,8 +1,8 @@
 """A barrier at the beginning of kernels that Intel's CPU runtime would get wrong without one.
 
-Its compiler turns conditions on a thread's index into bounds of its loop over a block's threads. With several bounds on one index
-it loses iterations (docs/devices.md has a kernel of five lines); with one, it does if there are other kernels in the program, which is
-how exported code is compiled. It leaves kernels with barriers alone.
+Its compiler turns conditions on a thread's index into bounds of its loop over a block's threads. With several bounds on
+one index it loses iterations (docs/devices.md has a kernel of five lines); with one, it does if there are other kernels
+in the program, which is how exported code is compiled. It leaves kernels with barriers alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The words of HIP: those of CUDA C++ but for textures and shuffles.
 
-Shuffles exchange within 32 threads (`generator.target.LANES`): a wavefront of RDNA, half a wavefront of CDNA. Both have the
-numbers of their lanes in the order of the threads, so the same text is right on either.
+Shuffles exchange within 32 threads (`generator.target.LANES`): a wavefront of RDNA, half a wavefront of CDNA. Both have
+the numbers of their lanes in the order of the threads, so the same text is right on either.
 """
 
 from __future__ import annotations
@@ -14,5 +14,11 @@ _WAIT = ('__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"); __builtin_amdgc
          '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");')
 """A barrier of a wavefront, whose halves may be at different places: they take turns, and each is in step."""
 
-HIP = replace(CUDA, sub_group_barrier=_WAIT, dynamic_memory="", dynamic_array="", shuffle="__shfl_xor({value}, {lanes})",
-              textures=dict.fromkeys((1, 2), "hipTextureObject_t"))
+HIP = replace(
+    CUDA,
+    sub_group_barrier=_WAIT,
+    dynamic_memory="",
+    dynamic_array="",
+    shuffle="__shfl_xor({value}, {lanes})",
+    textures=dict.fromkeys((1, 2), "hipTextureObject_t"),
+)

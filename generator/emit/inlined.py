@@ -1,9 +1,11 @@
-"""Functions of OpenCL C that kernels bring along, since compilers for CPUs do not vectorize loops around the built-in ones.
+"""Functions of OpenCL C that kernels bring along, since compilers for CPUs do not vectorize loops around the built-in
+ones.
 
-PoCL (3.0) calls even `min` of two integers from a library that its vectorizer does not see, in the conditions of loops, too: a
-loop around it took 5 to 30 times as long (2026-11-23). What one instruction computes, its compiler has under the names of C. Intel's
-runtime (2026.22.10) vectorizes across the threads of a block, around all built-in functions; in a block of one thread it is as
-PoCL. Threads side by side must not have these there: of a loop to min(511, 1792 - 512 * b0 - t0) it then skips whole blocks.
+PoCL (3.0) calls even `min` of two integers from a library that its vectorizer does not see, in the conditions of loops,
+too: a loop around it took 5 to 30 times as long (2026-11-23). What one instruction computes, its compiler has under the
+names of C. Intel's runtime (2026.22.10) vectorizes across the threads of a block, around all built-in functions; in a
+block of one thread it is as PoCL. Threads side by side must not have these there: of a loop to min(511, 1792 - 512 * b0
+- t0) it then skips whole blocks.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def own_name(function: str) -> str:
 
 
 def inlined_functions(called: frozenset[str], own: frozenset[str]) -> str:
-    """The definitions of what kernels call: for all compilers where they do so by `own_name`, for PoCL the others, too."""
+    """The definitions of what kernels call: for all compilers where they do so by `own_name`, for PoCL the others,
+    too.
+    """
     own, called = _together(own), _together(called)
     named = [f for f in _FUNCTIONS if f.name in own]
     others = [f for f in _FUNCTIONS if f.name in called and f not in named]

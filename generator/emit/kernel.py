@@ -1,4 +1,6 @@
-"""Kernels in any C-like dialect: comment, attributes, signature, indices, shared arrays; `body.py` prints what is inside."""
+"""Kernels in any C-like dialect: comment, attributes, signature, indices, shared arrays; `body.py` prints what is
+inside.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class Printed:
 
 @lru_cache(maxsize=1024)
 def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Target) -> Printed:
-    """The kernel with its arrays where `placements` says, in the words of the target, without what its compiler gets wrong.
+    """The kernel with its arrays where `placements` says, in the words of the target, without what its compiler gets
+    wrong.
 
     CUDA's read-only path needs no words: what a kernel only reads is `const` and `__restrict__`, for which nvcc loads
     through it by itself.
@@ -61,7 +64,9 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
 
 
 def _names(kernel: LoweredKernel, arguments: Sequence[Array], found: Mentioned) -> dict[str, str]:
-    """What arrays and scalars are called whose names the language or the code itself uses; others have the program's."""
+    """What arrays and scalars are called whose names the language or the code itself uses; others have the
+    program's.
+    """
     taken = (*found.names, *kernel.iterators, *(array.name for array in kernel.shared))
     return renamed([array.name for array in (*arguments, *kernel.scalars)], taken)
 
@@ -75,7 +80,9 @@ def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,
              long_strides: bool) -> Printer:
-    """Prints expressions of the kernel; `called` are arrays and scalars that are called otherwise; `long_strides` as in Target."""
+    """Prints expressions of the kernel; `called` are arrays and scalars that are called otherwise; `long_strides`
+    as in Target.
+    """
     def call(function: str, arguments: list[str]) -> str:
         one = words.function(function)
         return one.call(own_name(one.name) if one.name in needs.own_functions else one.name, arguments)
@@ -97,8 +104,14 @@ def _attributes(kernel: LoweredKernel, found: Mentioned, words: Words) -> str:
     return f"{attributes} {words.sub_groups}" if words.sub_groups and found.sub_groups else attributes
 
 
-def _parameters(kernel: LoweredKernel, arguments: Sequence[Array], placements: Sequence[Placed], names: Mapping[str, str],
-                found: Mentioned, words: Words) -> Iterator[str]:
+def _parameters(
+    kernel: LoweredKernel,
+    arguments: Sequence[Array],
+    placements: Sequence[Placed],
+    names: Mapping[str, str],
+    found: Mentioned,
+    words: Words,
+) -> Iterator[str]:
     """The declarations of the arguments; `names` of those that are called otherwise."""
     placed = {one.array: one for one in placements}
     for array in arguments:
@@ -126,7 +139,8 @@ def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[
 def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool) -> Iterator[str]:
     """The declarations of the arrays in shared memory.
 
-    In dynamic memory those with larger elements come first: then all are aligned, and together as large as declared ones.
+    In dynamic memory those with larger elements come first: then all are aligned, and together as large as declared
+    ones.
     """
     offset = 0
     for number, array in enumerate(sorted(shared, key=lambda a: -ELEMENT_BYTES[a.type]) if dynamic else shared):
@@ -136,5 +150,7 @@ def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool) -
             continue
         if not number:
             yield f"  {words.dynamic_memory}"
-        yield "  " + words.dynamic_array.format(type=words.type(array.type), name=array.name, sizes=sizes, offset=offset)
+        yield "  " + words.dynamic_array.format(
+            type=words.type(array.type), name=array.name, sizes=sizes, offset=offset
+        )
         offset += prod(array.sizes) * ELEMENT_BYTES[array.type]

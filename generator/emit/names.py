@@ -8,29 +8,34 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable
 
-_C = """auto break case char const continue default do double else enum extern float for goto if inline int long register
-restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex true
-false NULL asm typeof"""
+_C = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex
+true false NULL asm typeof"""
 _CPP = """alignas alignof and and_eq bitand bitor catch class compl consteval constexpr constinit const_cast concept
-co_await co_return co_yield decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq
-nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template this
-thread_local throw try typeid typename using virtual wchar_t xor xor_eq char8_t char16_t char32_t"""
-_OPENCL = """kernel global local constant generic pipe read_only write_only read_write half quad imaginary uchar ushort uint
-ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t ndrange_t reserve_id_t cl_mem_fence_flags
-barrier get_group_id get_local_id get_global_offset sub_group_shuffle_xor sub_group_barrier
+co_await co_return co_yield decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not
+not_eq nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template
+this thread_local throw try typeid typename using virtual wchar_t xor xor_eq char8_t char16_t char32_t"""
+_OPENCL = """kernel global local constant generic pipe read_only write_only read_write half quad imaginary uchar ushort
+uint ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t ndrange_t reserve_id_t
+cl_mem_fence_flags barrier get_group_id get_local_id get_global_offset sub_group_shuffle_xor sub_group_barrier
 min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
 _CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t
 hipTextureObject_t hipSurfaceObject_t std"""
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs
 asinh acosh atanh floor ceil round trunc fmod fmin fmax hypot erf erfc fma copysign"""
-_WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {n for f in _FUNCTIONS.split() for n in (f, f"{f}f")}
-_FAMILIES = re.compile(r"""
-    [bte]\d+ | last\d+ | antune_\w+                                   # indices, bounds of loops, functions of the generated code
-  | fold_\w+                                                         # variables of loops with bounds that are data
-  | (u?(char|short|int|long)|u?longlong|float|double|half)\d+          # vectors
-  | image\w+_t | (atomic|memory)_\w+ | __\w+ | _[A-Z]\w*               # types of images and atomics, reserved by C
-  | (CLK|FLT|DBL|HALF|S?CHAR|UCHAR|U?SHRT|U?INT|U?LONG|M|FP)_\w+       # macros
-""", re.VERBOSE)
+_WORDS = frozenset(f"{_C} {_CPP} {_OPENCL} {_CUDA} labs".split()) | {
+    n for f in _FUNCTIONS.split() for n in (f, f"{f}f")
+}
+_FAMILIES = re.compile(
+    r"""
+    [bte]\d+ | last\d+ | antune_\w+  # indices, bounds of loops, functions of the generated code
+  | fold_\w+  # variables of loops with bounds that are data
+  | (u?(char|short|int|long)|u?longlong|float|double|half)\d+  # vectors
+  | image\w+_t | (atomic|memory)_\w+ | __\w+ | _[A-Z]\w*  # types of images and atomics, reserved by C
+  | (CLK|FLT|DBL|HALF|S?CHAR|UCHAR|U?SHRT|U?INT|U?LONG|M|FP)_\w+  # macros
+""",
+    re.VERBOSE,
+)
 
 
 def reserved(name: str) -> bool:

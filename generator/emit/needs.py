@@ -14,8 +14,8 @@ from generator.variant import Placed
 class Needs:
     """What has to stand before kernels (`emit/preamble.py`).
 
-    `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect gives them,
-    `own_functions` by those of `emit/inlined.py`.
+    `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect
+    gives them, `own_functions` by those of `emit/inlined.py`.
     """
 
     placements: frozenset[Placed] = frozenset()
@@ -35,7 +35,9 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Mentioned:
-    """`names` of variables, arrays and indices; the names in C of `functions`; the arrays that are `written`; updates and exchanges."""
+    """`names` of variables, arrays and indices; the names in C of `functions`; the arrays that are `written`;
+    updates and exchanges.
+    """
 
     names: frozenset[str]
     functions: frozenset[str]
@@ -72,7 +74,9 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
                 sub_groups = True
             case _:
                 pass
-    return Mentioned(frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), sub_groups, any_order, vectors)
+    return Mentioned(
+        frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), sub_groups, any_order, vectors
+    )
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

@@ -1,8 +1,8 @@
 """A number one that Intel's CPU runtime does not know, where it would get a literal wrong.
 
-Its compiler writes `c - t0 - 1` as `c + ~t0`, and a pass of its own, which computes values that grow evenly from thread to thread
-before the loop over a block's threads, takes `~t0` for the same number in all rounds of the loop: products of such sums are right for
-the first 16 threads only (docs/devices.md). `c - t0 - antune_one` stays as it is.
+Its compiler writes `c - t0 - 1` as `c + ~t0`, and a pass of its own, which computes values that grow evenly from thread
+to thread before the loop over a block's threads, takes `~t0` for the same number in all rounds of the loop: products of
+such sums are right for the first 16 threads only (docs/devices.md). `c - t0 - antune_one` stays as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def with_opaque_one(body: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def _of_threads(body: tuple[Node, ...]) -> frozenset[str]:
     """Indices of threads, and iterators that begin at such: their loops go from thread to thread."""
-    names = {name for node in walk(body) for expr in expressions(node) for name in names_of(expr) if _THREAD.fullmatch(name)}
+    names = {
+        name for node in walk(body) for expr in expressions(node) for name in names_of(expr) if _THREAD.fullmatch(name)
+    }
     for node in walk(body):
         if isinstance(node, For) and names & names_of(node.start):
             names.add(node.iterator)

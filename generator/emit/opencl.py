@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from generator.emit.words import Function, Words
 
-_INTEGER = {"min": Function("min"), "max": Function("max"), "abs": Function("abs", result="int"), "labs": Function("abs", result="long")}
+_INTEGER = {
+    "min": Function("min"),
+    "max": Function("max"),
+    "abs": Function("abs", result="int"),
+    "labs": Function("abs", result="long"),
+}
 
 
 def _function(function: str) -> Function:
@@ -37,7 +42,8 @@ _ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
 #endif
 """
 
-# PoCL's compiler unrolls short loops before it looks for vectors, and then finds few of them; Intel's runtime does neither
+# PoCL's compiler unrolls short loops before it looks for vectors, and then finds few of them;
+# Intel's runtime does neither
 _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #pragma clang diagnostic ignored "-Wpass-failed" // with exp and pow there is no vector, and no need to be told
@@ -48,25 +54,45 @@ _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 """
 
 OPENCL = Words(
-    entry="__kernel", block_size="__attribute__((reqd_work_group_size({block})))",
-    global_memory="__global ", restrict="restrict", shared_memory="__local", dynamic_memory="", dynamic_array="",
-    barrier="barrier(CLK_LOCAL_MEM_FENCE);", sub_group_barrier="sub_group_barrier(CLK_LOCAL_MEM_FENCE);",
-    group_index="get_group_id({axis})", thread_index="get_local_id({axis})", axes=("0", "1", "2"),
+    entry="__kernel",
+    block_size="__attribute__((reqd_work_group_size({block})))",
+    global_memory="__global ",
+    restrict="restrict",
+    shared_memory="__local",
+    dynamic_memory="",
+    dynamic_array="",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    sub_group_barrier="sub_group_barrier(CLK_LOCAL_MEM_FENCE);",
+    group_index="get_group_id({axis})",
+    thread_index="get_local_id({axis})",
+    axes=("0", "1", "2"),
     types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"},
     double_preamble="#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
-    function=_function, device_function="static inline", shared_pointer="volatile __global ",
+    function=_function,
+    device_function="static inline",
+    shared_pointer="volatile __global ",
     block_pointer="volatile __local ",
-    swap={4: "atomic_cmpxchg", 8: "atom_cmpxchg"}, swap_word={4: "uint", 8: "ulong"},
+    swap={4: "atomic_cmpxchg", 8: "atom_cmpxchg"},
+    swap_word={4: "uint", 8: "ulong"},
     swap_preamble="#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n",
     shuffle="sub_group_shuffle_xor({value}, {lanes})",
     sub_groups="__attribute__((intel_reqd_sub_group_size(32)))",
     sub_group_preamble="#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-                       "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
-    # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one; compilers for GPUs unroll such a loop themselves
-    unrolled_barriers=False, no_contraction="  #pragma OPENCL FP_CONTRACT OFF", generic_extrema=True, inlined=True,
-    any_order=_ANY_ORDER, vector=_VECTOR, opaque_one="1 + (int)get_global_offset(0)",
+    "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",
+    # PoCL takes minutes for some ten barriers in a row, seconds for a loop with one;
+    # compilers for GPUs unroll such a loop themselves
+    unrolled_barriers=False,
+    no_contraction="  #pragma OPENCL FP_CONTRACT OFF",
+    generic_extrema=True,
+    inlined=True,
+    any_order=_ANY_ORDER,
+    vector=_VECTOR,
+    opaque_one="1 + (int)get_global_offset(0)",
     reals={},
-    textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"}, fetch=_fetch,
+    textures={1: "read_only image1d_buffer_t", 2: "read_only image2d_t"},
+    fetch=_fetch,
     sampler="__constant sampler_t antune_sampler = "
-            "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n",
-    constant_memory="__constant ", constant_symbol="")
+    "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n",
+    constant_memory="__constant ",
+    constant_symbol="",
+)

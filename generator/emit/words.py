@@ -8,12 +8,16 @@ from dataclasses import dataclass
 ANY_ORDER = "antune_any_order"
 """A macro: the sum that follows in the same braces may add its terms in any order."""
 VECTOR = "antune_vector"
-"""A macro: all iterations of the loop that follows, as many as its argument says, are one vector for compilers that need to be told."""
+"""A macro: all iterations of the loop that follows, as many as its argument says, are one vector for compilers that
+need to be told.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """How a dialect calls a function of C: by `name`, with all arguments converted to `argument`, the result to `result`."""
+    """How a dialect calls a function of C: by `name`, with all arguments converted to `argument`, the result to
+    `result`.
+    """
 
     name: str
     argument: str = ""
@@ -41,9 +45,9 @@ class Words:
     of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others. `no_contraction`: what
     forbids a function's body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and
     fmax take any floating type; `inlined`: compilers may need `emit.inlined`. `any_order` defines
-    what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs then add in vectors;
-    `vector` what stands before its loops over neighbours. `opaque_one`: 1, in words that
-    compilers do not see through (`emit.opaque`). `reals` says what certain real numbers are called.
+    what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs
+    then add in vectors; `vector` what stands before its loops over neighbours. `opaque_one`: 1, in words that compilers
+    do not see through (`emit.opaque`). `reals` says what certain real numbers are called.
 
     `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
     returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel

@@ -100,14 +100,21 @@ class Bodies:
         if node.name in frame.names:
             local = frame.names[node.name]
             if isinstance(local, Pointer):
-                raise cannot_inline(frame.function.name, f"the pointer `{node.name}` is used as a value; only its elements can be "
-                       "read", node)
+                raise cannot_inline(
+                    frame.function.name,
+                    f"the pointer `{node.name}` is used as a value; only its elements can be read",
+                    node,
+                )
             if local.value is None:
                 raise cannot_inline(frame.function.name, f"`{node.name}` may have no value here", node)
             return local.value
         if node.name not in self.common:
-            raise cannot_inline(frame.function.name, f"`{node.name}` is not visible in the SCoP, or something else has that name "
-                   "there; pass it as an argument", node)
+            raise cannot_inline(
+                frame.function.name,
+                f"`{node.name}` is not visible in the SCoP, or something else has that name "
+                "there; pass it as an argument",
+                node,
+            )
         return node
 
     def chosen(self, test: Any, frame: Frame, parts: Sequence[tuple[Any, bool]]) -> list[Any]:
@@ -126,7 +133,9 @@ class Bodies:
         arguments = node.args.exprs if node.args else []
         if name not in self.defined:
             if frame.function is not None and name not in FUNCTIONS:
-                raise cannot_inline(frame.function.name, f"it calls `{to_c(node.name)}`, whose effects are unknown", node)
+                raise cannot_inline(
+                    frame.function.name, f"it calls `{to_c(node.name)}`, whose effects are unknown", node
+                )
             values = c_ast.ExprList([self.value(a, frame) for a in arguments], node.coord)
             return c_ast.FuncCall(node.name, values if arguments else None, node.coord)
         if name in (*frame.calls, *self.outside):
@@ -228,8 +237,12 @@ class Bodies:
         assert frame.function is not None
         kind = declared(node.type, self.typedefs)
         if kind is None or kind.extents or {"static", "extern"} & set(node.storage):
-            raise cannot_inline(frame.function.name, f"`{to_c(node)}`: its local variables must be numbers of their own "
-                   "(no arrays, pointers, structures, `static`)", node)
+            raise cannot_inline(
+                frame.function.name,
+                f"`{to_c(node)}`: its local variables must be numbers of their own "
+                "(no arrays, pointers, structures, `static`)",
+                node,
+            )
         empty = Local(kind.element, is_truth(node.type, self.typedefs), None)
         frame = replace(frame, names={**frame.names, node.name: empty})
         return frame if node.init is None else self.assign(node.name, node.init, frame)
@@ -289,7 +302,10 @@ def _refuse_effects(node: Any, defined: Mapping[str, Any]) -> None:
     name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else None
     if isinstance(node, c_ast.Assignment) or getattr(node, "op", "") in _CHANGES or (
             isinstance(node, c_ast.FuncCall) and name not in defined and name not in FUNCTIONS):
-        raise InputError(f"`{to_c(node)}`, given to a function that is inlined, has or may have an effect; compute it in a "
-                         "statement before", where(node))
+        raise InputError(
+            f"`{to_c(node)}`, given to a function that is inlined, has or may have an effect; compute it in a "
+            "statement before",
+            where(node),
+        )
     for _, child in node.children():
         _refuse_effects(child, defined)

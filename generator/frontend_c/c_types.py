@@ -17,7 +17,9 @@ _TRUTHS = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
 
 
 def type_of(node: Any, kinds: Mapping[str, ElementType], returns: Mapping[str, ElementType]) -> ElementType | None:
-    """The type of an expression; `kinds` are element types of variables, `returns` those of functions. None: unknown."""
+    """The type of an expression; `kinds` are element types of variables, `returns` those of functions. None:
+    unknown.
+    """
     match node:
         case c_ast.Constant():
             return _constant(node)

@@ -95,7 +95,9 @@ class _Pairs:
                         put_child(node, name, self.real(child))
                 before = self.temporaries.flush()
                 if before and isinstance(node, c_ast.For):
-                    raise InputError("complex numbers in this loop's header: compute the bound before the loop", where(node))
+                    raise InputError(
+                        "complex numbers in this loop's header: compute the bound before the loop", where(node)
+                    )
                 for name, child in node.children():
                     if name in _BODIES:
                         put_child(node, name, self.one(child))
@@ -120,8 +122,12 @@ class _Pairs:
         if not isinstance(node.type, c_ast.TypeDecl):
             raise InputError(f"`{to_c(node)}`: declare arrays of complex numbers before the SCoP", where(node))
         kind = c_ast.IdentifierType(self.local[node.name].split())
-        found = [c_ast.Decl(name, [], [], [], [], c_ast.TypeDecl(name, [], None, kind, coord=node.coord), None, None, node.coord)
-                 for name in self.parts(node.name)]
+        found = [
+            c_ast.Decl(
+                name, [], [], [], [], c_ast.TypeDecl(name, [], None, kind, coord=node.coord), None, None, node.coord
+            )
+            for name in self.parts(node.name)
+        ]
         if node.init is None:
             return found
         return [*found, *self.statement(c_ast.Assignment("=", c_ast.ID(node.name, node.coord), node.init, node.coord))]
@@ -155,7 +161,9 @@ class _Pairs:
         return c_ast.ArrayRef(self.subscripted(node.name), self.real(node.subscript), node.coord)
 
     def assigned(self, node: Any, target: Pair) -> list[Any]:
-        """An assignment to a complex number: the real part is kept until the imaginary part, which may need the old one, is set."""
+        """An assignment to a complex number: the real part is kept until the imaginary part, which may need the
+        old one, is set.
+        """
         base = node.lvalue
         while not isinstance(base, c_ast.ID):
             base = base.name
@@ -166,7 +174,9 @@ class _Pairs:
             found = [c_ast.Assignment(node.op, part, change, node.coord)
                      for part, change in ((target.re, value.re), (target.im, value.im)) if change is not None]
             return [*self.temporaries.flush(), *found]
-        value = self.value(node.rvalue if node.op == "=" else c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord))
+        value = self.value(
+            node.rvalue if node.op == "=" else c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord)
+        )
         kept = self.kept(value.re if value.re is not None else _number("0", node), kind)
         return [*self.temporaries.flush(),
                 c_ast.Assignment("=", target.im, value.im if value.im is not None else _number("0", node), node.coord),
@@ -234,7 +244,9 @@ class _Pairs:
     def real(self, node: Any) -> Any:
         """An expression whose value is real, or a statement (changed in place). Raises InputError."""
         if self.stored(node) is not None or (isinstance(node, c_ast.ID) and node.name == "_Complex_I"):
-            raise InputError(f"`{to_c(node)}` is complex where a real number is needed; take creal, cimag or cabs of it", where(node))
+            raise InputError(
+                f"`{to_c(node)}` is complex where a real number is needed; take creal, cimag or cabs of it", where(node)
+            )
         match node:
             case c_ast.FuncCall(name=c_ast.ID(name=name)) if name.removesuffix("f") in ("creal", "cimag", "cabs"):
                 value = self.value(node.args.exprs[0])
@@ -247,7 +259,9 @@ class _Pairs:
                 before = len(self.temporaries.waiting)
                 self.children(node)
                 if len(self.temporaries.waiting) > before:
-                    raise InputError(f"`{to_c(node)}` computes with complex numbers under a condition; use `if`", where(node))
+                    raise InputError(
+                        f"`{to_c(node)}` computes with complex numbers under a condition; use `if`", where(node)
+                    )
                 return node
             case c_ast.Cast() if complex_kind(node.to_type.type, self.typedefs) is not None:
                 raise InputError(f"`{to_c(node)}`: casts to complex types are not supported in a SCoP", where(node))

@@ -42,7 +42,8 @@ def both(first: Any, second: Any) -> Any:
 
 
 def always(value: Any, place: StatementContext) -> tuple[Any, StatementContext]:
-    """The first value of a variable that is declared at `place`, and where it gets one: without the condition, since nobody reads it elsewhere.
+    """The first value of a variable that is declared at `place`, and where it gets one: without the condition, since
+    nobody reads it elsewhere.
 
     `if (c) { float w = e; .. }` sets w to `c ? e : 0`, so that no iteration sees the w of another.
     """

@@ -1,7 +1,8 @@
-"""`while` loops that count are `for` loops: their counter is set before them, and advanced once, at the end of their body.
+"""`while` loops that count are `for` loops: their counter is set before them, and advanced once, at the end of their
+body.
 
-    k = 0;                                        k = 0;
-    while (k < n && x < 4) { x = x * x; k++; }    for (k = 0; k < n && x < 4; k++) { x = x * x; }
+k = 0;                                        k = 0;
+while (k < n && x < 4) { x = x * x; k++; }    for (k = 0; k < n && x < 4; k++) { x = x * x; }
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def _as_for(before: Sequence[Any], loop: Any, integers: Collection[str]) -> Any 
 
 
 def _start(before: Sequence[Any], name: str) -> Any | None:
-    """What a variable is set to by the last of these statements that sets it, where that has the same value behind them."""
+    """What a variable is set to by the last of these statements that sets it, where that has the same value behind
+    them.
+    """
     for k in reversed(range(len(before))):
         match before[k]:
             case c_ast.Decl(name=found, init=value) if found == name:
@@ -65,7 +68,11 @@ def _start(before: Sequence[Any], name: str) -> Any | None:
 
 def _changes(items: Sequence[Any], names: set[str]) -> bool:
     """Whether a variable of `names` may get another value in statements or expressions."""
-    return any(names.intersection((*assigned(node), *(iterators_of(node) if isinstance(node, c_ast.For) else ()))) for item in items for node in nodes(item))
+    return any(
+        names.intersection((*assigned(node), *(iterators_of(node) if isinstance(node, c_ast.For) else ())))
+        for item in items
+        for node in nodes(item)
+    )
 
 
 def _continues(node: Any) -> bool:

@@ -55,9 +55,15 @@ def pointer_advice(node: Any) -> str:
         return ""
     name = node.name
     if isinstance(node.type.type, c_ast.PtrDecl):
-        return (f"; allocate its rows as one block (`double (*{name})[m] = malloc(n * sizeof *{name});`), or as one array that is "
-                f"subscripted `{name}[i * m + j]`")
-    return f"; copy the pointer, and sizes beside it, into variables before the loops (`{to_c(node)} = s.{name};`) and use these"
+        return (
+            f"; allocate its rows as one block (`double (*{name})[m] = malloc(n * sizeof *{name});`), or as one array "
+            f"that is "
+            f"subscripted `{name}[i * m + j]`"
+        )
+    return (
+        f"; copy the pointer, and sizes beside it, into variables before the loops (`{to_c(node)} = s.{name};`) and "
+        f"use these"
+    )
 
 
 def is_truth(node: Any, typedefs: Mapping[str, Any]) -> bool:

@@ -1,4 +1,5 @@
-"""Loops without `#pragma scop`: the largest nests of a file that the front end accepts, as if pragmas stood around them.
+"""Loops without `#pragma scop`: the largest nests of a file that the front end accepts, as if pragmas stood around
+them.
 
     for (i ...) u[i] = f(i);                 1: both loops of this block
     for (i ...) v[i] = 0;
@@ -7,11 +8,11 @@
       error = norm(u, v);
     }
 
-Loops that follow each other are one nest where they are accepted together and arrays keep their rows (`a[i * n + j]` is no `a[i][j]`
-beside a loop over all `a[e]`).
+Loops that follow each other are one nest where they are accepted together and arrays keep their rows (`a[i * n + j]` is
+no `a[i][j]` beside a loop over all `a[e]`).
 
-A nest is accepted by reading it whole, pragmas put around it, with sizes that stand for any: what is accepted and what is
-not cannot differ from what a person who writes the pragmas sees.
+A nest is accepted by reading it whole, pragmas put around it, with sizes that stand for any: what is accepted and what
+is not cannot differ from what a person who writes the pragmas sees.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _BETWEEN = (c_ast.Assignment, c_ast.UnaryOp, c_ast.EmptyStatement, c_ast.If, c_a
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Loops that can be tuned: `number` counts from 1 in the text; `statements` have domains for sizes that stand for any."""
+    """Loops that can be tuned: `number` counts from 1 in the text; `statements` have domains for sizes that stand
+    for any.
+    """
 
     number: int
     source: ScopSource
@@ -106,8 +109,10 @@ def read_loops(file: Path, compilation: Compilation, function: str | None, scop:
     found = find_nests(file, compilation, function)
     refuse_empty(file, found, function)
     if scop is None and len(found.nests) > 1:
-        raise InputError(f"{file}: {len(found.nests)} loop nests can be tuned; choose one with --scop N, or put `#pragma scop` "
-                         "and `#pragma endscop` around it")
+        raise InputError(
+            f"{file}: {len(found.nests)} loop nests can be tuned; choose one with --scop N, or put `#pragma scop` "
+            "and `#pragma endscop` around it"
+        )
     return nest_number(file, found, scop or 1).source
 
 
@@ -151,10 +156,14 @@ class _Search:
                 self.inside(node)
 
     def loop(self, first: Any, node: Any) -> Any:
-        """Take a loop, with those before it from `first` on where they are accepted together; where the sequence begins now."""
+        """Take a loop, with those before it from `first` on where they are accepted together; where the
+        sequence begins now.
+        """
         together = self.attempt(first, node) if first is not None else None
         alone = self.attempt(node, node)
-        if isinstance(together, tuple) and (isinstance(alone, InputError) or not _loses_rows(self.found[-1], alone, together)):
+        if isinstance(together, tuple) and (
+            isinstance(alone, InputError) or not _loses_rows(self.found[-1], alone, together)
+        ):
             self.found[-1] = together
             return first
         if not isinstance(alone, InputError):
@@ -168,8 +177,11 @@ class _Search:
         """The blocks in a statement that is not accepted as a whole."""
         if isinstance(node, (c_ast.While, c_ast.DoWhile)):
             word = "while" if isinstance(node, c_ast.While) else "do"
-            self.leave_out(node, f"`{word}` loop on `{to_c(node.cond)}`: how often it runs is not known before; only loops "
-                           "in it can be tuned")
+            self.leave_out(
+                node,
+                f"`{word}` loop on `{to_c(node.cond)}`: how often it runs is not known before; only loops "
+                "in it can be tuned",
+            )
         for block in _blocks(node):
             self.block(block)
 
@@ -187,13 +199,18 @@ class _Search:
         own = Path(first.coord.file) == self.file and Path(last.coord.file) == self.file
         marks = marks_of(text, first.coord.line, last.coord.line) if own else None
         if marks is None:
-            return InputError("this loop does not begin on a line of its own; put `#pragma scop` and `#pragma endscop` around it",
-                              where(first))
+            return InputError(
+                "this loop does not begin on a line of its own; put `#pragma scop` and `#pragma endscop` around it",
+                where(first),
+            )
         try:
             source = read_scop(self.file, self.compilation, None, None, marks)
             if source.function != self.function or any(isinstance(item, c_ast.Decl) for item in source.items):
-                return InputError("where this loop ends cannot be seen in the text; put `#pragma scop` and `#pragma endscop` "
-                                  "around it", where(first))
+                return InputError(
+                    "where this loop ends cannot be seen in the text; put `#pragma scop` and `#pragma endscop` "
+                    "around it",
+                    where(first),
+                )
             return source, static_control(source)
         except InputError as error:
             return error
@@ -203,7 +220,9 @@ _Taken: TypeAlias = tuple[ScopSource, tuple[Statement, ...]]
 
 
 def _loses_rows(before: _Taken, alone: _Taken, together: _Taken) -> bool:
-    """Whether `a[i * n + j]` could be `a[i][j]` in one of two parts, but not in both together, as beside a loop over all of `a[e]`."""
+    """Whether `a[i * n + j]` could be `a[i][j]` in one of two parts, but not in both together, as beside a loop
+    over all of `a[e]`.
+    """
     return bool(rowless(together[1]) - rowless(before[1]) - rowless(alone[1]))
 
 
@@ -217,7 +236,11 @@ def _blocks(node: Any) -> Iterator[Any]:
 
 
 def _jumps(node: Any) -> bool:
-    """Whether a statement between two loops calls something, jumps or says which loops are meant: sequences end there."""
-    if isinstance(node, (c_ast.FuncCall, c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto, c_ast.While, c_ast.DoWhile)):
+    """Whether a statement between two loops calls something, jumps or says which loops are meant: sequences end
+    there.
+    """
+    if isinstance(
+        node, (c_ast.FuncCall, c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto, c_ast.While, c_ast.DoWhile)
+    ):
         return True
     return any(_jumps(child) for _, child in node.children())

@@ -1,7 +1,8 @@
-"""Pointer arithmetic becomes subscripts: `*(a + i)`, `(a + i * n)[j]` and `(&a[i])[1]` become `a[i]`, `a[i * n + j]`, `a[i + 1]`.
+"""Pointer arithmetic becomes subscripts: `*(a + i)`, `(a + i * n)[j]` and `(&a[i])[1]` become `a[i]`, `a[i * n + j]`,
+`a[i + 1]`.
 
-So does a pointer that is declared in the SCoP and keeps its value: after `float *row = a + i * n`, `row[j]` is `a[i * n + j]`.
-Trees are changed in place, before anything else looks at them.
+So does a pointer that is declared in the SCoP and keeps its value: after `float *row = a + i * n`, `row[j]` is `a[i * n
++ j]`. Trees are changed in place, before anything else looks at them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from generator.frontend_c.places import where
 
 
 def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> tuple[Any, ...]:
-    """`items` with subscripts for pointer arithmetic (changed in place); `pointers` are the names of what can be subscripted.
+    """`items` with subscripts for pointer arithmetic (changed in place); `pointers` are the names of what can be
+    subscripted.
 
     Raises:
         InputError: a pointer declared in the SCoP whose value may change, or depends on data.
@@ -33,7 +35,9 @@ def write_subscripts(items: Sequence[Any], pointers: Collection[str]) -> tuple[A
 
 
 def nodes(node: Any, headers: bool = True) -> Iterator[Any]:
-    """`node` and all below it; without `headers` those that step a loop's iterator are left out: no body sees it change."""
+    """`node` and all below it; without `headers` those that step a loop's iterator are left out: no body sees it
+    change.
+    """
     yield node
     for label, child in node.children():
         if headers or not (isinstance(node, c_ast.For) and label in ("init", "next")):
@@ -48,15 +52,22 @@ def _check_aliases(items: Sequence[Any], aliases: dict[str, Any], pointers: Coll
     """Raise InputError where a pointer, or what it was made from, may be another one when it is used."""
     changed = {name for item in items for node in nodes(item, headers=False) for name in assigned(node)}
     around = {id(node): iterators for item in items for node, iterators in _placed(item, frozenset())}
-    stepped = {name for item in items for node in nodes(item) if isinstance(node, c_ast.For) for name in iterators_of(node)}
+    stepped = {
+        name for item in items for node in nodes(item) if isinstance(node, c_ast.For) for name in iterators_of(node)
+    }
     for name, node in aliases.items():
         used = [one.name for one in nodes(node.init) if isinstance(one, c_ast.ID)]
         if moved := sorted((changed | (stepped - around[id(node)])) & {name, *used}):
-            raise InputError(f"`{to_c(node)}`: `{moved[0]}` is assigned to in the SCoP, so the pointer may point elsewhere later; "
-                             "write the subscripts out", where(node))
+            raise InputError(
+                f"`{to_c(node)}`: `{moved[0]}` is assigned to in the SCoP, so the pointer may point elsewhere later; "
+                "write the subscripts out",
+                where(node),
+            )
         if sum(one in pointers for one in used) > 1:
-            raise InputError(f"`{to_c(node)}`: where the pointer points depends on data, which may change; write the subscripts out",
-                             where(node))
+            raise InputError(
+                f"`{to_c(node)}`: where the pointer points depends on data, which may change; write the subscripts out",
+                where(node),
+            )
 
 
 def _placed(node: Any, around: frozenset[str]) -> Iterator[tuple[Any, frozenset[str]]]:
@@ -135,8 +146,8 @@ class Element:
 def element(node: Any, pointers: Collection[str], aliases: dict[str, Any]) -> Element | None:
     """What the lvalue `node` means; None where it is none.
 
-    `pointers` are the names of what can be subscripted: in `p + i`, who is the pointer? `aliases` are the declarations of
-    pointers that are replaced by what they point at.
+    `pointers` are the names of what can be subscripted: in `p + i`, who is the pointer? `aliases` are the declarations
+    of pointers that are replaced by what they point at.
     """
     match node:
         case c_ast.ID() if node.name not in aliases:

@@ -53,15 +53,22 @@ def read_expression(node: Any, names: Names) -> Expr:
         case c_ast.BinaryOp() if node.op in _OPERATORS:
             return Binary(node.op, read_expression(node.left, names), read_expression(node.right, names))
         case c_ast.TernaryOp():
-            return Select(as_condition(read_expression(node.cond, names), {name: v.type for name, v in names.variables.items()}),
-                          read_expression(node.iftrue, names), read_expression(node.iffalse, names))
+            return Select(
+                as_condition(read_expression(node.cond, names), {name: v.type for name, v in names.variables.items()}),
+                read_expression(node.iftrue, names),
+                read_expression(node.iffalse, names),
+            )
         case c_ast.Cast():
             return _cast(node, names)
         case c_ast.FuncCall():
             return _call(node, names)
         case _:
-            changes = isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op.lstrip("p") in ("++", "--"))
-            advice = ": it changes a variable; make it a statement of its own, before or after this one" if changes else ""
+            changes = isinstance(node, c_ast.Assignment) or (
+                isinstance(node, c_ast.UnaryOp) and node.op.lstrip("p") in ("++", "--")
+            )
+            advice = (
+                ": it changes a variable; make it a statement of its own, before or after this one" if changes else ""
+            )
             raise InputError(f"`{to_c(node)}` cannot stand in a SCoP's expression{advice}", where(node))
 
 
@@ -92,7 +99,9 @@ def read_access(node: Any, names: Names) -> Load:
 
 def without_casts(expr: Expr) -> Expr:
     """`expr` without casts to integer types: for subscripts, whose values are known not to wrap."""
-    if isinstance(expr, Cast) and expr.type in INTEGER_TYPES and not isinstance(expr.operand, Call):  # `floor` is no integer
+    if (
+        isinstance(expr, Cast) and expr.type in INTEGER_TYPES and not isinstance(expr.operand, Call)
+    ):  # `floor` is no integer
         return without_casts(expr.operand)
     return map_children(expr, without_casts)
 

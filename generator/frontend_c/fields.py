@@ -9,8 +9,8 @@ A variable that is one structure, or points to one, may also hold pointers to ar
     struct matrix { int rows, cols; double *data; } *m;      int m_rows, m_cols; double *m_data;
     m->data[i * m->cols + j] = 0;                       ->   m_data[i * m_cols + j] = 0;
 
-The program keeps them where they are: what a capture reads and writes back are members (`Field`). Structures whose members all
-have one type are left to `structures.py`, where they are rows of one array.
+The program keeps them where they are: what a capture reads and writes back are members (`Field`). Structures whose
+members all have one type are left to `structures.py`, where they are rows of one array.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _MOST = 64  # numbers in a structure that is copied as a whole
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A SCoP whose structures of different types are arrays: its items, the declarations of what it uses, where the arrays lie."""
+    """A SCoP whose structures of different types are arrays: its items, the declarations of what it uses, where the
+    arrays lie.
+    """
 
     items: tuple[Any, ...]
     scope: dict[str, Any]
@@ -67,7 +69,9 @@ def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, An
         if definition is None:
             continue
         mixed, used = layouts.mixed(node.type) is not None, _members_of_one(items, name, node.type)
-        kept = used is not None and not used & changed  # two pointers may point to one structure, of which one name changes a number
+        kept = (
+            used is not None and not used & changed
+        )  # two pointers may point to one structure, of which one name changes a number
         if mixed or (kept and layouts.integers(node.type)):
             apart.bases[name] = (node, definition)
             apart.single |= {name} if kept else set()
@@ -77,7 +81,8 @@ def members_apart(items: Sequence[Any], layouts: Layouts, scope: Mapping[str, An
 
 @dataclass(eq=False)
 class _Apart:
-    """Rewrites statements; `bases` are the structures by name, with declaration and definition, `names` those of their members.
+    """Rewrites statements; `bases` are the structures by name, with declaration and definition, `names` those of their
+    members.
 
     `single` are the bases that stand for one structure each.
     """
@@ -135,22 +140,30 @@ class _Apart:
         """A structure assigned to another one, number by number."""
         source = self.whole(value)
         if source is None or source.definition is not target.definition:
-            raise InputError(f"`{to_c(node)}`: a structure can only be copied from a variable or an element", where(node))
+            raise InputError(
+                f"`{to_c(node)}`: a structure can only be copied from a variable or an element", where(node)
+            )
         found = []
         for path, member in self.members(target.definition, node):
             for index in product(*(range(extent) for extent in self.extents(member, node))):
                 numbers = tuple(c_ast.Constant("int", str(k), node.coord) for k in index)
-                sides = (self.element(_Place(side.base, (*side.path, *path), (*side.subscripts, *numbers), member), node)
-                         for side in (target, source))
+                sides = (
+                    self.element(_Place(side.base, (*side.path, *path), (*side.subscripts, *numbers), member), node)
+                    for side in (target, source)
+                )
                 found.append(c_ast.Assignment("=", *sides, node.coord))
         if len(found) > _MOST:
-            raise InputError(f"`{to_c(node)}` copies {len(found)} numbers: copy the members that are needed, in loops", where(node))
+            raise InputError(
+                f"`{to_c(node)}` copies {len(found)} numbers: copy the members that are needed, in loops", where(node)
+            )
         return found
 
     def whole(self, node: Any) -> _Place | None:
         """The structure that `node` is as a whole, if it is one."""
         place = self.place(node)
-        return place if place is not None and isinstance(place.definition, c_ast.Struct) and self.complete(place) else None
+        return (
+            place if place is not None and isinstance(place.definition, c_ast.Struct) and self.complete(place) else None
+        )
 
     def complete(self, place: _Place) -> bool:
         """Whether all subscripts are there that lead to one structure."""
@@ -178,7 +191,9 @@ class _Apart:
     def behind(self, place: _Place) -> _Place | None:
         """The structure that a member of a single structure points to."""
         inner = self.layouts.structure(place.definition.type) if self.is_pointer(place.base, place.definition) else None
-        return None if inner is None else replace(place, path=(*place.path[:-1], f"{place.path[-1]}->"), definition=inner)
+        return (
+            None if inner is None else replace(place, path=(*place.path[:-1], f"{place.path[-1]}->"), definition=inner)
+        )
 
     def is_pointer(self, base: str, member: Any) -> bool:
         """Whether a member of a single structure points somewhere."""
@@ -200,7 +215,9 @@ class _Apart:
         raise InputError(f"`{to_c(node)}`: there is no member of that name", where(node))
 
     def members(self, definition: Any, node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-        """All members that are numbers or arrays of them, also those of structures inside, with the names that lead to them."""
+        """All members that are numbers or arrays of them, also those of structures inside, with the names that
+        lead to them.
+        """
         for declaration in definition.decls:
             inner = self.layouts.structure(declaration.type)
             if inner is not None and isinstance(declaration.type, c_ast.TypeDecl):
@@ -214,12 +231,16 @@ class _Apart:
         if key not in self.names:
             self.declared(place.base, place.path, place.definition)
         result: Any = c_ast.ID(self.names[key], node.coord)
-        for subscript in place.subscripts[_dimensions(self.bases[place.base][0].type) if place.base in self.single else 0:]:
+        for subscript in place.subscripts[
+            _dimensions(self.bases[place.base][0].type) if place.base in self.single else 0 :
+        ]:
             result = c_ast.ArrayRef(result, subscript, node.coord)
         return result
 
     def declared(self, base: str, path: tuple[str, ...], member: Any) -> Any:
-        """The declaration of an array that is a member of the structures `base`; it gets a name that nothing has yet."""
+        """The declaration of an array that is a member of the structures `base`; it gets a name that nothing
+        has yet.
+        """
         points, single = self.is_pointer(base, member), base in self.single
         inner = _dimensions(member.type) if points else len(self.extents(member, member))
         name = "_".join((base, *path)).replace("->", "")
@@ -250,17 +271,31 @@ class _Apart:
         while isinstance(inner, c_ast.ArrayDecl):
             extents.append(constant_size(inner.dim, member))
             inner = inner.type
-        plain = isinstance(inner, c_ast.TypeDecl) and isinstance(inner.type, c_ast.IdentifierType) and member.bitsize is None
+        plain = (
+            isinstance(inner, c_ast.TypeDecl)
+            and isinstance(inner.type, c_ast.IdentifierType)
+            and member.bitsize is None
+        )
         if not plain or element_type(inner.type.names, self.layouts.typedefs) is None:
-            raise InputError(f"`{to_c(member)}`: a SCoP can use members of structures that are numbers, arrays of numbers, and structures "
-                             f"of these{pointer_advice(member)}", where(node))
+            raise InputError(
+                f"`{to_c(member)}`: a SCoP can use members of structures that are numbers, arrays of numbers, and "
+                f"structures "
+                f"of these{pointer_advice(member)}",
+                where(node),
+            )
         return tuple(extents)
 
     def rewritten(self, node: Any) -> Any:
         """An expression or statement without members of such structures (changed in place). Raises InputError."""
-        if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp)) and (place := self.place(node)) is not None:
+        if (
+            isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp))
+            and (place := self.place(node)) is not None
+        ):
             if not place.path or isinstance(place.definition, c_ast.Struct):
-                raise InputError(f"`{to_c(node)}` is no number: a whole structure can only be copied by an assignment of its own", where(node))
+                raise InputError(
+                    f"`{to_c(node)}` is no number: a whole structure can only be copied by an assignment of its own",
+                    where(node),
+                )
             return self.element(place, node)
         for name, child in node.children():
             put_child(node, name, self.rewritten(child))
@@ -268,7 +303,9 @@ class _Apart:
 
 
 def _members_of_one(items: Sequence[Any], name: str, kind: Any) -> set[str] | None:
-    """The members that are used of a variable that is a structure or points to one; None where it has subscripts or is used as a whole."""
+    """The members that are used of a variable that is a structure or points to one; None where it has subscripts or
+    is used as a whole.
+    """
     pointer = isinstance(kind, c_ast.PtrDecl)
     if not isinstance(kind.type if pointer else kind, c_ast.TypeDecl):
         return None

@@ -1,7 +1,7 @@
 """Variables that hold an index become the index: after `int at = y * w + x`, `a[at - 1]` is `a[y * w + x - 1]`.
 
-What is computed from iterators and sizes alone is known before anything runs; kept in a variable it would count as data.
-Trees are changed in place.
+What is computed from iterators and sizes alone is known before anything runs; kept in a variable it would count as
+data. Trees are changed in place.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def _stepped(node: Any) -> list[str]:
 
 @dataclass
 class _Indices:
-    """`kinds` are the types of integer scalars, `fixed` those that keep their value; `written` grows by what was replaced."""
+    """`kinds` are the types of integer scalars, `fixed` those that keep their value; `written` grows by what was
+    replaced.
+    """
 
     kinds: Mapping[str, ElementType]
     fixed: Collection[str]
@@ -54,7 +56,9 @@ class _Indices:
         self.written: set[str] = set()
 
     def block(self, node: Any, around: frozenset[str]) -> None:
-        """Replace the index variables of a block, then those of the blocks in it; `around` are the iterators of the loops around it."""
+        """Replace the index variables of a block, then those of the blocks in it; `around` are the iterators of
+        the loops around it.
+        """
         items = node.block_items or [] if isinstance(node, c_ast.Compound) else []
         for k, item in enumerate(items):
             match _set(item):
@@ -91,7 +95,9 @@ class _Indices:
 
 def _names_integer(cast: Any) -> bool:
     kind = declared(cast.to_type.type, {})
-    return kind is not None and not kind.extents and kind.element in INTEGER_TYPES and not is_truth(cast.to_type.type, {})
+    return (
+        kind is not None and not kind.extents and kind.element in INTEGER_TYPES and not is_truth(cast.to_type.type, {})
+    )
 
 
 def _set(item: Any) -> tuple[str, Any] | None:

@@ -1,7 +1,8 @@
-"""`continue` and `break` as conditions: `continue` skips the rest of the loop's body, `break` also all iterations that follow.
+"""`continue` and `break` as conditions: `continue` skips the rest of the loop's body, `break` also all iterations that
+follow.
 
-    for (..) { A; if (c) { B; continue; } C; }   ->   for (..) { A; if (c) { B; } else { C; } }
-    for (..) { A; if (c) { B; break; } C; }      ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
+for (..) { A; if (c) { B; continue; } C; }   ->   for (..) { A; if (c) { B; } else { C; } }
+for (..) { A; if (c) { B; break; } C; }      ->   for (..) if (going) { A; if (c) { B; going = 0; } if (going) C; }
 """
 
 from __future__ import annotations
@@ -88,11 +89,18 @@ def _stopped(items: list[Any], going: Any) -> list[Any]:
             case c_ast.Break():
                 return [*items[:k], c_ast.Assignment("=", going, c_ast.Constant("int", "0"), item.coord)]
             case c_ast.If():
-                parts = [c_ast.Compound(_stopped(_items(part), going), item.coord) if part else None for part in (item.iftrue, item.iffalse)]
+                parts = [
+                    c_ast.Compound(_stopped(_items(part), going), item.coord) if part else None
+                    for part in (item.iftrue, item.iffalse)
+                ]
                 found = c_ast.If(item.cond, *parts, item.coord)
             case _:
                 found = c_ast.Compound(_stopped(_items(item), going), item.coord)
-        return [*items[:k], found, *([c_ast.If(going, c_ast.Compound(rest, item.coord), None, item.coord)] if rest else [])]
+        return [
+            *items[:k],
+            found,
+            *([c_ast.If(going, c_ast.Compound(rest, item.coord), None, item.coord)] if rest else []),
+        ]
     return items
 
 
@@ -106,8 +114,11 @@ def without_labels(node: Any, targets: Collection[str]) -> Any:
 def jump_advice(node: Any) -> str:
     """Why a `break` or `continue` that is still there is refused, and what to write instead."""
     if isinstance(node, c_ast.Continue):
-        return ("`continue;` is not static control here: it may end one part of an `if` that stands in the loop's body itself; put what it "
-                "skips into an `if`")
+        return (
+            "`continue;` is not static control here: it may end one part of an `if` that stands in the loop's body "
+            "itself; put what it "
+            "skips into an `if`"
+        )
     return "`break;` ends no `for` loop of the SCoP"
 
 
@@ -117,8 +128,11 @@ def control_advice(node: Any) -> str:
         case c_ast.Switch():
             return "; write it as `if`/`else if`"
         case c_ast.While():
-            return ("; a `while` loop is understood where it counts: an integer is set before it, in the same block, and changed once, at the "
-                    "end of its body, without `continue`. Leave others out of the SCoP")
+            return (
+                "; a `while` loop is understood where it counts: an integer is set before it, in the same block, and "
+                "changed once, at the "
+                "end of its body, without `continue`. Leave others out of the SCoP"
+            )
         case c_ast.DoWhile():
             return "; write a `for` loop, or leave it out of the SCoP"
         case _:

@@ -60,7 +60,9 @@ class Layouts:
         return self._structure(kind) if isinstance(kind, c_ast.Struct) else None
 
     def structure(self, node: Any) -> Any | None:
-        """The definition of the structure that a declared type consists of; None when it is of another kind, or not defined."""
+        """The definition of the structure that a declared type consists of; None when it is of another kind, or
+        not defined.
+        """
         kind = innermost(node).type
         if isinstance(kind, c_ast.IdentifierType) and len(kind.names) == 1:
             alias = self.typedefs.get(kind.names[0])
@@ -100,8 +102,10 @@ class Layouts:
             size += prod(member.extents) * (member.layout.size if member.layout else 1)
         if len(elements) != 1:
             listed = ", ".join(f"`{member}` is {element}" for element, member in elements.items())
-            raise InputError(f"`{name}` is used as a whole, and its members have different types ({listed}): use its members",
-                             where(definition))
+            raise InputError(
+                f"`{name}` is used as a whole, and its members have different types ({listed}): use its members",
+                where(definition),
+            )
         return Layout(next(iter(elements)), size, members)
 
     def _member(self, node: Any, offset: int, owner: str) -> tuple[ElementType, Member]:
@@ -117,8 +121,11 @@ class Layouts:
             layout = self.of(inner)
             if layout is not None:
                 return layout.element, Member(offset, tuple(extents), layout)
-        raise InputError(f"`{to_c(node)}` in `{owner}`: the members of a structure in a SCoP are numbers, arrays of them "
-                         f"and such structures{pointer_advice(node)}", where(node))
+        raise InputError(
+            f"`{to_c(node)}` in `{owner}`: the members of a structure in a SCoP are numbers, arrays of them "
+            f"and such structures{pointer_advice(node)}",
+            where(node),
+        )
 
 
 def innermost(node: Any) -> Any:
@@ -141,4 +148,6 @@ def constant_size(node: Any, member: Any) -> int:
     try:
         return evaluate(without_casts(read_expression(node, Names((), {}, {}, {}))), {})
     except (InputError, TypeError, ZeroDivisionError):
-        raise InputError(f"the size of `{to_c(member)}` in a structure is not a constant number", where(member)) from None
+        raise InputError(
+            f"the size of `{to_c(member)}` in a structure is not a constant number", where(member)
+        ) from None

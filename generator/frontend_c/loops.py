@@ -37,7 +37,9 @@ def read_header(loop: Any) -> Header:
 def bad_step(loop: Any, iterator: str) -> InputError:
     """The error for a loop whose iterator does not advance by a constant other than 0."""
     found = f"not by `{to_c(loop.next)}`" if loop.next is not None else "in the last part of its header, which is empty"
-    return InputError(f"the loop must advance `{iterator}` by a constant (`{iterator}++`, `{iterator} -= 2`), {found}", where(loop))
+    return InputError(
+        f"the loop must advance `{iterator}` by a constant (`{iterator}++`, `{iterator} -= 2`), {found}", where(loop)
+    )
 
 
 def _init(loop: Any) -> tuple[str, Any]:

@@ -1,7 +1,7 @@
 """Loops without pragmas: where `#pragma scop` and `#pragma endscop` would stand in the text of the file.
 
-Everything behind the front end sees a copy of the text in which they do, as `_Pragma` operators on the lines of the loops
-themselves: all lines keep their numbers, and the user's file stays as it is.
+Everything behind the front end sees a copy of the text in which they do, as `_Pragma` operators on the lines of the
+loops themselves: all lines keep their numbers, and the user's file stays as it is.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_HIDDEN = re.compile(r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*""",
-                     re.DOTALL | re.MULTILINE)
+_HIDDEN = re.compile(
+    r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*""",
+    re.DOTALL | re.MULTILINE,
+)
 _HEAD = re.compile(r"\s*(?:(for|while|if|switch)\s*\(|(do|else)\b)")
 _LOOP = re.compile(r"[ \t]*for\b")
 
@@ -28,7 +30,9 @@ class Marks:
 
 
 def marks_of(text: str, first_line: int, last_line: int) -> Marks | None:
-    """Around the loops that begin on these lines (the last of them on `last_line`); None where no `for` begins the line."""
+    """Around the loops that begin on these lines (the last of them on `last_line`); None where no `for` begins the
+    line.
+    """
     code = _HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     starts = [0, *(found.end() for found in re.finditer(r"\n", code))]
     if last_line > len(starts):

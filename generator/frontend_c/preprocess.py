@@ -29,10 +29,14 @@ _STANDARD_TYPEDEFS = {"size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t":
                       "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
                       "bool": "_Bool"}
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\s*$')
-_TYPEDEF = re.compile(r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\btypedef\b[^;{]*?\(\s*\*\s*(\w+)\s*\)\s*\(|\}\s*(\w+)\s*;",
-                      re.DOTALL)
+_TYPEDEF = re.compile(
+    r"\btypedef\b[^;{]*?\b(\w+)\s*(?:\[[^\]]*\])*;|\btypedef\b[^;{]*?\(\s*\*\s*(\w+)\s*\)\s*\(|\}\s*(\w+)\s*;",
+    re.DOTALL,
+)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|^#[^\n]*|[{}]|[^\s{}"\']', re.MULTILINE)
-_REDEFINED = re.compile(r"^(.+?):(\d+):(?:\d+:)? warning: [\"'](\w+)(?:\([^)]*\))?[\"'] (?:macro )?redefined", re.MULTILINE)
+_REDEFINED = re.compile(
+    r"^(.+?):(\d+):(?:\d+:)? warning: [\"'](\w+)(?:\([^)]*\))?[\"'] (?:macro )?redefined", re.MULTILINE
+)
 _SCOP = re.compile(r"#\s*pragma\s+scop\b")
 _SCOP_END = re.compile(r"#\s*pragma\s+endscop\b")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
@@ -71,7 +75,9 @@ def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None,
         result = _expand(file, compilation, ())
     else:
         with tempfile.TemporaryDirectory(prefix="antune-marked-") as folder:
-            result = _expand(_marked_copy(file, marks, Path(folder)), compilation, ("-iquote", str(file.resolve().parent)))
+            result = _expand(
+                _marked_copy(file, marks, Path(folder)), compilation, ("-iquote", str(file.resolve().parent))
+            )
     if result.returncode:
         raise _failure(result.stderr, file, compilation)
     return replace(_user_text(result.stdout, file, whole), overridden=tuple(_overridden(result.stderr, compilation)))
@@ -101,13 +107,17 @@ def _failure(stderr: str, file: Path, compilation: Compilation) -> InputError:
     if not missing:
         return InputError(f"the preprocessor says: {message}", place)
     if (missing[1] or missing[2]) == "omp.h":
-        return InputError(f"the preprocessor says: {message}; add --cflags -fopenmp (clang needs its OpenMP headers, too)", place)
+        return InputError(
+            f"the preprocessor says: {message}; add --cflags -fopenmp (clang needs its OpenMP headers, too)", place
+        )
     refuse_constructs(file, place)
     return InputError(f"the preprocessor says: {message}; add its directory with -I", place)
 
 
 def _overridden(stderr: str, compilation: Compilation) -> Iterator[str]:
-    """Warnings about `#define`s of the file that replace a value which the user gives with -D; a mere name stays defined."""
+    """Warnings about `#define`s of the file that replace a value which the user gives with -D; a mere name stays
+    defined.
+    """
     given = dict(define.partition("=")[::2] for define in compilation.defines)
     told = set()
     for file, line, name in _REDEFINED.findall(stderr):

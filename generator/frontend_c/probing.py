@@ -12,16 +12,22 @@ from generator.program import Statement
 _ANY_SIZE = 64
 
 
-def needed_extents(source: ScopSource, parameters: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+def needed_extents(
+    source: ScopSource, parameters: Mapping[str, int], rooms: Mapping[str, int]
+) -> dict[str, tuple[int, ...]]:
     """For arrays behind a pointer of unknown size: the smallest extents that hold every access.
 
-    Of elements that data choose nothing is known; then all that lie behind the pointer count: `rooms`, 0 where that is unknown.
+    Of elements that data choose nothing is known; then all that lie behind the pointer count: `rooms`, 0 where that is
+    unknown.
 
     Raises:
         InputError: as `extract`.
     """
     # Sizes that are declared do not matter here, so that any number will do.
-    shapes = {v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents) for v in source.variables}
+    shapes = {
+        v.name: tuple((rooms.get(v.name) or None) if text is None else 1 for text in v.extents)
+        for v in source.variables
+    }
     usage = build_model(source, parameters, shapes).usage()
     return {v.name: tuple(h + 1 for h in usage[v.name].high)
             for v in source.variables if None in v.extents and v.name in usage}
@@ -64,5 +70,8 @@ def check_static(source: ScopSource) -> None:
 def _any_sizes(source: ScopSource) -> tuple[Mapping[str, int], ...]:
     """Sizes that differ, in the order of their names and against it, and others of their kind."""
     names = sorted(source.parameters)
-    return ({name: _ANY_SIZE + k for k, name in enumerate(names)}, {name: _ANY_SIZE - k for k, name in enumerate(names)},
-            {name: 2 * _ANY_SIZE + 7 * k for k, name in enumerate(names)})
+    return (
+        {name: _ANY_SIZE + k for k, name in enumerate(names)},
+        {name: _ANY_SIZE - k for k, name in enumerate(names)},
+        {name: 2 * _ANY_SIZE + 7 * k for k, name in enumerate(names)},
+    )

@@ -1,6 +1,8 @@
-"""What to say of a file that is no C that the front end can read: the C compiler's own words are better than a parser's.
+"""What to say of a file that is no C that the front end can read: the C compiler's own words are better than a
+parser's.
 
-In this order: it is C++; the compiler refuses it, too (then its first error is the message); our parser does not know it.
+In this order: it is C++; the compiler refuses it, too (then its first error is the message); our parser does not know
+it.
 """
 
 from __future__ import annotations
@@ -17,14 +19,22 @@ from generator.frontend_c.source import Compilation
 DIAGNOSTIC = re.compile(r"^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTILINE)
 _LIMIT_S = 120.0
 _SUFFIXES = frozenset((".cc", ".cpp", ".cxx", ".c++", ".C", ".hh", ".hpp", ".hxx", ".h++", ".H"))
-_HEADERS = ("algorithm|array|chrono|cmath|complex|cstddef|cstdint|cstdio|cstdlib|cstring|functional|iomanip|iostream|limits|map|"
-            "memory|numeric|random|set|span|string|utility|vector")
-_CONSTRUCT = re.compile(rf"#\s*include\s*<(?:{_HEADERS})>|\bstd::|\btemplate\s*<|\busing\s+namespace\b|\bnamespace\s+\w+\s*\{{|"
-                        r"\bclass\s+\w+\s*[:{;]|^\s*(?:public|private)\s*:|\bextern\s+\"C\"|\b(?:constexpr|nullptr)\b|"
-                        r"\b(?:static|const|reinterpret)_cast\s*<|\w\s*=\s*new\s+\w|\w\s*&\s*\w+\s*\)\s*\{", re.MULTILINE)
+_HEADERS = (
+    "algorithm|array|chrono|cmath|complex|cstddef|cstdint|cstdio|cstdlib|cstring|functional|iomanip|iostream|limits|map|"
+    "memory|numeric|random|set|span|string|utility|vector"
+)
+_CONSTRUCT = re.compile(
+    rf"#\s*include\s*<(?:{_HEADERS})>|\bstd::|\btemplate\s*<|\busing\s+namespace\b|\bnamespace\s+\w+\s*\{{|"
+    r"\bclass\s+\w+\s*[:{;]|^\s*(?:public|private)\s*:|\bextern\s+\"C\"|\b(?:constexpr|nullptr)\b|"
+    r"\b(?:static|const|reinterpret)_cast\s*<|\w\s*=\s*new\s+\w|\w\s*&\s*\w+\s*\)\s*\{",
+    re.MULTILINE,
+)
 _NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?!C\")(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
-_REMEDY = ("move the loops into a C file (a function that the C++ code declares `extern \"C\"`), tune that file, and link or call "
-           "the rest with it")
+_REMEDY = (
+    'move the loops into a C file (a function that the C++ code declares `extern "C"`), tune that file, and link or '
+    'call '
+    "the rest with it"
+)
 
 
 def refuse_cplusplus(file: Path) -> None:
@@ -51,8 +61,11 @@ def unreadable(file: Path, compilation: Compilation, compiler: str, what: str, p
     if said is not None:
         message, location = said
         return InputError(f"syntax error, the C compiler says: {message}", location)
-    return InputError(f"cannot parse this as C: {what}. The C compiler takes it, but antune's parser does not know it (an extension "
-                      "of the compiler?); write it in standard C, or move it to another file (--source)", place)
+    return InputError(
+        f"cannot parse this as C: {what}. The C compiler takes it, but antune's parser does not know it (an extension "
+        "of the compiler?); write it in standard C, or move it to another file (--source)",
+        place,
+    )
 
 
 def _constructs(file: Path) -> Iterator[tuple[str, Location]]:
@@ -73,7 +86,16 @@ def _constructs(file: Path) -> Iterator[tuple[str, Location]]:
 
 def _first_error(file: Path, compilation: Compilation, compiler: str) -> tuple[str, Location] | None:
     """The compiler's first error about `file`, and where it is; None when it takes the file."""
-    command = [compiler, "-fsyntax-only", "-w", "-fno-diagnostics-show-option", *compilation.flags, "-x", "c", str(file)]
+    command = [
+        compiler,
+        "-fsyntax-only",
+        "-w",
+        "-fno-diagnostics-show-option",
+        *compilation.flags,
+        "-x",
+        "c",
+        str(file),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=_LIMIT_S,
                               stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})

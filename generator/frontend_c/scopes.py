@@ -28,7 +28,8 @@ class _Binding:
 def separate_names(items: tuple[Any, ...], scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> None:
     """Rename variables declared in `items` (syntax trees, changed in place) where another one has the name.
 
-    Iterators of one type keep one common name where their loops are not nested in each other. `scope` has the declarations outside.
+    Iterators of one type keep one common name where their loops are not nested in each other. `scope` has the
+    declarations outside.
     """
     collector = _Collector(scope)
     for item in items:
@@ -48,7 +49,9 @@ def separate_names(items: tuple[Any, ...], scope: Mapping[str, Any], typedefs: M
 def _clash(new: _Binding, other: _Binding, typedefs: Mapping[str, Any]) -> bool:
     if not (new.iterates and other.iterates) or other in new.around:
         return True
-    return other.declaration is None or declared(new.declaration.type, typedefs) != declared(other.declaration.type, typedefs)
+    return other.declaration is None or declared(new.declaration.type, typedefs) != declared(
+        other.declaration.type, typedefs
+    )
 
 
 def _rename(binding: _Binding, name: str) -> None:

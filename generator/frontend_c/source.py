@@ -16,10 +16,11 @@ PROGRAM_LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """How the user starts the program: its arguments, and the file that is its standard input, with that file's SHA-256.
+    """How the user starts the program: its arguments, and the file that is its standard input, with that file's
+    SHA-256.
 
-    A run of it may take `limit_s` seconds. `random_inputs`: where it cannot be run, the function with the SCoP is called with
-    random data.
+    A run of it may take `limit_s` seconds. `random_inputs`: where it cannot be run, the function with the SCoP is
+    called with random data.
     """
 
     arguments: tuple[str, ...] = ()
@@ -68,9 +69,11 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where an array or scalar lies that is a member of structures in the file: `path` (".pos.x") of each element of `base`.
+    """Where an array or scalar lies that is a member of structures in the file: `path` (".pos.x") of each element of
+    `base`.
 
-    The last `inner` extents of the array are those of the member. `pointer`: the member points to the array, which lies elsewhere.
+    The last `inner` extents of the array are those of the member. `pointer`: the member points to the array, which lies
+    elsewhere.
     """
 
     base: str
@@ -88,8 +91,8 @@ class Variable:
     pointer to the whole array (`double (*A)[N][M]`, used as `(*A)[i][j]`).
     `is_argument`: a parameter of the function that holds the SCoP. `written`: the SCoP may write to it.
     `unread_after`: a local variable of that function that nothing can read once the SCoP has run.
-    `components`: in the file, what the last extent counts is a structure of so many numbers of this type (0: it is not).
-    `field`: it is a member of structures.
+    `components`: in the file, what the last extent counts is a structure of so many numbers of this type (0: it is
+    not). `field`: it is a member of structures.
     """
 
     name: str

@@ -79,7 +79,9 @@ class _Place:
 
 @dataclass(eq=False)
 class _Flattening:
-    """Rewrites statements; `taken` are names that mean something, `layouts_of` the structures by name, with the subscripts that lead to one."""
+    """Rewrites statements; `taken` are names that mean something, `layouts_of` the structures by name, with the
+    subscripts that lead to one.
+    """
 
     layouts: Layouts
     taken: set[str]
@@ -132,20 +134,26 @@ class _Flattening:
 
     def fresh(self, base: str) -> str:
         """A name that nothing has yet."""
-        name = next(name for number in count(1) if (name := base if number == 1 else f"{base}_{number}") not in self.taken)
+        name = next(
+            name for number in count(1) if (name := base if number == 1 else f"{base}_{number}") not in self.taken
+        )
         self.taken.add(name)
         return name
 
     def whole(self, node: Any) -> _Place | None:
         """The structure that `node` is as a whole, if it is one."""
         place = self.place(node)
-        return place if place is not None and place.layout is not None and place.depth == 0 and not place.extents else None
+        return (
+            place if place is not None and place.layout is not None and place.depth == 0 and not place.extents else None
+        )
 
     def copied(self, target: _Place, value: Any, node: Any) -> list[Any]:
         """A structure assigned to another one, number by number."""
         source = self.whole(value)
         if source is None or source.layout != target.layout:
-            raise InputError(f"`{to_c(node)}`: a structure can only be copied from a variable or an element", where(node))
+            raise InputError(
+                f"`{to_c(node)}`: a structure can only be copied from a variable or an element", where(node)
+            )
         assert target.layout is not None
         return [c_ast.Assignment("=", target.number(k, node), source.number(k, node), node.coord)
                 for k in range(target.layout.size)]
@@ -193,10 +201,16 @@ class _Flattening:
 
     def rewritten(self, node: Any) -> Any:
         """An expression or statement without members of structures (changed in place). Raises InputError."""
-        if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp)) and (place := self.place(node)) is not None:
+        if (
+            isinstance(node, (c_ast.ArrayRef, c_ast.StructRef, c_ast.UnaryOp))
+            and (place := self.place(node)) is not None
+        ):
             if place.layout is not None or place.extents:
-                raise InputError(f"`{to_c(node)}` is no number: a whole structure, or an array in one, can only be copied "
-                                 "by an assignment of its own", where(node))
+                raise InputError(
+                    f"`{to_c(node)}` is no number: a whole structure, or an array in one, can only be copied "
+                    "by an assignment of its own",
+                    where(node),
+                )
             return place.number(0, node)
         for name, child in node.children():
             put_child(node, name, self.rewritten(child))

@@ -46,10 +46,14 @@ def without_swaps(items: Sequence[Any], pointers: Collection[str]) -> Unswapped:
     swapped: set[str] = set()
     for item in items:
         if used := sorted(swapped & {node.name for node in nodes(item) if isinstance(node, c_ast.ID)}):
-            raise InputError(f"`{used[0]}` changed places with another pointer in the loop before: end the SCoP after that loop",
-                             where(item))
+            raise InputError(
+                f"`{used[0]}` changed places with another pointer in the loop before: end the SCoP after that loop",
+                where(item),
+            )
         pairs = _pairs(item, pointers) if isinstance(item, c_ast.For) else []
-        if pairs:  # pointers that are declared inside are written out first: the copies of the body would declare them, too
+        if (
+            pairs
+        ):  # pointers that are declared inside are written out first: the copies of the body would declare them, too
             (item,) = write_subscripts([item], pointers)
         found += _by_parity(item, pairs) if pairs else [item]
         swapped |= {name for pair in pairs for name in pair}
@@ -97,11 +101,18 @@ def _by_parity(loop: Any, pairs: Sequence[tuple[str, str]]) -> list[Any]:
         and test.left.name == header.iterator
     one = header.sign == 1 and isinstance(header.step, c_ast.Constant) and header.step.value == "1"
     if not (counted and one):
-        raise InputError(f"pointers change places in this loop: write it as `for ({header.iterator} = 0; {header.iterator} < STEPS; "
-                         f"{header.iterator}++)`", where(loop))
+        raise InputError(
+            f"pointers change places in this loop: write it as `for ({header.iterator} = 0; {header.iterator} < STEPS; "
+            f"{header.iterator}++)`",
+            where(loop),
+        )
     if stops(loop.stmt):
-        raise InputError("pointers change places in this loop, and `break` leaves it: which of them is which would then depend on data; let "
-                         "the loop run to its end, or take it out of the SCoP", where(loop))
+        raise InputError(
+            "pointers change places in this loop, and `break` leaves it: which of them is which would then depend on "
+            "data; let "
+            "the loop run to its end, or take it out of the SCoP",
+            where(loop),
+        )
     if any(isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ID) and node.lvalue.name in name
            for name in pairs for node in nodes(loop.stmt)):
         raise InputError("pointers change places here in more ways than at the end of the loop", where(loop))
@@ -113,8 +124,13 @@ def _by_parity(loop: Any, pairs: Sequence[tuple[str, str]]) -> list[Any]:
     twice, rest = deepcopy(loop), deepcopy(loop)
     _set_start(twice, _number(0, place))
     twice.cond = c_ast.BinaryOp("<", c_ast.ID(header.iterator, place), half, place)
-    twice.stmt = c_ast.Compound([_renamed(deepcopy(loop.stmt), {}, {header.iterator: first}),
-                                 _renamed(deepcopy(loop.stmt), exchange, {header.iterator: _sum("+", first, _number(1, place))})], place)
+    twice.stmt = c_ast.Compound(
+        [
+            _renamed(deepcopy(loop.stmt), {}, {header.iterator: first}),
+            _renamed(deepcopy(loop.stmt), exchange, {header.iterator: _sum("+", first, _number(1, place))}),
+        ],
+        place,
+    )
     _set_start(rest, _sum("+", header.start, _sum("*", half, _number(2, place))))
     return [twice, rest]
 

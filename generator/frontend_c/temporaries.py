@@ -87,7 +87,12 @@ class Temporaries:
             match part:
                 case c_ast.ID(name=name) if self.kinds.get(name) in INTEGER_TYPES:
                     pass
-                case c_ast.Constant(type="int") | c_ast.BinaryOp() | c_ast.TernaryOp() | c_ast.UnaryOp(op="-" | "+" | "!"):
+                case (
+                    c_ast.Constant(type="int")
+                    | c_ast.BinaryOp()
+                    | c_ast.TernaryOp()
+                    | c_ast.UnaryOp(op="-" | "+" | "!")
+                ):
                     waiting += [child for _, child in part.children()]
                 case _:
                     return False

@@ -20,7 +20,10 @@ _STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 
 def write_truths(items: Sequence[Any], scope: Mapping[str, Any], typedefs: Mapping[str, Any]) -> tuple[Any, ...]:
     """`items` with comparisons where C converts to `_Bool` (changed in place)."""
-    declared = {**scope, **{node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name}}
+    declared = {
+        **scope,
+        **{node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name},
+    }
     truths = {name for name, node in declared.items()
               if isinstance(node, c_ast.Decl) and is_truth(innermost(node.type), typedefs)}
     return tuple(_rewritten(item, truths) for item in items)
@@ -33,11 +36,20 @@ def _rewritten(node: Any, truths: set[str]) -> Any:
         case c_ast.Cast() if is_truth(node.to_type.type, {}):
             return _compared(node.expr)
         case c_ast.Assignment() if _root(node.lvalue) in truths:
-            value = node.rvalue if node.op == "=" else c_ast.BinaryOp(node.op[:-1], copy.deepcopy(node.lvalue), node.rvalue, node.coord)
+            value = (
+                node.rvalue
+                if node.op == "="
+                else c_ast.BinaryOp(node.op[:-1], copy.deepcopy(node.lvalue), node.rvalue, node.coord)
+            )
             return c_ast.Assignment("=", node.lvalue, _compared(value), node.coord)
         case c_ast.UnaryOp() if node.op in _STEPS and _root(node.expr) in truths:
             one = c_ast.Constant("int", "1", node.coord)
-            return c_ast.Assignment("=", node.expr, _compared(c_ast.BinaryOp(_STEPS[node.op], copy.deepcopy(node.expr), one, node.coord)), node.coord)
+            return c_ast.Assignment(
+                "=",
+                node.expr,
+                _compared(c_ast.BinaryOp(_STEPS[node.op], copy.deepcopy(node.expr), one, node.coord)),
+                node.coord,
+            )
         case c_ast.Decl() if node.name in truths and node.init is not None:
             node.init = _compared(node.init)
             return node

@@ -4,7 +4,8 @@
     repeat_image:    b c | a b c | a b        mirror_interior: c b | a b c | b a
     constant_exterior(v):                     v v | a b c | v v
 
-Where a dimension has no limits, `None` or `Expr()` stands for both of its bounds, as in [(Expr(), Expr()), (0, height)].
+Where a dimension has no limits, `None` or `Expr()` stands for both of its bounds, as in [(Expr(), Expr()), (0,
+height)].
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ def _limits(source: Any, bounds: Sequence[tuple[Any, Any]] | None,
     """All coordinates, each with its min and extent if it has limits."""
     if bounds is None:
         if not isinstance(source, Image):
-            raise InputError(f"Func `{source.title}` has no coordinates of its own: give the bounds [(min, extent), ...]", here())
+            raise InputError(
+                f"Func `{source.title}` has no coordinates of its own: give the bounds [(min, extent), ...]", here()
+            )
         bounds = source.bounds()
     if len(bounds) > len(args):
         raise InputError(f"{len(bounds)} bounds for {len(args)} dimensions", here())

@@ -2,8 +2,8 @@
 
     out over x in [0, 99], out[x] = blur[x] + blur[x + 2]   ->   blur over [0, 101]
 
-A region is a box. Coordinates that are affine are followed exactly by isl, also where an RDom leaves points out; those that
-depend on data may be anything in their interval (`intervals.py`), which `clamp` and narrow types limit.
+A region is a box. Coordinates that are affine are followed exactly by isl, also where an RDom leaves points out; those
+that depend on data may be anything in their interval (`intervals.py`), which `clamp` and narrow types limit.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ROUNDS = 8
 class ComputeScope:
     """Where a definition is computed: its iterators, outermost first, and the points.
 
-    `names` maps Vars (by key) and coordinates of its RDom (by `id` and dimension) to iterators. `guard` is the condition of
-    its RDom where that depends on data. `ranges` are (low, high) of what `names` maps.
+    `names` maps Vars (by key) and coordinates of its RDom (by `id` and dimension) to iterators. `guard` is the
+    condition of its RDom where that depends on data. `ranges` are (low, high) of what `names` maps.
     """
 
     at: Iteration
@@ -87,7 +87,11 @@ class _Search:
     def need(self, key: int, ranges: Sequence[tuple[int, int]]) -> bool:
         """Note that a box is needed; whether that is more than before."""
         old = self.needed.get(key)
-        new = list(ranges) if old is None else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, ranges, strict=True)]
+        new = (
+            list(ranges)
+            if old is None
+            else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, ranges, strict=True)]
+        )
         self.needed[key] = new
         return new != old
 
@@ -101,7 +105,9 @@ class _Search:
             if not any(grown):
                 break
             if number == _ROUNDS:
-                raise InputError(f"the coordinates that Func `{func.title}` needs of itself have no bounds", updates[-1].at)
+                raise InputError(
+                    f"the coordinates that Func `{func.title}` needs of itself have no bounds", updates[-1].at
+                )
         for definition in func.definitions:
             self.reads(func, definition)
 
@@ -138,16 +144,24 @@ class _Search:
         """Raise InputError for reads outside of an input whose size is known, or below its least coordinate."""
         for dim, ((low, _), first) in enumerate(zip(ranges, image.lows, strict=True)):
             if first is not None and low < first:
-                raise InputError(f"Func `{func.title}` reads `{image.title}` at coordinate {low} in dimension {dim}, which begins at "
-                                 f"{first} (set_min); use BoundaryConditions or clamp", at)
+                raise InputError(
+                    f"Func `{func.title}` reads `{image.title}` at coordinate {low} in dimension {dim}, which begins "
+                    f"at "
+                    f"{first} (set_min); use BoundaryConditions or clamp",
+                    at,
+                )
         for dim, ((low, high), known) in enumerate(zip(ranges, self.sizes.known[id(image)], strict=True)):
             if known is not None and (low < known[0] or high > known[0] + known[1] - 1):
                 outside = low if low < known[0] else high
                 raise InputError(
-                    f"Func `{func.title}` reads `{image.title}` at coordinate {outside} in dimension {dim}, which exists from "
+                    f"Func `{func.title}` reads `{image.title}` at coordinate {outside} in dimension {dim}, which "
+                    f"exists from "
                     f"{known[0]} to {known[0] + known[1] - 1}; it must be at least {min(low, known[0])} to "
-                    f"{max(high, known[0] + known[1] - 1)} ({max(high, sum(known) - 1) - min(low, known[0]) + 1} elements), or "
-                    "use BoundaryConditions or clamp", at)
+                    f"{max(high, known[0] + known[1] - 1)} ({max(high, sum(known) - 1) - min(low, known[0]) + 1} "
+                    f"elements), or "
+                    "use BoundaryConditions or clamp",
+                    at,
+                )
 
     def input(self, image: Image) -> tuple[Range, ...]:
         """(min, extent) of an input: what is known, else what is needed."""
@@ -157,7 +171,9 @@ class _Search:
                      for known, start, (_, high) in zip(self.sizes.known[id(image)], starts, needed, strict=True))
 
 
-def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int]], sizes: Sizes) -> ComputeScope | None:
+def place_of(
+    func: Func, definition: Definition, region: Sequence[tuple[int, int]], sizes: Sizes
+) -> ComputeScope | None:
     """Where `definition` is computed when `region` (low, high) of its Func is needed; None when that is nowhere.
 
     Raises:
@@ -172,7 +188,9 @@ def place_of(func: Func, definition: Definition, region: Sequence[tuple[int, int
         for dim, (low, extent) in enumerate(definition.domain.ranges):
             start, count = known.integer(low), known.integer(extent)
             if start is None or count is None:
-                raise InputError(f"the bounds of RDom `{definition.domain.name}` in Func `{func.title}` are not known", definition.at)
+                raise InputError(
+                    f"the bounds of RDom `{definition.domain.name}` in Func `{func.title}` are not known", definition.at
+                )
             ranges[id(definition.domain), dim] = (start, start + count - 1)
     if any(low > high for low, high in ranges.values()):
         return None
@@ -209,16 +227,19 @@ def _coordinates(func: Func, used: Func | Image, dim: int, arg: Expr, at: Locati
         found = value_range(translate.of(arg), place.at)
     low, high = interval if found is None else found
     if not (math.isfinite(low) and math.isfinite(high)) or high - low >= _MOST:
-        raise InputError(f"Func `{func.title}` reads `{used.title}` at coordinates without bounds in dimension {dim}: they depend "
-                         "on data; limit them with clamp(..., least, greatest)", at)
+        raise InputError(
+            f"Func `{func.title}` reads `{used.title}` at coordinates without bounds in dimension {dim}: they depend "
+            "on data; limit them with clamp(..., least, greatest)",
+            at,
+        )
     return int(low), int(high)
 
 
 def _loop_order(definition: Definition) -> list[object]:
     """Vars and RDom coordinates from the outermost loop to the innermost one.
 
-    The last coordinate is outermost. The coordinates of an RDom keep their order (the first is innermost); where they do
-    not stand alone on the left side, they are inside of all Vars.
+    The last coordinate is outermost. The coordinates of an RDom keep their order (the first is innermost); where they
+    do not stand alone on the left side, they are inside of all Vars.
     """
     domain = definition.domain
     rank: dict[int, object] = {d: a.key for d, a in enumerate(definition.args) if isinstance(a, Var)}
@@ -237,7 +258,13 @@ def _iterators(order: Sequence[object]) -> dict[object, str]:
     """A name for every loop: the Var's, or that of the coordinate."""
     names: dict[object, str] = {}
     for key in order:
-        base = f"r{key[1]}" if isinstance(key, tuple) else "v" if str(key).startswith("_") else re.sub(r"\W", "_", str(key))
+        base = (
+            f"r{key[1]}"
+            if isinstance(key, tuple)
+            else "v"
+            if str(key).startswith("_")
+            else re.sub(r"\W", "_", str(key))
+        )
         base = free_name(base, ())
         name, number = base, 1
         while name in names.values():

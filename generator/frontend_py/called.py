@@ -1,4 +1,5 @@
-"""Names and numbers that may be called: `f.name()` and `t.bits()`, as in Halide, mean what `f.name` and `t.bits` mean."""
+"""Names and numbers that may be called: `f.name()` and `t.bits()`, as in Halide, mean what `f.name` and `t.bits` mean.
+"""
 
 from __future__ import annotations
 

@@ -34,16 +34,21 @@ class RDom(Expr):
         for bound in (bound for pair in self.ranges for bound in pair):
             bad = next((p for p in parts(bound) if isinstance(p, Var | RVar | Call | Pixel)), None)
             if bad is not None:
-                raise InputError(f"the bounds of RDom `{name}` depend on {'data' if isinstance(bad, Call | Pixel) else 'a Var'}; "
-                                 "they must be known before the pipeline runs: let it run as far as it ever can and leave "
-                                 "points out with `where`", self.at)
+                raise InputError(
+                    f"the bounds of RDom `{name}` depend on {'data' if isinstance(bad, Call | Pixel) else 'a Var'}; "
+                    "they must be known before the pipeline runs: let it run as far as it ever can and leave "
+                    "points out with `where`",
+                    self.at,
+                )
         self.predicate: Expr | None = None
         self.used: Location | None = None  # by an update, from which on nothing may change
 
     def where(self, condition: Expr) -> None:
         """Leave out the points where `condition` does not hold. Raises InputError after the domain has been used."""
         if self.used is not None:
-            raise InputError(f"RDom `{self.name}` is used in line {self.used.line} already: `where` must come before that", here())
+            raise InputError(
+                f"RDom `{self.name}` is used in line {self.used.line} already: `where` must come before that", here()
+            )
         if not condition.type.is_bool():
             raise InputError(f"RDom `{self.name}`: `where` needs a condition, not a {condition.type}", here())
         if any(domain is not self for domain in domains_of([condition])):
@@ -55,7 +60,9 @@ class RDom(Expr):
 
     def __getitem__(self, dim: int) -> RVar:
         if not 0 <= dim < len(self.ranges):
-            raise InputError(f"RDom `{self.name}` has {len(self.ranges)} dimensions, number {dim} is not one of them", here())
+            raise InputError(
+                f"RDom `{self.name}` has {len(self.ranges)} dimensions, number {dim} is not one of them", here()
+            )
         return RVar(self, dim)
 
     @property
@@ -86,8 +93,11 @@ class RDom(Expr):
     def as_expr(self) -> RVar:
         """The coordinate of a domain of one dimension. Raises InputError when there are several."""
         if len(self.ranges) != 1:
-            raise InputError(f"RDom `{self.name}` has {len(self.ranges)} dimensions; use its coordinates {self.name}.x, "
-                             f"{self.name}.y, ...", here())
+            raise InputError(
+                f"RDom `{self.name}` has {len(self.ranges)} dimensions; use its coordinates {self.name}.x, "
+                f"{self.name}.y, ...",
+                here(),
+            )
         return self[0]
 
 

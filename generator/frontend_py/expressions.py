@@ -1,4 +1,5 @@
-"""Expressions of the pipeline language and their operators: numbers and operations; `nodes.py` has the other kinds of nodes.
+"""Expressions of the pipeline language and their operators: numbers and operations; `nodes.py` has the other kinds of
+nodes.
 
 Operators follow Halide: operands are brought to one type (`types.promoted`), Python numbers take the type of the other
 operand, integer division rounds so that the remainder is never negative, and `x / 0` and `x % 0` are 0 for integers.
@@ -173,7 +174,9 @@ class Const(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Op(Expr):
-    """An operator or a function on values: the kinds are listed in `functions.py`, `interpret.py` gives their meaning."""
+    """An operator or a function on values: the kinds are listed in `functions.py`, `interpret.py` gives their
+    meaning.
+    """
 
     name: str
     kind: Type
@@ -215,7 +218,9 @@ def as_expr(value: object, like: Type | None = None) -> Expr:
         return value
     if isinstance(value, np.generic | np.ndarray):
         if value.ndim:
-            raise InputError(f"a numpy array of shape {value.shape} is no expression; use its elements, or a Buffer of it", here())
+            raise InputError(
+                f"a numpy array of shape {value.shape} is no expression; use its elements, or a Buffer of it", here()
+            )
         value = value.item()
     if isinstance(value, bool) and like is None:
         return Const(BOOL, int(value))
@@ -225,14 +230,19 @@ def as_expr(value: object, like: Type | None = None) -> Expr:
 
 
 def constant(value: float, like: Type | None) -> Const:
-    """A number as an expression of type `like`; without it, int32 or float32. Raises InputError when it does not fit."""
+    """A number as an expression of type `like`; without it, int32 or float32. Raises InputError when it does not
+    fit.
+    """
     if like is None:
         like = INT32 if isinstance(value, int) else FLOAT32
     elif isinstance(value, float) and not like.is_float():
         like = FLOAT32
     if not like.holds(value):
-        raise InputError(f"the constant {value} does not exist in {like}; cast the other operand to a wider type, or write "
-                         "cast(type, value)", here())
+        raise InputError(
+            f"the constant {value} does not exist in {like}; cast the other operand to a wider type, or write "
+            "cast(type, value)",
+            here(),
+        )
     return Const(like, float(value) if like.is_float() else int(value))
 
 
@@ -275,7 +285,11 @@ def power(base: object, exponent: object) -> Expr:
     """
     one = as_expr(base, exponent.type if isinstance(exponent, Expr) and exponent.type.is_float() else None)
     given = as_expr(exponent)
-    if isinstance(given, Const) and given.type.is_int() and (abs(given.value) <= _MOST_FACTORS or not one.type.is_float()):
+    if (
+        isinstance(given, Const)
+        and given.type.is_int()
+        and (abs(given.value) <= _MOST_FACTORS or not one.type.is_float())
+    ):
         return _integer_power(one, int(given.value))
     other = given if isinstance(exponent, Expr) else as_expr(exponent, one.type if one.type.is_float() else FLOAT32)
     kind = FLOAT64 if one.type == FLOAT64 else FLOAT32
@@ -285,8 +299,11 @@ def power(base: object, exponent: object) -> Expr:
 def _integer_power(base: Expr, exponent: int) -> Expr:
     """The product of `exponent` factors, or 1 divided by it."""
     if abs(exponent) > _MOST_FACTORS:  # the text of the kernels would have them all
-        raise InputError(f"{base.type} to the power of {exponent}: at most {_MOST_FACTORS} integers are multiplied in one "
-                         "expression; use product(...) over an RDom", here())
+        raise InputError(
+            f"{base.type} to the power of {exponent}: at most {_MOST_FACTORS} integers are multiplied in one "
+            "expression; use product(...) over an RDom",
+            here(),
+        )
     if exponent > 0:
         return _multiplied(base, exponent)
     unit = cast_to(base.type, Const(INT32, 1))

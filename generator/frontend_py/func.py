@@ -73,7 +73,9 @@ class FuncRef(Expr):
     def __getitem__(self, index: int) -> Call:
         kinds = self.func.types_at(self.at)
         if not 0 <= index < len(kinds):
-            raise InputError(f"Func `{self.func.title}` has {len(kinds)} value(s), number {index} is none of them", self.at)
+            raise InputError(
+                f"Func `{self.func.title}` has {len(kinds)} value(s), number {index} is none of them", self.at
+            )
         self.func.check_arity(self.args, self.at)
         return Call(self.func, self.args, index, kinds[index], self.at)
 
@@ -141,8 +143,11 @@ class Func(Scheduled):
     def types_at(self, at: Location) -> tuple[Type, ...]:
         """The types of the values, for a use at `at`."""
         if not self.definitions:
-            raise InputError(f"Func `{self.title}` is used before it has a definition: define it first (a pure definition "
-                             "cannot use its own Func; recursion is an update over an RDom)", at)
+            raise InputError(
+                f"Func `{self.title}` is used before it has a definition: define it first (a pure definition "
+                "cannot use its own Func; recursion is an update over an RDom)",
+                at,
+            )
         return tuple(v.type for v in self.definitions[0].values)
 
     def check_arity(self, args: Sequence[Expr], at: Location) -> None:
@@ -155,7 +160,9 @@ class Func(Scheduled):
         args = tuple(as_expr(i) for i in (index if isinstance(index, tuple) else (index,)))
         for arg in args:
             if arg.type.is_float():
-                raise InputError(f"Func `{self.title}` is used with a coordinate of type {arg.type}; cast it to int32", here())
+                raise InputError(
+                    f"Func `{self.title}` is used with a coordinate of type {arg.type}; cast it to int32", here()
+                )
         return FuncRef(self, args)
 
     def __call__(self, *index: Any) -> FuncRef:
@@ -165,8 +172,11 @@ class Func(Scheduled):
     def __setitem__(self, index: Any, value: Any) -> None:
         at = here()
         if self.user is not None:
-            raise InputError(f"Func `{self.title}` is used by Func `{self.user[0]}` (line {self.user[1].line}) already: all its "
-                             "updates must come before that", at)
+            raise InputError(
+                f"Func `{self.title}` is used by Func `{self.user[0]}` (line {self.user[1].line}) already: all its "
+                "updates must come before that",
+                at,
+            )
         args = self[index].args
         if isinstance(value, Accumulation):
             if value.ref.func is not self:
@@ -193,13 +203,19 @@ class Func(Scheduled):
         seen: set[str] = set()
         for arg in args:
             if not isinstance(arg, Var) or arg.key in seen:
-                raise InputError(f"the first definition of Func `{self.title}` must be for all coordinates: use different Vars "
-                                 "on its left side; updates come after it", at)
+                raise InputError(
+                    f"the first definition of Func `{self.title}` must be for all coordinates: use different Vars "
+                    "on its left side; updates come after it",
+                    at,
+                )
             seen.add(arg.key)
         definition = Definition(args, values, at)
         if any(isinstance(n, Call) and n.func is self for n in parts(*values)):
-            raise InputError(f"the pure definition of Func `{self.title}` is recursive; give it a start value and make the "
-                             "recursion an update over an RDom", at)
+            raise InputError(
+                f"the pure definition of Func `{self.title}` is recursive; give it a start value and make the "
+                "recursion an update over an RDom",
+                at,
+            )
         if domains := domains_of(definition.exprs):
             raise InputError(f"the pure definition of Func `{self.title}` uses RDom `{domains[0].name}`; use sum(...), "
                              "maximum(...) and the like, or an update", at)
@@ -210,11 +226,16 @@ class Func(Scheduled):
         self.check_arity(args, at)
         kinds = self.types_at(at)
         if [a.type for a in values] != list(kinds):
-            raise InputError(f"the update of Func `{self.title}` has the type {', '.join(str(v.type) for v in values)} but its "
-                             f"first definition {', '.join(map(str, kinds))}; cast the value", at)
+            raise InputError(
+                f"the update of Func `{self.title}` has the type {', '.join(str(v.type) for v in values)} but its "
+                f"first definition {', '.join(map(str, kinds))}; cast the value",
+                at,
+            )
         domains = domains_of((*args, *values))
         if len(domains) > 1:
-            raise InputError(f"the update of Func `{self.title}` uses {len(domains)} RDoms; use one with more dimensions", at)
+            raise InputError(
+                f"the update of Func `{self.title}` uses {len(domains)} RDoms; use one with more dimensions", at
+            )
         definition = Definition(args, values, at, domains[0] if domains else None)
         self._check_free(definition, at)
         self._check_update(definition, at)
@@ -234,8 +255,14 @@ class Func(Scheduled):
         pure = self.definitions[0].args
         own = [n.args for n in parts(*update.exprs) if isinstance(n, Call) and n.func is self]
         free = {a.key for a in update.args if isinstance(a, Var)}
-        if not domains_of(update.exprs) and not own and all(
-                isinstance(a, Var) and isinstance(b, Var) and a.key == b.key for a, b in zip(update.args, pure, strict=True)):
+        if (
+            not domains_of(update.exprs)
+            and not own
+            and all(
+                isinstance(a, Var) and isinstance(b, Var) and a.key == b.key
+                for a, b in zip(update.args, pure, strict=True)
+            )
+        ):
             raise InputError(f"Func `{self.title}` is defined twice for all coordinates (first in line "
                              f"{self.definitions[0].at.line}); use another Func, or an update of a part", at)
         for key in sorted(free):
@@ -243,21 +270,32 @@ class Func(Scheduled):
             home = pure[place]
             if not isinstance(home, Var) or home.key != key or any(
                     not isinstance(a := args[place], Var) or a.key != key for args in own):
-                raise InputError(f"the update of Func `{self.title}` moves Var `{key}`: in an update a Var must stand alone, at "
-                                 "the place where the first definition has it, wherever the Func is used; use an RDom", at)
+                raise InputError(
+                    f"the update of Func `{self.title}` moves Var `{key}`: in an update a Var must stand alone, at "
+                    "the place where the first definition has it, wherever the Func is used; use an RDom",
+                    at,
+                )
 
     def _check_free(self, definition: Definition, at: Location) -> None:
         """Refuse Vars that the left side does not have, and expressions that are too deep for what comes after."""
         if (levels := depth(*definition.exprs)) > _DEEPEST:
-            raise InputError(f"the definition of Func `{self.title}` has {levels} operations inside of one another, {_DEEPEST} are "
-                             "possible: give parts of it Funcs of their own, or use sum(...) over an RDom", at)
+            raise InputError(
+                f"the definition of Func `{self.title}` has {levels} operations inside of one another, {_DEEPEST} are "
+                "possible: give parts of it Funcs of their own, or use sum(...) over an RDom",
+                at,
+            )
         bound = {a.key for a in definition.args if isinstance(a, Var)}
         for node in parts(*definition.exprs):
             if isinstance(node, Var) and node.key not in bound:
-                raise InputError(f"Var `{node.name or '(unnamed)'}` is free in the definition of Func `{self.title}`: it does not "
-                                 "stand alone on the left side", at)
+                raise InputError(
+                    f"Var `{node.name or '(unnamed)'}` is free in the definition of Func `{self.title}`: it does not "
+                    "stand alone on the left side",
+                    at,
+                )
             if isinstance(node, RVar) and definition.domain is None:
-                raise InputError(f"the coordinate `{node.name}` of an RDom is free in the definition of Func `{self.title}`", at)
+                raise InputError(
+                    f"the coordinate `{node.name}` of an RDom is free in the definition of Func `{self.title}`", at
+                )
 
     def set_estimate(self, var: Var, low: int, extent: int) -> Func:
         """Say which coordinates of an output are wanted. Raises InputError for a Var that it does not have."""
@@ -268,7 +306,9 @@ class Func(Scheduled):
     def set_estimates(self, bounds: Sequence[tuple[int, int]]) -> Func:
         """Say which coordinates of an output are wanted, for all dimensions: (min, extent)."""
         if len(bounds) != len(self.args()):
-            raise InputError(f"Func `{self.title}` has {len(self.args())} dimensions but {len(bounds)} estimates", here())
+            raise InputError(
+                f"Func `{self.title}` has {len(self.args())} dimensions but {len(bounds)} estimates", here()
+            )
         for var, (low, extent) in zip(self.args(), bounds, strict=True):
             self.set_estimate(var, low, extent)
         return self
@@ -294,8 +334,8 @@ class Func(Scheduled):
     def realize(self, sizes: Any = (), target: object = None) -> Any:
         """Compute it with the interpreter: a Buffer of these sizes, from coordinate 0 on; a list of them for a tuple.
 
-        A Buffer (a list of them for a tuple) instead of sizes says which coordinates, and gets the values. Without anything it
-        is all that there is of a Func without coordinates. `target` has no effect.
+        A Buffer (a list of them for a tuple) instead of sizes says which coordinates, and gets the values. Without
+        anything it is all that there is of a Func without coordinates. `target` has no effect.
         """
         from generator.frontend_py.realize import realize
 
@@ -303,7 +343,9 @@ class Func(Scheduled):
 
 
 def values_of(value: Any, kinds: Sequence[Type] = ()) -> tuple[Expr, ...]:
-    """The values of a definition, one or those of a tuple; Python numbers become those of `kinds`, where that is possible."""
+    """The values of a definition, one or those of a tuple; Python numbers become those of `kinds`, where that is
+    possible.
+    """
     values = _separate(value)
     wanted = kinds if len(kinds) == len(values) else [None] * len(values)
     return tuple(as_expr(v, kind) for v, kind in zip(values, wanted, strict=True))

@@ -37,7 +37,9 @@ def saturating_cast(kind: Type, value: Any) -> Expr:
 
 
 def clamp(value: Any, low: Any, high: Any) -> Expr:
-    """`value`, but at least `low` and at most `high`, in the type of `value`. Raises InputError where that changes a bound."""
+    """`value`, but at least `low` and at most `high`, in the type of `value`. Raises InputError where that changes
+    a bound.
+    """
     given = as_expr(value)
     least, most = (_bound(as_expr(bound, given.type), given.type) for bound in (low, high))
     return Op("max", given.type, (Op("min", given.type, (given, most)), least))
@@ -49,7 +51,9 @@ def _bound(bound: Expr, kind: Type) -> Expr:
     else:
         inside = not bound.type.is_float() and kind.least <= bound.type.least and bound.type.greatest <= kind.greatest
     if not kind.is_float() and not inside:
-        raise InputError(f"clamp of a {kind} to a bound of type {bound.type}, which may not exist there: cast one of them", here())
+        raise InputError(
+            f"clamp of a {kind} to a bound of type {bound.type}, which may not exist there: cast one of them", here()
+        )
     return cast_to(kind, bound)
 
 
@@ -70,7 +74,9 @@ def _extreme(name: str, values: tuple[Any, ...]) -> Expr:
 
 
 def select(condition: Any, then: Any, *more: Any) -> Any:
-    """`then` where `condition` holds, else the next: select(c1, a, c2, b, otherwise). Tuples are chosen value by value."""
+    """`then` where `condition` holds, else the next: select(c1, a, c2, b, otherwise). Tuples are chosen value by
+    value.
+    """
     if not more or len(more) % 2 == 0:
         raise InputError("select needs condition, value, ..., otherwise: an odd number of arguments", here())
     otherwise = more[0] if len(more) == 1 else select(*more)
@@ -318,7 +324,9 @@ def unsafe_promise_clamped(value: Any, low: Any, high: Any) -> Expr:
 
 
 def wider(one: Any, other: Any) -> tuple[Expr, Expr, Type]:
-    """Two integers in twice the bits of the type in which they meet, and that type. Raises InputError for other operands."""
+    """Two integers in twice the bits of the type in which they meet, and that type. Raises InputError for other
+    operands.
+    """
     a, b = matched(one, other)
     if a.type.is_float() or a.type.bits > 32:
         raise InputError(f"this needs integers of at most 32 bits, not {a.type}", here())

@@ -7,12 +7,13 @@ from typing import Any, Self
 from generator.frontend_py.types import Type
 
 _NAMES = """
-add_trace_tag align_bounds align_extent align_storage allow_race_conditions always_partition always_partition_all async_ atomic
-bound_extent bound_storage clone_in compile_jit compute_at compute_inline compute_root compute_with copy_to_device copy_to_host
-eager_inline fold_storage fuse gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon hoist_storage
-hoist_storage_root in_ memoize never_partition never_partition_all no_profiling parallel partition prefetch print_loop_nest rename
-reorder reorder_storage rfactor ring_buffer serial set_host_alignment specialize specialize_fail split store_at store_in store_root
-tile trace_loads trace_realizations trace_stores unroll unscheduled vectorize"""
+add_trace_tag align_bounds align_extent align_storage allow_race_conditions always_partition always_partition_all
+async_ atomic bound_extent bound_storage clone_in compile_jit compute_at compute_inline compute_root compute_with
+copy_to_device copy_to_host eager_inline fold_storage fuse gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads
+gpu_tile hexagon hoist_storage hoist_storage_root in_ memoize never_partition never_partition_all no_profiling
+parallel partition prefetch print_loop_nest rename reorder reorder_storage rfactor ring_buffer serial
+set_host_alignment specialize specialize_fail split store_at store_in store_root tile trace_loads trace_realizations
+trace_stores unroll unscheduled vectorize"""
 _METHODS = frozenset(_NAMES.split())
 _VECTOR_BYTES = 32
 

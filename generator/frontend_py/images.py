@@ -35,8 +35,11 @@ class Image(Scheduled):
     def _take(self, data: NDArray[Any], lows: Sequence[int]) -> None:
         """Use these elements, which begin at the coordinates `lows`. Raises InputError when they do not fit."""
         if data.ndim != self.dims or type_of_numpy(data.dtype) != self.type:
-            raise InputError(f"image `{self.title}` has {self.dims} dimensions of {self.type}, but the data has {data.ndim} "
-                             f"of {type_of_numpy(data.dtype)}", here())
+            raise InputError(
+                f"image `{self.title}` has {self.dims} dimensions of {self.type}, but the data has {data.ndim} "
+                f"of {type_of_numpy(data.dtype)}",
+                here(),
+            )
         region = list(zip(lows, reversed(data.shape), strict=True))
         for dim, (limit, low, given) in enumerate(zip(self.limits, self.lows, region, strict=True)):
             if (limit is not None and limit != given) or (low is not None and low != given[0]):
@@ -54,10 +57,14 @@ class Image(Scheduled):
     def __getitem__(self, index: Any) -> Pixel:
         args = tuple(as_expr(i) for i in (index if isinstance(index, tuple) else (index,)))
         if len(args) != self.dims:
-            raise InputError(f"image `{self.title}` has {self.dims} dimensions but is used with {len(args)} coordinates", here())
+            raise InputError(
+                f"image `{self.title}` has {self.dims} dimensions but is used with {len(args)} coordinates", here()
+            )
         bad = next((a for a in args if a.type.is_float()), None)
         if bad is not None:
-            raise InputError(f"image `{self.title}` is used with a coordinate of type {bad.type}; cast it to int32", here())
+            raise InputError(
+                f"image `{self.title}` is used with a coordinate of type {bad.type}; cast it to int32", here()
+            )
         return Pixel(self, args, here())
 
     def __call__(self, *index: Any) -> Pixel:
@@ -75,7 +82,9 @@ class Image(Scheduled):
     def dim(self, number: int) -> Dimension:
         """One dimension: its `min()`, `extent()`, `max()`. Raises InputError when there is none of that number."""
         if not 0 <= number < self.dims:
-            raise InputError(f"image `{self.title}` has {self.dims} dimensions, number {number} is not one of them", here())
+            raise InputError(
+                f"image `{self.title}` has {self.dims} dimensions, number {number} is not one of them", here()
+            )
         return Dimension(self, number)
 
     def width(self) -> Any:
@@ -141,7 +150,9 @@ class Dimension:
         return Edge(self.image, self.number, what) if known is None else known[what == "extent"]
 
     def set_estimate(self, low: int, extent: int) -> Dimension:
-        """Say where the data will be. Raises InputError for a range without elements, or when the data says otherwise."""
+        """Say where the data will be. Raises InputError for a range without elements, or when the data says
+        otherwise.
+        """
         if extent < 1:
             raise InputError(f"image `{self.image.title}`: an extent of {extent} in dimension {self.number}", here())
         if self.image.data is None:
@@ -154,8 +165,11 @@ class Dimension:
             raise InputError(f"image `{self.image.title}`: an extent of {extent} in dimension {self.number}", here())
         promised, known = (int(low), int(extent)), self.image.estimates[self.number]
         if self.image.data is not None and known != promised:
-            raise InputError(f"image `{self.image.title}` has data with (min, extent) {known} in dimension {self.number}, which "
-                             f"set_bounds{promised} does not allow", here())
+            raise InputError(
+                f"image `{self.image.title}` has data with (min, extent) {known} in dimension {self.number}, which "
+                f"set_bounds{promised} does not allow",
+                here(),
+            )
         self.image.limits[self.number], self.image.lows[self.number] = promised, None
         return self
 
@@ -165,8 +179,11 @@ class Dimension:
         if limit is not None:
             return self.set_bounds(low, limit[1])
         if self.image.data is not None and known is not None and known[0] != low:
-            raise InputError(f"image `{self.image.title}` has data from {known[0]} on in dimension {self.number}, which "
-                             f"set_min({low}) does not allow", here())
+            raise InputError(
+                f"image `{self.image.title}` has data from {known[0]} on in dimension {self.number}, which "
+                f"set_min({low}) does not allow",
+                here(),
+            )
         self.image.lows[self.number] = int(low)
         return self
 
@@ -185,7 +202,9 @@ class Dimension:
 
 
 class ImageParam(Image):
-    """An input that is given later: by `set`, or seeded random data of the size that the estimates or the command say."""
+    """An input that is given later: by `set`, or seeded random data of the size that the estimates or the command
+    say.
+    """
 
     def __init__(self, kind: Type, dimensions: int, name: str = "") -> None:
         super().__init__(kind, dimensions, name)
@@ -217,10 +236,14 @@ class Buffer(Image):
         return super().__getitem__(index) if place is None else self._array()[place].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Change the element at some coordinates, which are numbers. Raises InputError when there is none, or for the value."""
+        """Change the element at some coordinates, which are numbers. Raises InputError when there is none, or
+        for the value.
+        """
         place = self._place(index)
         if place is None:
-            raise InputError(f"an element of Buffer `{self.title}` is set by {self.dims} numbers as coordinates", here())
+            raise InputError(
+                f"an element of Buffer `{self.title}` is set by {self.dims} numbers as coordinates", here()
+            )
         self._array()[place] = self._number(value)
 
     def fill(self, value: float) -> Buffer:
@@ -231,7 +254,9 @@ class Buffer(Image):
     def set_min(self, lows: Sequence[int]) -> None:
         """Say at which coordinates the data begins, from the first dimension on. Raises InputError for too many."""
         if len(lows) > self.dims:
-            raise InputError(f"Buffer `{self.title}` has {self.dims} dimensions, {len(lows)} least coordinates are given", here())
+            raise InputError(
+                f"Buffer `{self.title}` has {self.dims} dimensions, {len(lows)} least coordinates are given", here()
+            )
         new = [*lows, *(0 if region is None else region[0] for region in self.estimates[len(lows):])]
         self._take(self._array(), [int(low) for low in new])
 
@@ -257,7 +282,9 @@ class Buffer(Image):
     def _number(self, value: Any) -> int | float:
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, int | float) or not self.type.holds(number):
-            raise InputError(f"an element of Buffer `{self.title}` is a number of type {self.type}, which {number!r} is not", here())
+            raise InputError(
+                f"an element of Buffer `{self.title}` is a number of type {self.type}, which {number!r} is not", here()
+            )
         return number
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -290,7 +317,13 @@ class Param(Expr):
     def number(self) -> int | float:
         """Its value. Raises InputError when nobody gave one, or one that its type does not have."""
         if self.value is None or not self.type.holds(self.value):
-            known = f"has the value {self.value}, which does not exist in" if self.value is not None else "has no value of type"
-            raise InputError(f"Param `{self.name or '(unnamed)'}` {known} {self.type}; give it one: Param(type, name, value)",
-                             self.at)
+            known = (
+                f"has the value {self.value}, which does not exist in"
+                if self.value is not None
+                else "has no value of type"
+            )
+            raise InputError(
+                f"Param `{self.name or '(unnamed)'}` {known} {self.type}; give it one: Param(type, name, value)",
+                self.at,
+            )
         return float(self.value) if self.type.is_float() else int(self.value)

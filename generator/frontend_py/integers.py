@@ -38,7 +38,9 @@ def _with_sign(like: Expr, size: Expr, negative: Expr) -> Expr:
 
 
 def halving_sub(one: Any, other: Any) -> Expr:
-    """(one - other) / 2, rounded down, in the type of the operands: a negative one wraps around in types without sign."""
+    """(one - other) / 2, rounded down, in the type of the operands: a negative one wraps around in types without
+    sign.
+    """
     a, b, kind = wider(one, other)
     signed = Int(a.type.bits)
     return cast_to(kind, (cast_to(signed, a) - cast_to(signed, b)) // 2)
@@ -51,7 +53,9 @@ def rounding_shift_right(value: Any, count: Any) -> Expr:
     """
     given, places = as_expr(value), as_expr(count)
     if given.type.is_float() or given.type.bits > 32 or places.type.is_float():
-        raise InputError(f"rounding_shift_right needs integers of at most 32 bits, not {given.type} and {places.type}", here())
+        raise InputError(
+            f"rounding_shift_right needs integers of at most 32 bits, not {given.type} and {places.type}", here()
+        )
     wide = given.type.with_bits(2 * given.type.bits)
     by = cast_to(INT32, places)
     half = Op("<<", wide, (Const(wide, 1), max(by, 0))) // 2

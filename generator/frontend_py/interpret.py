@@ -1,8 +1,9 @@
 """The interpreter: what a pipeline computes, by numpy, stage by stage over the regions that are needed.
 
-It defines the results: generated code is compared with it. The pure dimensions of a definition are computed as arrays, a
-slab at a time. An update over an RDom runs in the order of its points; coordinates of the RDom that stand alone on the left
-side and wherever the Func uses itself are like pure ones, and updates like `f[...] += e` are done by numpy's `ufunc.at`.
+It defines the results: generated code is compared with it. The pure dimensions of a definition are computed as arrays,
+a slab at a time. An update over an RDom runs in the order of its points; coordinates of the RDom that stand alone on
+the left side and wherever the Func uses itself are like pure ones, and updates like `f[...] += e` are done by numpy's
+`ufunc.at`.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ class _Run:
         return high - low + 1
 
     def is_free(self, key: Key) -> bool:
-        """Whether a coordinate of the RDom stands alone, at one place, on the left side and in all uses of the Func itself."""
+        """Whether a coordinate of the RDom stands alone, at one place, on the left side and in all uses of the
+        Func itself.
+        """
         places = [{d for d, a in enumerate(args) if isinstance(a, RVar) and (id(a.domain), a.dim) == key}
                   for args in (self.definition.args, *(n.args for n in self.own))]
         mixed = any(isinstance(n, RVar) and (id(n.domain), n.dim) == key
@@ -131,7 +134,9 @@ class _Run:
 
     def index(self, values: Evaluation) -> tuple[Values, ...]:
         """Where the left side is in the arrays."""
-        found = [np.asarray(values.of(a), np.int64) - low for a, low in zip(self.definition.args, self.low, strict=True)]
+        found = [
+            np.asarray(values.of(a), np.int64) - low for a, low in zip(self.definition.args, self.low, strict=True)
+        ]
         return tuple(reversed(found))
 
     def store(self, slab: Mapping[Key, Values]) -> None:
@@ -142,7 +147,9 @@ class _Run:
         if len(results) > 1:  # what is stored first must not change what is stored next
             results = [np.array(result) for result in results]
         where = self.index(values)
-        if not all(a.size == 1 or isinstance(e, Var | RVar) for a, e in zip(reversed(where), self.definition.args, strict=True)):
+        if not all(
+            a.size == 1 or isinstance(e, Var | RVar) for a, e in zip(reversed(where), self.definition.args, strict=True)
+        ):
             where = tuple(np.broadcast_arrays(*where))
         for target, result in zip(self.targets, results, strict=True):
             if mask is None:
@@ -215,9 +222,12 @@ class Evaluation:
                 i = np.where(self.mask, i, 0)
             if i.size and (i.min() < 0 or i.max() >= extent):
                 outside = int(i.min() if i.min() < 0 else i.max()) + low
-                raise InputError(f"`{used.title}` is read at coordinate {outside} in dimension {dim}, outside of {low} to "
-                                 f"{low + extent - 1}: a value overflowed its type (a cast to int32, not a number, ...) before "
-                                 "it became a coordinate", node.at)
+                raise InputError(
+                    f"`{used.title}` is read at coordinate {outside} in dimension {dim}, outside of {low} to "
+                    f"{low + extent - 1}: a value overflowed its type (a cast to int32, not a number, ...) before "
+                    "it became a coordinate",
+                    node.at,
+                )
         return _taken(data, tuple(reversed(index)))
 
 

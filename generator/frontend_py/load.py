@@ -36,7 +36,9 @@ def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     result = _guarded(file, lambda: build(**arguments))
     outputs = list(result) if isinstance(result, list | tuple) else [result]
     if not outputs or not all(isinstance(o, Func) for o in outputs):
-        raise InputError(f"`{build.__name__}` returns {type(result).__name__}; return the output Func, or a list of them", place)
+        raise InputError(
+            f"`{build.__name__}` returns {type(result).__name__}; return the output Func, or a list of them", place
+        )
     if len({id(o) for o in outputs}) < len(outputs):
         raise InputError(f"`{build.__name__}` returns one Func twice", place)
     return outputs
@@ -47,8 +49,10 @@ def _function(file: Path, name: str) -> Any:
     found = getattr(module, name, None)
     if not callable(found):
         there = sorted(n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__)
-        raise InputError(f"{file} has no function `{name}`; name the one that returns the output Func: {file.name}:FUNCTION"
-                         + (f" (there are: {', '.join(there)})" if there else ""))
+        raise InputError(
+            f"{file} has no function `{name}`; name the one that returns the output Func: {file.name}:FUNCTION"
+            + (f" (there are: {', '.join(there)})" if there else "")
+        )
     return found
 
 
@@ -70,7 +74,9 @@ def _module(file: Path) -> Any:
 def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: Location) -> dict[str, int]:
     wanted = inspect.signature(build).parameters
     if bad := next((name for name in parameters if name not in wanted and name not in SIZES), None):
-        raise InputError(f"--param {bad}: `{build.__name__}` has no argument of that name, and sizes are {', '.join(SIZES)}", place)
+        raise InputError(
+            f"--param {bad}: `{build.__name__}` has no argument of that name, and sizes are {', '.join(SIZES)}", place
+        )
     for name, parameter in wanted.items():
         plain = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if parameter.default is parameter.empty and plain and name not in parameters:
@@ -86,7 +92,9 @@ def _guarded(file: Path, action: Callable[[], Any]) -> Any:
     except AntuneError:
         raise
     except SyntaxError as error:
-        raise InputError(f"this is no Python: {error.msg}", Location(error.filename or str(file), error.lineno or 1)) from None
+        raise InputError(
+            f"this is no Python: {error.msg}", Location(error.filename or str(file), error.lineno or 1)
+        ) from None
     except (Exception, SystemExit) as error:
         own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
         where = Location(str(file), own[-1].lineno or 1) if own else Location(str(file), 1)

@@ -34,7 +34,9 @@ def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, 
     order = orders[0] if len(orders) == 1 else Block(tuple(orders))
     schedule = original_schedule(order, {s.name: s for s in builder.statements})
     arrays = tuple(sorted(builder.arrays.values(), key=lambda a: a.name))
-    poison = tuple(Box(a.name, (0,) * len(a.extents), tuple(n - 1 for n in a.extents)) for a in arrays if a.role != "in")
+    poison = tuple(
+        Box(a.name, (0,) * len(a.extents), tuple(n - 1 for n in a.extents)) for a in arrays if a.role != "in"
+    )
     used = {access.array for s in builder.statements for access in s.accesses}
     return Program(name, file, tuple(a for a in arrays if a.name in used), tuple(builder.statements), schedule,
                    tuple(parameters), poison)
@@ -56,7 +58,9 @@ class _Builder:
             self.arrays[name] = Array(name, image.type.element, self.extents(image), "in")
         for func in collected.funcs:
             for name, kind in zip(collected.arrays(func), func.types(), strict=True):
-                self.arrays[name] = Array(name, kind.element, self.extents(func), "out" if id(func) in results else "temp")
+                self.arrays[name] = Array(
+                    name, kind.element, self.extents(func), "out" if id(func) in results else "temp"
+                )
 
     def extents(self, thing: Func | Image) -> tuple[int, ...]:
         """The extents of its array."""
@@ -81,8 +85,8 @@ class _Builder:
     def sequence(self, func: Func, definition: Definition) -> list[tuple[int, str | None]]:
         """The values of a definition in an order in which none is changed before another one reads it.
 
-        Where there is no such order, all new values go through scalars: (index, scalar) computes the scalar, (-1 - index,
-        scalar) stores it.
+        Where there is no such order, all new values go through scalars: (index, scalar) computes the scalar, (-1 -
+        index, scalar) stores it.
         """
         count = len(definition.values)
         reads = [{n.index for n in nodes.parts(value, *definition.args) if isinstance(n, nodes.Call) and n.func is func}
@@ -192,7 +196,9 @@ class _Writer:
 
 
 def _unguarded(func: Func, definition: Definition, place: ComputeScope) -> tuple[Definition, ComputeScope]:
-    """A tuple whose condition reads the Func itself as one without: its values are stored one by one, which changes it."""
+    """A tuple whose condition reads the Func itself as one without: its values are stored one by one, which changes
+    it.
+    """
     guard = place.guard
     if guard is None or len(definition.values) == 1 or not any(
             isinstance(n, nodes.Call) and n.func is func for n in nodes.parts(guard)):

@@ -27,8 +27,26 @@ if TYPE_CHECKING:
     from generator.frontend_py.func import Func
     from generator.frontend_py.images import Image, Param
 
-__all__ = ["Call", "Const", "Edge", "Expr", "Given", "Node", "Op", "Pixel", "RVar", "Var", "arithmetic", "as_expr", "bitwise",
-           "cast_to", "matched", "operands", "parts", "power"]
+__all__ = [
+    "Call",
+    "Const",
+    "Edge",
+    "Expr",
+    "Given",
+    "Node",
+    "Op",
+    "Pixel",
+    "RVar",
+    "Var",
+    "arithmetic",
+    "as_expr",
+    "bitwise",
+    "cast_to",
+    "matched",
+    "operands",
+    "parts",
+    "power",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -19,10 +19,29 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "^": np.bitwise_xor, "pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}
 _ERF = np.frompyfunc(math.erf, 1, 1)  # numpy has none
 _UNARY: Mapping[str, Callable[[Any], Any]] = {
-    "neg": np.negative, "!": np.logical_not, "~": np.invert, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin,
-    "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
+    "neg": np.negative,
+    "!": np.logical_not,
+    "~": np.invert,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "log": np.log,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,
+    "trunc": np.trunc,
+}
 
 
 def apply(name: str, kind: Type, args: list[Values]) -> Values:

@@ -26,8 +26,10 @@ class OutputBuffer(Scheduled):
     def dim(self, number: int) -> OutputDimension:
         """One dimension. Raises InputError when there is none of that number."""
         if not 0 <= number < self.dimensions():
-            raise InputError(f"output `{self.func.title}` has {self.dimensions()} dimensions, number {number} is not one of them",
-                             here())
+            raise InputError(
+                f"output `{self.func.title}` has {self.dimensions()} dimensions, number {number} is not one of them",
+                here(),
+            )
         return OutputDimension(self.func, number)
 
     def width(self) -> Var:
@@ -82,7 +84,9 @@ class OutputDimension:
     def set_min(self, low: int) -> OutputDimension:
         """The coordinates begin at 0. Raises InputError for another number, which needs an extent, too."""
         if low != 0:
-            raise InputError(f"output `{self.func.title}`: say set_bounds({low}, extent) instead of set_min({low})", here())
+            raise InputError(
+                f"output `{self.func.title}`: say set_bounds({low}, extent) instead of set_min({low})", here()
+            )
         return self
 
     def set_stride(self, stride: int) -> OutputDimension:

@@ -30,8 +30,8 @@ _DARKEST = 1 / 64  # random images have no black pixels, by which pipelines like
 def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int], seed: int) -> Problem:
     """The pipeline that `function` in `file` builds, with data, results and its time as sequential C.
 
-    `parameters` named as in `load.SIZES` are extents of the output, others are arguments of the function. Inputs without
-    data are random, determined by `seed`.
+    `parameters` named as in `load.SIZES` are extents of the output, others are arguments of the function. Inputs
+    without data are random, determined by `seed`.
 
     Raises:
         InputError: anything wrong with the file or with the pipeline.
@@ -47,7 +47,9 @@ def sizes_of(parameters: Mapping[str, int]) -> tuple[int, ...]:
     count = sum(1 for value in given if value is not None)
     sizes = tuple(value for value in given[:count] if value is not None)
     if len(sizes) != count:
-        raise InputError(f"--param {SIZES[given.index(None)]}=VALUE is missing: sizes are given from the first dimension on")
+        raise InputError(
+            f"--param {SIZES[given.index(None)]}=VALUE is missing: sizes are given from the first dimension on"
+        )
     if bad := next((value for value in sizes if value < 1), None):
         raise InputError(f"a size of {bad}; use numbers above 0")
     return sizes
@@ -63,7 +65,9 @@ def problem_of(outputs: Sequence[Func], sizes: Sequence[int], name: str, file: s
         values = interpret(bounds, images)
     except MemoryError:
         needed = sum(array.bytes for array in program.arrays) / 2**30
-        raise InputError(f"{name}: there is not enough memory for {needed:.0f} GiB of stages and inputs; choose a smaller size") from None
+        raise InputError(
+            f"{name}: there is not enough memory for {needed:.0f} GiB of stages and inputs; choose a smaller size"
+        ) from None
     results = {array: _stored(value) for func in outputs
                for array, value in zip(bounds.collected.arrays(func), values[id(func)], strict=True)}
     inputs = {bounds.collected.name(image): _stored(images[id(image)]) for image in bounds.collected.images}
@@ -88,7 +92,9 @@ def _data(bounds: Bounds, seed: int) -> dict[int, NDArray[Any]]:
 
 
 def _random(image: Image, bounds: Bounds, random: np.random.Generator) -> NDArray[Any]:
-    """Numbers from 1/64 to 1, or integers: all of a type of up to 16 bits, else -1000 to 1000 (0 to 1000 without sign)."""
+    """Numbers from 1/64 to 1, or integers: all of a type of up to 16 bits, else -1000 to 1000 (0 to 1000 without
+    sign).
+    """
     shape = tuple(extent for _, extent in reversed(bounds.regions[id(image)]))
     kind: Type = image.type
     if kind.is_float():
@@ -107,8 +113,13 @@ def _doubts(results: Mapping[str, NDArray[Any]], ran: Sequential) -> list[str]:
     doubts = []
     for name, value in results.items():
         if value.dtype.kind == "f" and not bool(np.isfinite(value).all()):
-            doubts.append(f"the result is not finite in {name}: comparing with it says little; check the pipeline's inputs")
+            doubts.append(
+                f"the result is not finite in {name}: comparing with it says little; check the pipeline's inputs"
+            )
         elif count := differing(value, ran.outputs[name], ran.rounding.get(name)):
-            doubts.append(f"{count} element(s) of {name} are another number in sequential C than in the interpreter: rounding errors "
-                          "decide them, or a value is outside of its type (a real number cast to an integer, signed overflow)")
+            doubts.append(
+                f"{count} element(s) of {name} are another number in sequential C than in the interpreter: rounding "
+                f"errors "
+                "decide them, or a value is outside of its type (a real number cast to an integer, signed overflow)"
+            )
     return doubts

@@ -38,16 +38,25 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
         promised = func.bounds_.get(var.key)
         if dim < len(sizes):
             if promised is not None and promised[1] != sizes[dim]:
-                raise InputError(f"{sizes[dim]} is wanted of output `{func.title}` in dimension `{var.name}` (number {dim}), which "
-                                 f"`bound` limits to {promised[1]}; sizes are given from the first dimension on", func.at)
+                raise InputError(
+                    f"{sizes[dim]} is wanted of output `{func.title}` in dimension `{var.name}` (number {dim}), which "
+                    f"`bound` limits to {promised[1]}; sizes are given from the first dimension on",
+                    func.at,
+                )
             if promised is not None and lows and promised[0] != lows[dim]:
-                raise InputError(f"output `{func.title}` is wanted from {lows[dim]} on in dimension `{var.name}` (number {dim}), "
-                                 f"which `bound` lets begin at {promised[0]}", func.at)
+                raise InputError(
+                    f"output `{func.title}` is wanted from {lows[dim]} on in dimension `{var.name}` (number {dim}), "
+                    f"which `bound` lets begin at {promised[0]}",
+                    func.at,
+                )
             promised = promised or (int(lows[dim]) if lows else 0, int(sizes[dim]))
         region = promised or func.estimates.get(var.key)
         if region is None:
-            raise InputError(f"nothing says how large output `{func.title}` is in dimension `{var.name}`: use --size, or "
-                             f"{func.name or 'output'}.set_estimates([(min, extent), ...])", func.at)
+            raise InputError(
+                f"nothing says how large output `{func.title}` is in dimension `{var.name}`: use --size, or "
+                f"{func.name or 'output'}.set_estimates([(min, extent), ...])",
+                func.at,
+            )
         if region[1] < 1:
             raise InputError(f"output `{func.title}` has the extent {region[1]} in dimension `{var.name}`", func.at)
         regions.append(region)
@@ -55,7 +64,8 @@ def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range
 
 
 def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Range | None, ...]:
-    """The coordinates of an input: its data's, or those promised; else the size asked for, if the pipeline uses its size.
+    """The coordinates of an input: its data's, or those promised; else the size asked for, if the pipeline uses its
+    size.
 
     The wanted size comes before estimates, which are for any size.
     """
@@ -96,8 +106,11 @@ def realize(func: Func, target: Any) -> Any:
 def _fill(func: Func, buffers: Sequence[Buffer]) -> None:
     kinds, first = func.types(), buffers[0]
     if [b.type for b in buffers] != list(kinds) or first.dims != func.dimensions():
-        raise InputError(f"Func `{func.title}` has {func.dimensions()} dimensions and the type {', '.join(map(str, kinds))}; it is "
-                         f"realized to {first.dims} dimensions and {', '.join(str(b.type) for b in buffers)}", func.at)
+        raise InputError(
+            f"Func `{func.title}` has {func.dimensions()} dimensions and the type {', '.join(map(str, kinds))}; it is "
+            f"realized to {first.dims} dimensions and {', '.join(str(b.type) for b in buffers)}",
+            func.at,
+        )
     regions = first.bounds()
     if any(b.bounds() != regions for b in buffers):
         raise InputError(f"the Buffers to which Func `{func.title}` is realized have different coordinates", func.at)

@@ -1,7 +1,7 @@
 """Reductions inside of expressions: sum(e), maximum(e), ... over the RDom that `e` uses.
 
-Each is a Func of its own behind the scenes: its coordinates are the Vars of `e`, its update runs over the RDom. Where `e` uses
-several, sum(r, e) says which one; coordinates of the others become coordinates of that Func.
+Each is a Func of its own behind the scenes: its coordinates are the Vars of `e`, its update runs over the RDom. Where
+`e` uses several, sum(r, e) says which one; coordinates of the others become coordinates of that Func.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def minimum(*given: Any, name: str = "minimum") -> Expr:
 
 
 def argmax(*given: Any, name: str = "argmax") -> FuncRef:
-    """argmax(e), argmax(r, e): the coordinates of the first greatest value and the value, as a tuple (x, ..., value)."""
+    """argmax(e), argmax(r, e): the coordinates of the first greatest value and the value, as a tuple (x, ...,
+    value).
+    """
     return _found(">", _Summed.of(name, given))
 
 
@@ -53,7 +55,9 @@ def argmin(*given: Any, name: str = "argmin") -> FuncRef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Summed:
-    """What is reduced over `domain`: `value` at `places`, which are used at `args` (Vars, and coordinates of other RDoms)."""
+    """What is reduced over `domain`: `value` at `places`, which are used at `args` (Vars, and coordinates of other
+    RDoms).
+    """
 
     name: str
     domain: RDom
@@ -71,8 +75,11 @@ class _Summed:
         value = as_expr(given[-1])
         domains = domains_of([value])
         if len(given) == 1 and len(domains) != 1:
-            raise InputError(f"{name}(...) needs an expression with one RDom, this one has {len(domains)}; say which one: "
-                             f"{name}(r, expression)", here())
+            raise InputError(
+                f"{name}(...) needs an expression with one RDom, this one has {len(domains)}; say which one: "
+                f"{name}(r, expression)",
+                here(),
+            )
         domain = given[0] if len(given) == 2 else domains[0]
         if not any(domain is d for d in domains):
             raise InputError(f"{name}(...): the expression does not use RDom `{domain.name}`", here())

@@ -1,7 +1,7 @@
 """The Program of a pipeline as sequential C: every stage in full, one after the other, in its own loops.
 
-It is what the pipeline does without any schedule, and the time to beat. The same program, run with all arithmetic rounded up
-and rounded down, tells how far rounding errors decide its results (`generator.rounding`).
+It is what the pipeline does without any schedule, and the time to beat. The same program, run with all arithmetic
+rounded up and rounded down, tells how far rounding errors decide its results (`generator.rounding`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ _TIMES_ONLY = "ANTUNE_TIMES_ONLY"
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """What the C program did: results by array, what rounding errors explain, and times (ms) of its repeats in a build for this
-    machine by `compiler`; `baselines` are times of the build that made the results."""
+    """What the C program did: results by array, what rounding errors explain, and times (ms) of its repeats in a build
+    for this machine by `compiler`; `baselines` are times of the build that made the results.
+    """
 
     outputs: Mapping[str, NDArray[Any]]
     times_ms: tuple[float, ...]
@@ -68,7 +69,10 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         try:
             times = _run(compiler, folder, _FLAGS, limit_s)
         except RunFailed as error:
-            raise InputError(f"{program.file}: the pipeline as sequential C cannot be run: {error} (where it takes too long, choose a smaller size)") from None
+            raise InputError(
+                f"{program.file}: the pipeline as sequential C cannot be run: {error} (where it takes too long, "
+                f"choose a smaller size)"
+            ) from None
         outputs = {a.name: _result(folder, "out", a) for a in program.outputs}
         rounding = {a.name: found for a in program.outputs
                     if (found := _rounding(folder, a, outputs[a.name])) is not None}
@@ -86,7 +90,10 @@ def _run(compiler: Compiler, folder: Path, flags: Sequence[str], limit_s: float)
 
 def _timed(compiler: Compiler, folder: Path, limit_s: float, plain: Sequential) -> Sequential:
     """With the times of a build for this machine, as far as the compiler can do that."""
-    native, plain = native_flags(compiler), replace(plain, baselines=(Baseline("o3", plain.compiler, 1, plain.times_ms),))
+    native, plain = (
+        native_flags(compiler),
+        replace(plain, baselines=(Baseline("o3", plain.compiler, 1, plain.times_ms),)),
+    )
     if not native:
         return replace(plain, warnings=(no_native(compiler, plain.compiler),))
     flags = (*_FLAGS, *native, f"-D{_TIMES_ONLY}")
@@ -116,10 +123,21 @@ def c_program(program: Program) -> str:
     main += _mixed_runs(steps, call.replace("(", "_mixed(", 1)) if steps else []
     for number, kind in enumerate(_ROUNDED):
         if kind == "up1":
-            main += [f"antune_nudge_{a.type}({a.name}, {a.elements});" for a in _given(program) if a.type in ("float", "double")]
-        main += [f"if (ANTUNE_ROUNDED({call}, {number % 2})) {{", *(f"  {_write(kind, a)}" for a in program.outputs), "}"]
+            main += [
+                f"antune_nudge_{a.type}({a.name}, {a.elements});"
+                for a in _given(program)
+                if a.type in ("float", "double")
+            ]
+        main += [
+            f"if (ANTUNE_ROUNDED({call}, {number % 2})) {{",
+            *(f"  {_write(kind, a)}" for a in program.outputs),
+            "}",
+        ]
     text = "\n  ".join
-    functions = [("antune_pipeline", body), *([("antune_pipeline_mixed", [*body[:len(scalars)], *_lines(program, True)])] if steps else [])]
+    functions = [
+        ("antune_pipeline", body),
+        *([("antune_pipeline_mixed", [*body[: len(scalars)], *_lines(program, True)])] if steps else []),
+    ]
     return (f"{_HEAD.read_text(encoding='utf-8')}\n"
             + "".join(f"void {name}({parameters or 'void'}) {{\n  {text(lines)}\n}}\n\n" for name, lines in functions) +
             f"int main(void) {{\n  {text([*main, 'return 0;'])}\n}}\n")
@@ -137,7 +155,11 @@ def _mixed_runs(steps: Sequence[Array], call: str) -> Iterator[str]:
     yield "  antune_mixed++;"
     yield "}"
     yield "if (antune_mixed) {"
-    yield from (f'  antune_write("{kind}_{a.name}", {kind}_{a.name}, {a.elements}, sizeof({a.type}));' for a in steps for kind in _MIXED)
+    yield from (
+        f'  antune_write("{kind}_{a.name}", {kind}_{a.name}, {a.elements}, sizeof({a.type}));'
+        for a in steps
+        for kind in _MIXED
+    )
     yield "}"
 
 
@@ -185,12 +207,16 @@ def _statement(program: Program, instance: Instance, printer: Printer, mixed: bo
     values = dict(zip(statement.iterators, instance.arguments, strict=True))
     body = statement.body
     types = {a.name: a.type for a in program.arrays}
-    target, value, guard = (substitute(e, values) if e is not None else None for e in (body.target, body.value, body.guard))
+    target, value, guard = (
+        substitute(e, values) if e is not None else None for e in (body.target, body.value, body.guard)
+    )
     assert target is not None and value is not None
     if mixed:
         array = program.array(body.target.array)
         if array.type not in FLOATING:  # what is stored is cut off
-            value = _shake(value.operand if isinstance(value, Cast) else value, types, "result" if array.role == "out" else "shake")
+            value = _shake(
+                value.operand if isinstance(value, Cast) else value, types, "result" if array.role == "out" else "shake"
+            )
         target, value = _shaken(target, types), _shaken(value, types)
         guard = _shaken(guard, types) if guard is not None else None
     text = f"{printer.text(target)} {body.op}= {printer.text(value)};"
@@ -217,7 +243,9 @@ def _shake(expr: Expr, types: Mapping[str, str], how: str = "shake") -> Expr:
 
 
 def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
-    return np.fromfile(folder / f"{kind}_{array.name}", NUMPY_TYPES[array.type], prod(array.extents)).reshape(array.extents)
+    return np.fromfile(folder / f"{kind}_{array.name}", NUMPY_TYPES[array.type], prod(array.extents)).reshape(
+        array.extents
+    )
 
 
 def _rounding(folder: Path, array: Array, result: NDArray[Any]) -> NDArray[Any] | None:

@@ -25,6 +25,9 @@ class Sizes:
         """A coordinate of an input. Raises InputError when nothing says how large it is."""
         found = self.known[id(image)][dim]
         if found is None:
-            raise InputError(f"nothing says how large image `{image.title}` is in dimension {dim}: give its estimates "
-                             f"({image.name or 'image'}.set_estimates([(min, extent), ...])), data, or --size", image.at)
+            raise InputError(
+                f"nothing says how large image `{image.title}` is in dimension {dim}: give its estimates "
+                f"({image.name or 'image'}.set_estimates([(min, extent), ...])), data, or --size",
+                image.at,
+            )
         return found[0] if what == "min" else found[1]

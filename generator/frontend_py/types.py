@@ -20,7 +20,9 @@ _WORDS = {8: "char", 16: "short", 32: "int", 64: "long"}
 
 @dataclass(frozen=True, slots=True, init=False)
 class Type:
-    """A scalar type; one bit means a truth value, which is kept in a byte. Called, it gives itself: `e.type()` is `e.type`."""
+    """A scalar type; one bit means a truth value, which is kept in a byte. Called, it gives itself: `e.type()` is
+    `e.type`.
+    """
 
     code: Code
     bits: Count

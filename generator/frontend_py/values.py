@@ -3,8 +3,8 @@
     u8 + u8         (unsigned char)(a + b)              x // 2 with x >= -3       (x + 4) / 2 - 2
     u16 * u16       (unsigned short)((unsigned int)a * b)
 
-What comes out means the same in C, OpenCL C and CUDA C++, and to everything behind the front ends. Where the intervals of
-the operands show that nothing can wrap around or be negative, the casts and corrections are left out.
+What comes out means the same in C, OpenCL C and CUDA C++, and to everything behind the front ends. Where the intervals
+of the operands show that nothing can wrap around or be negative, the casts and corrections are left out.
 
 The value of a result is in the range of its type; its C type is that of arithmetic with it: `int` for integers of up to
 16 bits and truth values, else the type itself.
@@ -26,8 +26,32 @@ from generator.frontend_py.types import Type
 Loads: TypeAlias = Callable[[nodes.Call | nodes.Pixel, tuple[Expr, ...]], Load]
 """The load of an element, from its node and its coordinates."""
 
-_PLAIN = frozenset(["sqrt", "exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
-                    "asinh", "acosh", "atanh", "erf", "hypot", "floor", "ceil", "trunc"])
+_PLAIN = frozenset(
+    [
+        "sqrt",
+        "exp",
+        "log",
+        "pow",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "erf",
+        "hypot",
+        "floor",
+        "ceil",
+        "trunc",
+    ]
+)
 _SMALL = 16
 _GREATEST = 2.0**128 - 2.0**103  # from here on (half a step above the greatest float32), rounding gives infinity
 
@@ -40,11 +64,13 @@ def arithmetic_type(kind: Type) -> str:
 class Values:
     """Translates the expressions of one definition.
 
-    `names` are the iterators of its Vars (by key) and of the coordinates of its RDom (by `id` and dimension); `types` are
-    the C types of all arrays, by name.
+    `names` are the iterators of its Vars (by key) and of the coordinates of its RDom (by `id` and dimension); `types`
+    are the C types of all arrays, by name.
     """
 
-    def __init__(self, intervals: Intervals, names: Mapping[object, str], loads: Loads, types: Mapping[str, str]) -> None:
+    def __init__(
+        self, intervals: Intervals, names: Mapping[object, str], loads: Loads, types: Mapping[str, str]
+    ) -> None:
         self.intervals, self.names, self.loads, self.types = intervals, names, loads, types
         self._found: dict[int, tuple[nodes.Expr, Expr]] = {}
 

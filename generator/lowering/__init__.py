@@ -2,7 +2,8 @@
 
 Read the rooms in this order; each imports only those before it:
 
-- `memory/`: what threads keep of arrays beside global memory: copies, boxes of stages, private copies, registers, and their barriers.
+- `memory/`: what threads keep of arrays beside global memory: copies, boxes of stages, private copies, registers, and
+  their barriers.
 - `core/`: `assemble.py` (`lower`, the door), one kernel from its schedule tree to its body, the host program.
 - `analysis/`: lowered kernels in numbers, and what a kernel offers to decide.
 - `heuristics/`: plans that are chosen without measuring: the default plan, and those that a search tries first.

@@ -191,10 +191,14 @@ def _read_scheduler_file(file: Path) -> str:
     try:
         found = str(json.loads(file.read_text(encoding="utf-8"))["address"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is no scheduler file ({error}); `dask scheduler --scheduler-file {file}` writes one") from None
+        raise InputError(
+            f"{file} is no scheduler file ({error}); `dask scheduler --scheduler-file {file}` writes one"
+        ) from None
     if not re.fullmatch(ADDRESS, found):
-        raise InputError(f"{file} is no scheduler file: its address is {found!r}; `dask scheduler --scheduler-file {file}` "
-                         "writes one")
+        raise InputError(
+            f"{file} is no scheduler file: its address is {found!r}; `dask scheduler --scheduler-file {file}` "
+            "writes one"
+        )
     return found
 
 
@@ -214,5 +218,7 @@ def _connect(address: str, attempts: int = 3) -> Client:
         raise InputError(f"no Dask scheduler answers at {address} ({error or 'timeout'}): start one with `dask "
                          "scheduler` and give the address it prints; for tls:// see docs/cluster.md") from None
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"the Dask scheduler {address} cannot be used: {error}; write tcp://HOST:PORT, tls://HOST:PORT (see "
-                         "docs/cluster.md), a scheduler file, or local:N") from None
+        raise InputError(
+            f"the Dask scheduler {address} cannot be used: {error}; write tcp://HOST:PORT, tls://HOST:PORT (see "
+            "docs/cluster.md), a scheduler file, or local:N"
+        ) from None

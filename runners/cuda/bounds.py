@@ -54,7 +54,8 @@ def translate(compile_text: Compile, variant: Variant, device: DeviceModel) -> T
 
 
 def blocks_wanted(compile_text: Compile, variant: Variant, device: DeviceModel) -> dict[str, int]:
-    """The second bounds that `translate` finds for the kernels of a variant, each by itself, as the compile pool does it.
+    """The second bounds that `translate` finds for the kernels of a variant, each by itself, as the compile pool does
+    it.
 
     Raises what `compile_text` raises.
     """

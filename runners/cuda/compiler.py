@@ -1,4 +1,6 @@
-"""CUDA text to device code of one architecture, in the compile pool: NVRTC, or nvcc where that is missing. Needs no GPU."""
+"""CUDA text to device code of one architecture, in the compile pool: NVRTC, or nvcc where that is missing. Needs no
+GPU.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +166,8 @@ def open_translator() -> Translator:
 
 
 def best_capability(translator: Translator, device: Capability) -> Capability:
-    """What to compile for: the greatest compute capability whose code runs on `device`: of its major number, not above it.
+    """What to compile for: the greatest compute capability whose code runs on `device`: of its major number, not above
+    it.
 
     Raises:
         InputError: this compiler makes no code for such a device.
@@ -172,13 +175,17 @@ def best_capability(translator: Translator, device: Capability) -> Capability:
     usable = [c for c in translator.capabilities() if c[0] == device[0] and c <= device]
     if not usable:
         version = ".".join(map(str, translator.version))
-        raise InputError(f"{translator.name} of CUDA {version} makes no code for {_arch(device)}; install a CUDA compiler "
-                         f"that does (CUDA 12 for older GPUs: docs/devices.md), a newer one for newer GPUs")
+        raise InputError(
+            f"{translator.name} of CUDA {version} makes no code for {_arch(device)}; install a CUDA compiler "
+            f"that does (CUDA 12 for older GPUs: docs/devices.md), a newer one for newer GPUs"
+        )
     return max(usable)
 
 
 def cuda_compiler(target: Target, folder: Path | None = None) -> UnitCompiler:
-    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is none."""
+    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is
+    none.
+    """
     if target.capability is None:
         raise InputError(f"the compute capability of {target.name} is not known; see `antune devices`")
     translator = open_translator()

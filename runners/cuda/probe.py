@@ -45,8 +45,10 @@ def _check_versions(api: Api, translator: Translator) -> None:
     major, minor = divmod(api.driver_version() // 10, 100)
     if translator.version[0] > major:
         made = ".".join(map(str, translator.version))
-        raise InputError(f"{translator.name} belongs to CUDA {made}, but the NVIDIA driver supports CUDA {major}.{minor}; "
-                         f"update the driver or install a compiler of CUDA {major} (docs/devices.md)")
+        raise InputError(
+            f"{translator.name} belongs to CUDA {made}, but the NVIDIA driver supports CUDA {major}.{minor}; "
+            f"update the driver or install a compiler of CUDA {major} (docs/devices.md)"
+        )
 
 
 def _describe(api: Api, translator: Translator, ordinal: int, key: str) -> DeviceInfo:

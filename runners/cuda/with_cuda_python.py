@@ -136,7 +136,9 @@ class CudaPython:
         """See `Api`."""
         buffer = ctypes.create_string_buffer(arguments, max(len(arguments), 1))
         size = ctypes.c_size_t(len(arguments))
-        extra = (ctypes.c_void_p * 5)(PARAMETERS, ctypes.addressof(buffer), PARAMETERS_SIZE, ctypes.addressof(size), END)
+        extra = (ctypes.c_void_p * 5)(
+            PARAMETERS, ctypes.addressof(buffer), PARAMETERS_SIZE, ctypes.addressof(size), END
+        )
         _done(cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, 0, 0, ctypes.addressof(extra)))
 
     def event(self) -> Any:

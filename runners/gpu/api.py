@@ -1,6 +1,7 @@
 """What antune needs of the driver API of CUDA or HIP, as a thin interface over whichever binding is installed.
 
-Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Everything happens in order on the default stream.
+Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Everything
+happens in order on the default stream.
 """
 
 from __future__ import annotations

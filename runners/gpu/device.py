@@ -148,8 +148,10 @@ class GpuExecutable:
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """What the driver says of each kernel; spills are the compiler's word."""
-        return tuple((kernel.name, self._resources(binary, bound))
-                     for kernel, binary, bound in zip(self._variant.kernels, self._binaries, self._kernels, strict=True))
+        return tuple(
+            (kernel.name, self._resources(binary, bound))
+            for kernel, binary, bound in zip(self._variant.kernels, self._binaries, self._kernels, strict=True)
+        )
 
     def _resources(self, binary: Binary, bound: _Bound) -> Resources:
         ask = self._api.function_attribute

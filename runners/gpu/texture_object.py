@@ -1,4 +1,6 @@
-"""Texture objects by ctypes, for bindings that have none. The structures are those of cuda.h, fixed since CUDA 5.0; HIP's are the same."""
+"""Texture objects by ctypes, for bindings that have none. The structures are those of cuda.h, fixed since CUDA 5.0;
+HIP's are the same.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class TextureDescription(ctypes.Structure):
 
 
 def make_texture(memory: TextureMemory, create: Any) -> int:
-    """A texture object in the current context, by the driver's function `create`. Raises LaunchError when the driver refuses it."""
+    """A texture object in the current context, by the driver's function `create`. Raises LaunchError when the
+    driver refuses it.
+    """
     resource, made = ResourceDescription(), ctypes.c_uint64()
     part: _Linear | _Pitch2D
     if memory.height:

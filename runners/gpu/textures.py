@@ -18,7 +18,9 @@ class Textures:
     """Made when a kernel first asks for them. No guard zones: textures cannot be written."""
 
     def __init__(self, api: Api, values: Values, pitch_alignment: int) -> None:
-        """`values` are the contents of all arrays; rows of two-dimensional textures begin at `pitch_alignment` bytes."""
+        """`values` are the contents of all arrays; rows of two-dimensional textures begin at `pitch_alignment`
+        bytes.
+        """
         self._api, self._values, self._alignment = api, values, pitch_alignment
         self._handles: dict[Texture, int] = {}
         self._addresses: dict[Texture, int] = {}

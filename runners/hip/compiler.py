@@ -28,8 +28,10 @@ class Hiprtc:
                 return
             except (OSError, AttributeError) as error:
                 missing = error
-        raise InputError(f"no HIP compiler is installed ({missing}); ROCm brings one (Debian: `apt install libamdhip64-5 "
-                         "libhiprtc-builtins5 rocm-device-libs`)")
+        raise InputError(
+            f"no HIP compiler is installed ({missing}); ROCm brings one (Debian: `apt install libamdhip64-5 "
+            "libhiprtc-builtins5 rocm-device-libs`)"
+        )
 
     def translate(self, text: str, architecture: str) -> bytes:
         """Device code for an architecture such as `gfx90a`. Raises BuildError."""
@@ -62,7 +64,9 @@ class Hiprtc:
 
 
 def hip_compiler(target: Target, folder: Path | None = None) -> UnitCompiler:
-    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is none."""
+    """The compiler for `target`; `folder` is that of `kernel_codes.KernelCodes`. Raises InputError when there is
+    none.
+    """
     if not target.architecture:
         raise InputError(f"the architecture of {target.name} is not known; see `antune devices`")
     hiprtc = Hiprtc()

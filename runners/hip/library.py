@@ -12,7 +12,9 @@ ROCM = Path("/opt/rocm")
 
 
 def load(name: str) -> ctypes.CDLL:
-    """The library `name`, from where the system finds libraries, else from ROCm's folder. Raises OSError when it is in neither."""
+    """The library `name`, from where the system finds libraries, else from ROCm's folder. Raises OSError when it is
+    in neither.
+    """
     missing = ""
     for path in _places(name):
         try:

@@ -31,7 +31,14 @@ def find() -> Found:
 def _describe(api: HipLibrary, ordinal: int, key: str) -> DeviceInfo:
     target = _target(api, ordinal)
     images = ("images (64-bit texels)",) if target.images else ()
-    features = (target.architecture, "fp64", *images, f"shuffles of {target.sub_group}", "atomics (32/64 bit)", UNTESTED)
+    features = (
+        target.architecture,
+        "fp64",
+        *images,
+        f"shuffles of {target.sub_group}",
+        "atomics (32/64 bit)",
+        UNTESTED,
+    )
     return DeviceInfo(key, target.name, PLATFORM, f"HIP {api.version} (hiprtc)", target, features)
 
 

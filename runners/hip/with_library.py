@@ -144,7 +144,9 @@ class HipLibrary:
         return self._number(self._hip.hipFuncGetAttribute, attribute.value, ctypes.c_void_p(function))
 
     def set_function_attribute(self, function: Any, attribute: FunctionAttribute, value: int) -> None:
-        """Nothing that HIP can do for a kernel of a module; no Variant in HIP asks for it (`generator.target.Language`)."""
+        """Nothing that HIP can do for a kernel of a module; no Variant in HIP asks for it
+        (`generator.target.Language`).
+        """
         raise LaunchError(f"HIP cannot set {attribute.name} of a kernel")
 
     def set_cache_preference(self, function: Any, preference: CachePreference) -> None:
@@ -156,8 +158,12 @@ class HipLibrary:
         """See `Api`."""
         buffer = ctypes.create_string_buffer(arguments, max(len(arguments), 1))
         size = ctypes.c_size_t(len(arguments))
-        extra = (ctypes.c_void_p * 5)(PARAMETERS, ctypes.addressof(buffer), PARAMETERS_SIZE, ctypes.addressof(size), END)
-        self._done(self._hip.hipModuleLaunchKernel(ctypes.c_void_p(function), *grid, *block, shared_bytes, None, None, extra))
+        extra = (ctypes.c_void_p * 5)(
+            PARAMETERS, ctypes.addressof(buffer), PARAMETERS_SIZE, ctypes.addressof(size), END
+        )
+        self._done(
+            self._hip.hipModuleLaunchKernel(ctypes.c_void_p(function), *grid, *block, shared_bytes, None, None, extra)
+        )
 
     def event(self) -> Any:
         """See `Api`."""

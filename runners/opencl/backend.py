@@ -29,5 +29,13 @@ def _device(key: str, problem: Problem) -> Device:
     return OpenCLDevice(key, problem)
 
 
-OPENCL = Backend("opencl", "", present=lambda: True, absent="", find=_find, open_compiler=_compiler, open_device=_device,
-                 required=True)
+OPENCL = Backend(
+    "opencl",
+    "",
+    present=lambda: True,
+    absent="",
+    find=_find,
+    open_compiler=_compiler,
+    open_device=_device,
+    required=True,
+)

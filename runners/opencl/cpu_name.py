@@ -1,11 +1,11 @@
 """PoCL on CPUs that its compiler does not know: it is told the name of one that it knows.
 
-PoCL asks LLVM for the name of the host's CPU. An older LLVM answers "generic" for a CPU that is newer than itself (LLVM 14
-for AMD's Zen 5), and then clang refuses every kernel: `unknown target CPU 'generic'`. The structure behind a `cl_device_id`
-holds a pointer to that name, which PoCL reads at every build.
+PoCL asks LLVM for the name of the host's CPU. An older LLVM answers "generic" for a CPU that is newer than itself (LLVM
+14 for AMD's Zen 5), and then clang refuses every kernel: `unknown target CPU 'generic'`. The structure behind a
+`cl_device_id` holds a pointer to that name, which PoCL reads at every build.
 
-Nothing here needs antune, and the functions need no other imports than those of this file: exported Python modules bring them
-along (`experiments.exports.python`).
+Nothing here needs antune, and the functions need no other imports than those of this file: exported Python modules
+bring them along (`experiments.exports.python`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def repair_cpu_name(device: Any) -> str:
 
 
 def find_pointer(memory: BinaryIO, structure: int, text: bytes) -> int | None:
-    """The address of the first pointer in the 2 KiB from address `structure` on that points to `text`; None without one.
+    """The address of the first pointer in the 2 KiB from address `structure` on that points to `text`; None without
+    one.
 
     `memory` is that of a process, in which reading from a bad address is an OSError, not a crash.
     """

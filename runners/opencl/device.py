@@ -35,7 +35,8 @@ FLUSH_EVERY = 4096
 FROM_TEXT = "// what follows was compiled on this machine, where the driver's own cache holds it\n"
 """What begins like this is no device code but text to build."""
 MOST_PROGRAMS = 256
-"""Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary."""
+"""Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary.
+"""
 
 
 @contextmanager
@@ -59,7 +60,9 @@ class Session:
     """The context and the profiling queue of one device."""
 
     def __init__(self, key: str) -> None:
-        """Opens the device called `key`. Raises InputError when it is not there, LaunchError when the driver refuses."""
+        """Opens the device called `key`. Raises InputError when it is not there, LaunchError when the driver
+        refuses.
+        """
         self.device = open_device(key)
         with _refusals("opening the device: "):
             self.context = cl.Context([self.device])
@@ -272,7 +275,9 @@ def _resources(bound: cl.Kernel, device: cl.Device) -> Resources:
 
 
 class OpenCLDevice:
-    """`driver.Device` and `driver.Compiler`: PoCL and others compile at the first launch, so a compiler needs it all."""
+    """`driver.Device` and `driver.Compiler`: PoCL and others compile at the first launch, so a compiler needs it
+    all.
+    """
 
     def __init__(self, key: str, problem: Problem, folder: Path | None = None, travels: bool = True) -> None:
         """Opens the device called `key` and puts the arrays there; `folder` is that of `kernel_codes.KernelCodes`.
@@ -324,9 +329,10 @@ class OpenCLDevice:
         return Built(tuple(codes[number] for number in range(len(units))), len(missing) > 0)
 
     def _texts(self, missing: Mapping[int, Variant], begin: Callable[[], None]) -> dict[int, bytes]:
-        """What stands for the code of the units `missing`: texts of several, which were built. PoCL reads its headers and its
-        library for every text, which for many kernels takes longer than compiling them. Of a text that it refuses each
-        kernel gets its own, to be built later, which tells the wrong one."""
+        """What stands for the code of the units `missing`: texts of several, which were built. PoCL reads its headers
+        and its library for every text, which for many kernels takes longer than compiling them. Of a text that it
+        refuses each kernel gets its own, to be built later, which tells the wrong one.
+        """
         texts = {unit.kernels[0].name: text_of(unit) for unit in missing.values()}
         for several in together(tuple(missing.values())):
             if len(several.kernels) > 1:

@@ -1,4 +1,5 @@
-"""What an OpenCL driver says when it refuses something, in words. Runs inside worker processes only: it loads pyopencl."""
+"""What an OpenCL driver says when it refuses something, in words. Runs inside worker processes only: it loads pyopencl.
+"""
 
 from __future__ import annotations
 

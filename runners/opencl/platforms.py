@@ -1,4 +1,5 @@
-"""The environment that drivers need; pyopencl's loader reads it when it is imported, so it is that of a child process."""
+"""The environment that drivers need; pyopencl's loader reads it when it is imported, so it is that of a child process.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +45,11 @@ def measuring_environment(folder: Path) -> Mapping[str, str]:
 def measuring_settings() -> Mapping[str, str]:
     """How drivers run kernels where antune measures, as far as the user does not say.
 
-    CUDA loads kernels before their first launch, which would be timed with that. Each thread of PoCL stays on a core of its
-    own: elsewhere Linux often wakes both threads of a launch on the same core, and has no time to move one of them before
-    a launch of less than a millisecond ends. Compilers do without it: PoCL's threads compile, too, and those of several
-    processes would get into each other's way. Where some cores are not for this process PoCL, which counts from core 0, is
-    left alone.
+    CUDA loads kernels before their first launch, which would be timed with that. Each thread of PoCL stays on a core of
+    its own: elsewhere Linux often wakes both threads of a launch on the same core, and has no time to move one of them
+    before a launch of less than a millisecond ends. Compilers do without it: PoCL's threads compile, too, and those of
+    several processes would get into each other's way. Where some cores are not for this process PoCL, which counts from
+    core 0, is left alone.
     """
     settings = {"CUDA_MODULE_LOADING": "EAGER"}
     if os.sched_getaffinity(0) == set(range(os.cpu_count() or 1)):
@@ -69,7 +70,9 @@ def _intel_library() -> Path | None:
 
 
 def registrations() -> Mapping[str, str]:
-    """Names and texts of files that register drivers, each with the path of a library: the system's, and Intel's from pip."""
+    """Names and texts of files that register drivers, each with the path of a library: the system's, and Intel's
+    from pip.
+    """
     library = _intel_library()
     texts = {registered.name: registered.read_text() for registered in sorted(SYSTEM_VENDORS.glob("*.icd"))}
     if library is None:

@@ -30,7 +30,16 @@ from runners.profiling.perf_events import CountersUnavailable
 USUAL_PLACE = Path("/usr/local/cuda/bin/ncu")
 MOST_LAUNCHES = 500
 TIME = "gpu__time_duration.sum"
-_SECONDS = {"nsecond": 1e-9, "ns": 1e-9, "usecond": 1e-6, "us": 1e-6, "msecond": 1e-3, "ms": 1e-3, "second": 1.0, "s": 1.0}
+_SECONDS = {
+    "nsecond": 1e-9,
+    "ns": 1e-9,
+    "usecond": 1e-6,
+    "us": 1e-6,
+    "msecond": 1e-3,
+    "ms": 1e-3,
+    "second": 1.0,
+    "s": 1.0,
+}
 _NOT_PERMITTED = "ERR_NVGPUCTRPERM"
 
 
@@ -52,7 +61,9 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
     """
     tool = shutil.which("ncu") or (str(USUAL_PLACE) if USUAL_PLACE.exists() else None)
     if tool is None:
-        raise CountersUnavailable("Nsight Compute is not installed: `ncu` was not found; it comes with the CUDA toolkit")
+        raise CountersUnavailable(
+            "Nsight Compute is not installed: `ncu` was not found; it comes with the CUDA toolkit"
+        )
     file = folder / "profile.pickle"
     file.write_bytes(pickle.dumps(work))
     try:
@@ -76,8 +87,18 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
 def command(tool: str, file: Path) -> list[str]:
     """The command line that profiles what `file` holds."""
     quantities = ",".join([TIME, *(quantity for group in NCU.values() for quantity in group)])
-    return [tool, "--csv", "--metrics", quantities, "--launch-count", str(MOST_LAUNCHES), sys.executable, "-m", __name__,
-            str(file)]
+    return [
+        tool,
+        "--csv",
+        "--metrics",
+        quantities,
+        "--launch-count",
+        str(MOST_LAUNCHES),
+        sys.executable,
+        "-m",
+        __name__,
+        str(file),
+    ]
 
 
 def parse(lines: Iterable[str]) -> dict[str, MetricValues]:
@@ -114,8 +135,10 @@ def _number(text: str) -> float:
 
 def _means(runs: list[Mapping[str, float]]) -> dict[str, float]:
     names = {name for run in runs for name in run if name != TIME}
-    return {name: _mean([(run.get(TIME, math.nan), run[name]) for run in runs if math.isfinite(run.get(name, math.nan))])
-            for name in names}
+    return {
+        name: _mean([(run.get(TIME, math.nan), run[name]) for run in runs if math.isfinite(run.get(name, math.nan))])
+        for name in names
+    }
 
 
 def _mean(weighted: list[tuple[float, float]]) -> float:

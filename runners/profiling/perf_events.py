@@ -104,7 +104,9 @@ class PerfCounters:
         self._files.clear()
 
     def _read(self) -> dict[str, float]:
-        """Counts by event; one that had to share a hardware counter is scaled up, one that never got any is left out."""
+        """Counts by event; one that had to share a hardware counter is scaled up, one that never got any is
+        left out.
+        """
         found = {}
         for name, files in self._files.items():
             counts = [_COUNT.unpack(os.read(file, _COUNT.size)) for file in files]

@@ -19,7 +19,9 @@ _MS = 1e-3
 ERRORS = ("CompilationFailedConfig", "RuntimeFailedConfig", "InvalidConfig", "ErrorConfig")
 
 
-def recording_from_cache(data: Mapping[str, Any], place: RecordingEntry, name: str, notes: tuple[str, ...]) -> Recording:
+def recording_from_cache(
+    data: Mapping[str, Any], place: RecordingEntry, name: str, notes: tuple[str, ...]
+) -> Recording:
     """The recording in the contents of a cache file. Raises InputError, naming the entry."""
     keys = place.names(data.get("tune_params_keys"), "tune_params_keys")
     entries = place.table(data.get("cache"), "cache")

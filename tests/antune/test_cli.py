@@ -88,8 +88,17 @@ def test_tune_then_list_report_and_resume(run_antune: Antune, tmp_path: Path,
                   "[12/12] iteration 2 ant 1"):
         assert words in out
     written = {p.name for p in run.iterdir()} - {"search.checkpoint"}  # there only if the search took its time
-    assert written == {"run.sqlite", "run.lock", "seal", "reference.npz", "summary.json", "results.csv", "best.json", "best.cl",
-                       "convergence.png"}
+    assert written == {
+        "run.sqlite",
+        "run.lock",
+        "seal",
+        "reference.npz",
+        "summary.json",
+        "results.csv",
+        "best.json",
+        "best.cl",
+        "convergence.png",
+    }
     assert "made by: antune tune" in (run / "best.cl").read_text()
     assert run_antune("resume", run) == 0
     assert "is complete" in capsys.readouterr().out
@@ -106,7 +115,10 @@ def test_tune_then_list_report_and_resume(run_antune: Antune, tmp_path: Path,
 def test_runs_get_their_own_directories(run_antune: Antune, tmp_path: Path) -> None:
     for _ in range(2):
         assert run_antune(*tune_words("--explorer", "random", "--space", "paper")) == 0
-    with claimed_directory(tmp_path / "antune-runs", "scale") as one, claimed_directory(tmp_path / "antune-runs", "scale") as other:
+    with (
+        claimed_directory(tmp_path / "antune-runs", "scale") as one,
+        claimed_directory(tmp_path / "antune-runs", "scale") as other,
+    ):
         assert [one.name, other.name] == ["scale-3", "scale-4"], "two that start at the same time"
     assert sorted(path.name for path in (tmp_path / "antune-runs").iterdir()) == ["scale-1", "scale-2"]
 

@@ -121,8 +121,12 @@ def test_plans_and_numbers_in_words() -> None:
     lines = describe_plan(Plan(ScheduleChoice(serialize_sccs=True, outer_coincidence=False), (kernel,)))
     assert lines == (
         "schedule: algorithm pluto, serialize SCCs yes, outer coincidence no",
-        ("kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), unroll factor 4, shared memory, "
-         "inner tile size 32"))
+        (
+            "kernel S0 S1: outer tile size 32x64, thread block size 8x32 (4x2 points each), unroll factor 4, shared "
+            "memory, "
+            "inner tile size 32"
+        ),
+    )
     assert describe_plan(Plan(ScheduleChoice(), (KernelPlan(("S0",), (), ()),)))[1] == "kernel S0: a single thread"
     assert [describe_ms(ms) for ms in (None, 0.0, 0.0004567, 0.01234, 0.99951, 12.34, 999.6, 4321.0, 2e6)] == [
         "-", "0 ns", "457 ns", "12.3 us", "1.00 ms", "12.3 ms", "1.00 s", "4.32 s", "2000 s"]

@@ -1,4 +1,5 @@
-"""What the command line says: help in groups, wrong values in plain words, files that cannot be written, early Ctrl-C."""
+"""What the command line says: help in groups, wrong values in plain words, files that cannot be written, early Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -60,20 +61,31 @@ def test_wrong_values_are_named_in_plain_words(words: tuple[str, ...], message: 
 def test_a_graph_is_written_as_its_name_says_or_refused(run_antune: Antune, tmp_path: Path,
                                                         capsys: pytest.CaptureFixture[str]) -> None:
     made_run(tmp_path / "run", 20).close()
-    for name, beginning in (("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<svg"), ("a.html", b"<!DOCTYPE html>")):
+    for name, beginning in (
+        ("a.png", b"\x89PNG"),
+        ("a.pdf", b"%PDF"),
+        ("a.svg", b"<svg"),
+        ("a.html", b"<!DOCTYPE html>"),
+    ):
         assert run_antune("graph", "run", "--out", name) == 0
         assert (tmp_path / name).read_bytes().startswith(beginning)
     capsys.readouterr()
-    for out, message in (("a.gif", "is no .svg, .html, .png or .pdf file"), ("run", "is a directory; name a file in it"),
-                         ("", "an empty name is no file; name the file to write"),
-                         ("no/a.svg", "there is no directory no"), ("folder.svg", "is a directory; name a file in it")):
+    for out, message in (
+        ("a.gif", "is no .svg, .html, .png or .pdf file"),
+        ("run", "is a directory; name a file in it"),
+        ("", "an empty name is no file; name the file to write"),
+        ("no/a.svg", "there is no directory no"),
+        ("folder.svg", "is a directory; name a file in it"),
+    ):
         (tmp_path / "folder.svg").mkdir(exist_ok=True)
         assert run_antune("graph", "run", "--out", out) == 2
         assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["nowhere", "scale.c"])
-def test_a_graph_of_no_run_names_what_is_no_run(place: str, run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_graph_of_no_run_names_what_is_no_run(
+    place: str, run_antune: Antune, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_antune("graph", place) == 2
     assert f"{place} is not a run directory" in capsys.readouterr().err
 
@@ -100,8 +112,14 @@ def test_compare_leaves_a_damaged_run_out_and_says_which(run_antune: Antune, tmp
 ])
 def test_a_worker_without_a_scheduler_says_so(address: str, message: str, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    done = subprocess.run([sys.executable, "-m", "antune", "worker", address, "--device", "deterministic"], check=False, cwd=ROOT,
-                          timeout=60, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "antune", "worker", address, "--device", "deterministic"],
+        check=False,
+        cwd=ROOT,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stdout + done.stderr
 
@@ -110,7 +128,9 @@ def test_a_worker_without_a_scheduler_says_so(address: str, message: str, tmp_pa
 def test_ctrl_c_while_everything_is_imported_is_quiet(delay_s: float) -> None:
     words = ("import os, sys, time; sys.argv = ['antune', 'devices']; import antune.__main__ as entry;"
              "print('begun', flush=True); entry.main()")
-    child = subprocess.Popen([sys.executable, "-c", words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None and child.stdout.readline() == "begun\n"
     time.sleep(delay_s)
     child.send_signal(signal.SIGINT)
@@ -141,6 +161,8 @@ import antune"""
 
 @pytest.mark.parametrize(("program", "quiet"), [("/usr/bin/antune", True), ("analysis.py", False)])
 def test_ctrl_c_before_the_command_begins_is_quiet_and_a_users_program_keeps_its_way(program: str, quiet: bool) -> None:
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED, program], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode in ((130, -signal.SIGINT) if quiet else (1, -signal.SIGINT))
     assert ("KeyboardInterrupt" in done.stderr) != quiet

@@ -43,7 +43,9 @@ def test_rates_are_evaluations_per_second_of_work_and_shares() -> None:
     assert Rates().words() == ""
 
 
-@pytest.mark.parametrize(("per_s", "words"), [(1234.6, "1235/s"), (12.34, "12/s"), (0.834, "0.83/s"), (0.02, "1.2/min")])
+@pytest.mark.parametrize(
+    ("per_s", "words"), [(1234.6, "1235/s"), (12.34, "12/s"), (0.834, "0.83/s"), (0.02, "1.2/min")]
+)
 def test_rates_in_words(per_s: float, words: str) -> None:
     assert describe_rate(per_s) == words
 
@@ -60,7 +62,9 @@ def test_the_view_fits_a_terminal_of_eighty_columns(monkeypatch: pytest.MonkeyPa
     bar = Bar()
     console = Console(width=80, force_terminal=True, color_system=None)
     monkeypatch.setattr(bar, "_console", console)
-    bar.begin(replace(toy_info(Path("toy.c")), sequential_ms=(12345.6,)), Budget(evaluations=20_000, minutes=6000.0), (), 0.0)
+    bar.begin(
+        replace(toy_info(Path("toy.c")), sequential_ms=(12345.6,)), Budget(evaluations=20_000, minutes=6000.0), (), 0.0
+    )
     for number in range(3):
         bar.result(result(number, replace(toy_outcome(DEFAULT), durations=SLOW)))
         bar.result(result(number + 3, CompileFailed("no", Durations(0.001, 12.5))))

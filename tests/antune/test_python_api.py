@@ -1,4 +1,6 @@
-"""antune from Python: the blocks of docs/python.md, results, reporters, explorers of others, files with the names of folders."""
+"""antune from Python: the blocks of docs/python.md, results, reporters, explorers of others, files with the names of
+folders.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,15 @@ def blocks() -> list[str]:
 def test_every_block_of_the_page_runs(folder: Path) -> None:
     needed_device("PoCL")
     (folder / "page.py").write_text("\n".join(blocks()))
-    done = subprocess.run([sys.executable, "page.py"], cwd=folder, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(folder)},
-                          capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "4" in lines, "the reporter of the page counts the default plan and three others"
@@ -106,7 +115,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     info.mkdir(parents=True)
     (place / "patient_explorer.py").write_text(PACKAGE)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: patient-explorer\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[antune.explorers]\npatient = patient_explorer:Patient\nbroken = nowhere:Nothing\n")
+    (info / "entry_points.txt").write_text(
+        "[antune.explorers]\npatient = patient_explorer:Patient\nbroken = nowhere:Nothing\n"
+    )
     monkeypatch.syspath_prepend(str(place))
     return place
 
@@ -115,7 +126,12 @@ def test_explorers_of_other_packages_have_names(package: Path, folder: Path, mon
                                                capsys: pytest.CaptureFixture[str]) -> None:
     assert set(explorers()) == {*EXPLORERS, "patient", "broken"}
     command: Antune = antune_command(monkeypatch)
-    assert command("tune", "blur.c", "--explorer", "patient", "--evaluations", 3, "--device", "deterministic", "--out", "run") == 0
+    assert (
+        command(
+            "tune", "blur.c", "--explorer", "patient", "--evaluations", 3, "--device", "deterministic", "--out", "run"
+        )
+        == 0
+    )
     assert command("resume", "run", "--evaluations", 5) == 0
     assert command("graph", "run") == 0
     capsys.readouterr()
@@ -136,7 +152,10 @@ def test_a_class_is_found_where_it_is_imported_and_nowhere_else(folder: Path) ->
         find_maker("os:system")
 
 
-SHADOWED = "import sys; sys.path.insert(0, {folder!r}); import antune; r = antune.tune({source!r}, evaluations=1, device={device!r}, reporter='silent', finalists=0); print(r.summary.outcomes)"
+SHADOWED = (
+    "import sys; sys.path.insert(0, {folder!r}); import antune; r = antune.tune({source!r}, evaluations=1, "
+    "device={device!r}, reporter='silent', finalists=0); print(r.summary.outcomes)"
+)
 
 
 @pytest.mark.parametrize("name", few(["metrics", "graph"], 1))
@@ -144,7 +163,9 @@ def test_a_file_with_the_name_of_a_folder_breaks_nothing(name: str, folder: Path
     needed_device("PoCL")
     (folder / f"{name}.py").write_text("raise RuntimeError('the wrong one')\n")
     words = SHADOWED.format(folder=str(folder), source=str(folder / "blur.c"), device="pocl")
-    done = subprocess.run([sys.executable, "-c", words], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", words], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "'timed': 2" in done.stdout
     assert f"antune has folders of the same names as {folder / name}.py" in done.stderr
@@ -152,14 +173,22 @@ def test_a_file_with_the_name_of_a_folder_breaks_nothing(name: str, folder: Path
 
 def test_a_module_that_is_there_already_is_named(folder: Path) -> None:
     (folder / "metrics.py").write_text("mine = 1\n")
-    done = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r}); import metrics, antune"], cwd=folder,
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r}); import metrics, antune"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 1
     assert f"{folder / 'metrics.py'} is imported as `metrics`, which is the name of a folder of antune" in done.stderr
 
 
 def test_the_names_of_before_are_there_for_programs_that_run_the_parts(folder: Path) -> None:
-    options = antune.RunOptions(str(folder / "blur.c"), antune.Compilation(), antune.Budget(evaluations=1), device="deterministic")
+    options = antune.RunOptions(
+        str(folder / "blur.c"), antune.Compilation(), antune.Budget(evaluations=1), device="deterministic"
+    )
     finish = tune_run(options, folder / "run", Silent())
     with read_store(folder / "run") as store:
         assert len(store.results()) == 2 and finish.best is not None

@@ -137,10 +137,17 @@ def test_a_store_that_is_cut_off_is_called_damaged(size: int, run: Path) -> None
     assert "another version" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("begun", "remedy"), [(False, "free disk space or get access and start again"), (True, r"then `antune resume .*` goes on")])
+@pytest.mark.parametrize(
+    ("begun", "remedy"),
+    [(False, "free disk space or get access and start again"), (True, r"then `antune resume .*` goes on")],
+)
 def test_a_full_disk_before_there_is_a_store_is_no_run_to_resume(begun: bool, remedy: str, tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
-    with pytest.raises(InputError, match=remedy) as caught, database_errors(path, begun), closing(sqlite3.connect(path)) as db:
+    with (
+        pytest.raises(InputError, match=remedy) as caught,
+        database_errors(path, begun),
+        closing(sqlite3.connect(path)) as db,
+    ):
         db.execute("CREATE TABLE a (x)")
         db.execute("PRAGMA max_page_count = 2")
         db.executemany("INSERT INTO a VALUES (?)", [("x" * 4000,)] * 10)

@@ -112,21 +112,38 @@ HOSTILE: dict[str, tuple[Callable[[Program], Program], str]] = {
     "binary operator": (reworded('"op":"*"', '"op":", system(0) *"'), "an operator"),
     "number": (reworded('{"is":"Int","value":2}', '{"is":"Real","text":"1;asm(0)"}'), "a number"),
     "function": (reworded('{"is":"Int","value":2}', '{"arguments":[],"function":"printf","is":"Call"}'), "a function"),
-    "cast": (reworded('{"is":"Int","value":2}', '{"is":"Cast","operand":{"is":"Int","value":2},"type":"int *"}'), "a type"),
+    "cast": (
+        reworded('{"is":"Int","value":2}', '{"is":"Cast","operand":{"is":"Int","value":2},"type":"int *"}'),
+        "a type",
+    ),
     "variable": (reworded('{"is":"Int","value":2}', '{"is":"Name","name":"b0","type":"int"}'), "a variable"),
     "written without saying so": (reworded('"kind":"write"', '"kind":"read"'), "an access"),
-    "a result that is only read": (lambda program: replace(program, arrays=tuple(replace(array, role="in") for array in program.arrays)), "a role"),
-    "data larger than their array": (lambda program: replace(program, arrays=tuple(replace(array, declared=(9,)) for array in program.arrays)),
-                                     "extents"),
+    "a result that is only read": (
+        lambda program: replace(program, arrays=tuple(replace(array, role="in") for array in program.arrays)),
+        "a role",
+    ),
+    "data larger than their array": (
+        lambda program: replace(program, arrays=tuple(replace(array, declared=(9,)) for array in program.arrays)),
+        "extents",
+    ),
     "name of the program": (lambda program: replace(program, name="../../x"), "the name"),
     "huge number": (reworded('"value":2}', f'"value":{10**19 * 5}}}'), "a number"),
-    "subscript": (reworded('"index":[{"is":"Name","name":"i"', '"index":[{"is":"Int","value":8},{"is":"Name","name":"i"'), "none of those"),
+    "subscript": (
+        reworded('"index":[{"is":"Name","name":"i"', '"index":[{"is":"Int","value":8},{"is":"Name","name":"i"'),
+        "none of those",
+    ),
     "relation": (reworded("-> A[i]", "-> A[i + 4]"), "leaves the array"),
     "domain": (statement(domain="{ S0[i] : 0 <= i < 80 }"), "runs other instances"),
-    "schedule": (lambda program: replace(program, schedule='{ domain: "{ S0[i] : 0 <= i < 80 }" }'), "runs other instances"),
+    "schedule": (
+        lambda program: replace(program, schedule='{ domain: "{ S0[i] : 0 <= i < 80 }" }'),
+        "runs other instances",
+    ),
     "endless domain": (statement(domain="{ S0[i] : 0 <= i }"), "domain"),
     "no isl": (statement(domain="{ S0[i : 0 <= i < 8 }"), "isl cannot read"),
-    "extents": (lambda program: replace(program, arrays=(replace(program.arrays[0], extents=(4,)), program.arrays[1])), "leaves the array|do not fit"),
+    "extents": (
+        lambda program: replace(program, arrays=(replace(program.arrays[0], extents=(4,)), program.arrays[1])),
+        "leaves the array|do not fit",
+    ),
 }
 
 
@@ -141,7 +158,9 @@ def test_what_no_front_end_makes_is_refused(attack: str, run: Path) -> None:
 
 def test_a_subscript_that_its_relation_does_not_tell_is_refused(run: Path) -> None:
     def far(program: Program) -> Program:
-        changed = to_json(program).replace('"index":[{"is":"Name","name":"i","type":"int"}]', '"index":[{"is":"Int","value":1000000}]')
+        changed = to_json(program).replace(
+            '"index":[{"is":"Name","name":"i","type":"int"}]', '"index":[{"is":"Int","value":1000000}]'
+        )
         assert changed != to_json(program)
         return from_json(changed, Program)
 
@@ -176,10 +195,23 @@ def test_what_data_decide_needs_trust_or_proof(histogram: Path, cache: Path) -> 
 
 def test_a_program_that_may_leave_its_arrays_is_told(tmp_path: Path, cache: Path) -> None:
     told = {}
-    for name, text in (("inside", HISTOGRAM), ("far", HISTOGRAM.replace("place[i] = i % 8;", "place[i] = i % 8;\n  place[3] = 9;"))):
+    for name, text in (
+        ("inside", HISTOGRAM),
+        ("far", HISTOGRAM.replace("place[i] = i % 8;", "place[i] = i % 8;\n  place[3] = 9;")),
+    ):
         log = Log()
-        tune(RunOptions(str(write_c(text, tmp_path)), Compilation(), Budget(evaluations=1), ants=1, device="deterministic",
-                        timing=Timing(finalists=0)), tmp_path / name, log)
+        tune(
+            RunOptions(
+                str(write_c(text, tmp_path)),
+                Compilation(),
+                Budget(evaluations=1),
+                ants=1,
+                device="deterministic",
+                timing=Timing(finalists=0),
+            ),
+            tmp_path / name,
+            log,
+        )
         told[name] = [note for note in log.notes if "program's fault" in note]
     assert told["inside"] == [] and "`bins` in `bins[place[i]]" in told["far"][0]
 
@@ -219,11 +251,15 @@ def test_a_foreign_run_is_exported_without_its_text(histogram: Path, cache: Path
     assert mark.exists()  # so the flags were real
 
 
-@pytest.mark.parametrize("made", [
-    "ALTER TABLE outcome RENAME TO old; CREATE VIEW outcome AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT * FROM n, old",
-    "CREATE TRIGGER t AFTER INSERT ON evaluation BEGIN UPDATE run SET seed = 5; END",
-    "CREATE VIRTUAL TABLE v USING fts4(x)",
-])
+@pytest.mark.parametrize(
+    "made",
+    [
+        ("ALTER TABLE outcome RENAME TO old; CREATE VIEW outcome AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT "
+        "x + 1 FROM n) SELECT * FROM n, old"),
+        "CREATE TRIGGER t AFTER INSERT ON evaluation BEGIN UPDATE run SET seed = 5; END",
+        "CREATE VIRTUAL TABLE v USING fts4(x)",
+    ],
+)
 def test_a_store_that_computes_is_refused(made: str, run: Path) -> None:
     with closing(sqlite3.connect(run / "run.sqlite")) as db:
         db.executescript(made)
@@ -267,10 +303,19 @@ def test_without_a_place_for_a_key_runs_work(tmp_path: Path, monkeypatch: pytest
     go_on(tmp_path / "run")
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("a = b;", "a = b;"), ("a\r\nb", "a b"), ("a \\", "a"), ("a ??/", "a"), ("a\\\\\\", "a"), ("\x1b[2Jx", "[2Jx"), ("x" * 300, "x" * (MOST - 3) + "..."),
-    ("a\u2028b\u202ec", "a b c"),
-])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a = b;", "a = b;"),
+        ("a\r\nb", "a b"),
+        ("a \\", "a"),
+        ("a ??/", "a"),
+        ("a\\\\\\", "a"),
+        ("\x1b[2Jx", "[2Jx"),
+        ("x" * 300, "x" * (MOST - 3) + "..."),
+        ("a\u2028b\u202ec", "a b c"),
+    ],
+)
 def test_the_end_of_a_comment_is_one_line(text: str, shown: str) -> None:
     assert one_line(text) == shown
 

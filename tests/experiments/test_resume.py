@@ -137,8 +137,10 @@ def test_another_device_is_refused_and_another_driver_needs_a_word(source: Path,
 def test_a_history_that_these_parts_would_not_make_is_refused(source: Path, tmp_path: Path) -> None:
     stopped_at(8, source, tmp_path / "run", "signal")
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
-        db.execute("UPDATE evaluation SET (plan, plan_digest) = (SELECT plan, plan_digest FROM evaluation WHERE number = 1) "
-                   "WHERE number = 3")
+        db.execute(
+            "UPDATE evaluation SET (plan, plan_digest) = (SELECT plan, plan_digest FROM evaluation WHERE number = 1) "
+            "WHERE number = 3"
+        )
     with pytest.raises(InputError, match="evaluation 3 would now be another plan"):
         resume(tmp_path / "run", None, Log(), toy_parts(ToyRunner()))
 

@@ -90,12 +90,20 @@ def test_failed_ants_count_for_the_weight_of_the_elite() -> None:
     assert weights(ElitistAntSystem("plain", 0.5), ANTS, BEST, 3, ants=10)[-1] == (BEST, 10.0)
 
 
-@pytest.mark.parametrize(("name", "start", "kept", "each", "elite"), [
-    ("as", 10.0, 0.5, 1.0, 0.0), ("elitist", 40.0, 0.5, 1.0, 10.0), ("rank", 150.0, 0.9, None, None), ("acs", None, 1.0, 0.0, 0.1),
-])
+@pytest.mark.parametrize(
+    ("name", "start", "kept", "each", "elite"),
+    [
+        ("as", 10.0, 0.5, 1.0, 0.0),
+        ("elitist", 40.0, 0.5, 1.0, 10.0),
+        ("rank", 150.0, 0.9, None, None),
+        ("acs", None, 1.0, 0.0, 0.1),
+    ],
+)
 def test_a_colony_starts_with_the_published_trails(name: str, start: float | None, kept: float, each: float | None,
                                                    elite: float | None) -> None:
-    """Also on the nodes that its first ants reached: before their update, nobody knew how many they are, or how good."""
+    """Also on the nodes that its first ants reached: before their update, nobody knew how many they are, or how
+    good.
+    """
     colony = Colony(Kernels(2), 1, published(ANT_SYSTEMS[name]))
     walks = colony.ask(10)
     for walk in walks:
@@ -107,10 +115,16 @@ def test_a_colony_starts_with_the_published_trails(name: str, start: float | Non
     node = colony.graph.nodes[first]
     got = colony.trails.level(node)
     if each is None or elite is None:  # ranks: 5 for the best ant to 1, and 6 for the best so far
-        expected = [kept * level + sum(6 - rank for rank, t in enumerate(taken[:5], 1) if t == o) + 6 * (taken[0] == o) for o in node.options]
+        expected = [
+            kept * level + sum(6 - rank for rank, t in enumerate(taken[:5], 1) if t == o) + 6 * (taken[0] == o)
+            for o in node.options
+        ]
     else:
         worn = 1.0 - elite if name == "acs" else 1.0
-        expected = [(worn if taken[0] == o else 1.0) * kept * level + each * taken.count(o) + elite * (taken[0] == o) for o in node.options]
+        expected = [
+            (worn if taken[0] == o else 1.0) * kept * level + each * taken.count(o) + elite * (taken[0] == o)
+            for o in node.options
+        ]
     assert got == pytest.approx(expected)
 
 

@@ -233,5 +233,7 @@ def test_the_colony_keeps_its_quality_on_recorded_gpus(file: str, least: tuple[f
     arena = open_arena(Source(recorded_space(f"{file}.json.gz"), file))
     optimum = min(arena.valid_ms)
     traces = [race(arena, Colony(arena.space, seed), 400, 10) for seed in range(10)]
-    means = [np.mean([optimum / (trace.best_at(budget) or np.inf) for trace in traces]) for budget in (50, 100, 200, 400)]
+    means = [
+        np.mean([optimum / (trace.best_at(budget) or np.inf) for trace in traces]) for budget in (50, 100, 200, 400)
+    ]
     assert all(mean > bound for mean, bound in zip(means, least, strict=True)), means

@@ -237,7 +237,9 @@ def test_a_negative_seed_is_an_input_error() -> None:
 
 
 def asks_twice(chooser: Chooser) -> Plan:
-    """The same about the same statements in two loops, one inside the other, as level o2 does with a group that stays whole."""
+    """The same about the same statements in two loops, one inside the other, as level o2 does with a group that
+    stays whole.
+    """
     outer = chooser.choose(Decision("order", ("S0", "S1"), (("depth", 0),)), [0, 1, 2])
     inner = chooser.choose(Decision("order", ("S0", "S1"), (("depth", 1),)), [0, 1, 2])
     assert isinstance(outer, int) and isinstance(inner, int)

@@ -35,8 +35,13 @@ def advance(explorer: Explorer, judge: Judge, counts: list[int], known: dict[str
 
 
 CASES: list[tuple[Space, Judge]] = [
-    (Kernels(3), Kernels(3).outcome), (Kernels(2), by_digest), (Kernels(3), always_failed), (Staircase(6), mostly_failed),
-    (DeadEnds(7), by_digest), (FlatSpace((10_000, 2)), by_digest)]
+    (Kernels(3), Kernels(3).outcome),
+    (Kernels(2), by_digest),
+    (Kernels(3), always_failed),
+    (Staircase(6), mostly_failed),
+    (DeadEnds(7), by_digest),
+    (FlatSpace((10_000, 2)), by_digest),
+]
 
 
 def goes_on(name: str, space: Space, judge: Judge) -> None:
@@ -82,17 +87,40 @@ def frozen(name: str = "colony") -> tuple[str, Space, dict[str, Plan]]:
     return "".join(freeze(explorer, space, known)), space, known
 
 
-@pytest.mark.parametrize("foreign", [["os", "system", []], ["builtins", "eval", []], ["explorer.colony", "Colony.ask", []],
-                                     ["explorer.colony", "np", []], ["explorer.colony", "uniform", []], ["subprocess", "Popen", []],
-                                     ["explorer.base.os", "x", []], ["generator.reading", "read_problem", []]])
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        ["os", "system", []],
+        ["builtins", "eval", []],
+        ["explorer.colony", "Colony.ask", []],
+        ["explorer.colony", "np", []],
+        ["explorer.colony", "uniform", []],
+        ["subprocess", "Popen", []],
+        ["explorer.base.os", "x", []],
+        ["generator.reading", "read_problem", []],
+    ],
+)
 def test_no_class_of_other_rooms_and_no_function_is_ever_made(foreign: list[object]) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         thaw([json.dumps(["class", *foreign]), "[0]", '["end"]'], None, {})
 
 
-@pytest.mark.parametrize("entry", [["array", "|O8", "C", True, "AAAA", 1], ["number", "O", "AAAA"], ["array", "<f8", "C", True, "AAAA", 9],
-                                   ["random", '{"bit_generator": "MT19937"}'], ["plan", "gone"], ["type", "object"], ["dict", 1],
-                                   ["list", [5]], ["deque"], [7], ["lambda"]])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ["array", "|O8", "C", True, "AAAA", 1],
+        ["number", "O", "AAAA"],
+        ["array", "<f8", "C", True, "AAAA", 9],
+        ["random", '{"bit_generator": "MT19937"}'],
+        ["plan", "gone"],
+        ["type", "object"],
+        ["dict", 1],
+        ["list", [5]],
+        ["deque"],
+        [7],
+        ["lambda"],
+    ],
+)
 def test_entries_that_make_no_sense_are_refused(entry: list[object]) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         thaw([json.dumps(entry), '["end"]'], None, {})
@@ -103,7 +131,9 @@ def test_damaged_text_is_refused_or_read_but_never_more() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         place = int(rng.integers(len(text)))
-        damaged = text[:place] if rng.random() < 0.3 else text[:place] + chr(int(rng.integers(32, 127))) + text[place + 1 :]
+        damaged = (
+            text[:place] if rng.random() < 0.3 else text[:place] + chr(int(rng.integers(32, 127))) + text[place + 1 :]
+        )
         try:
             thaw(damaged.splitlines(), space, known)
         except InputError as error:
@@ -141,8 +171,16 @@ def test_one_object_stays_one_and_arrays_keep_their_order() -> None:
     explorer = make_explorer("random", space, 1)
     shared, table = [1.5, float("inf")], np.asfortranarray(np.arange(6.0).reshape(2, 3))
     table.setflags(write=False)
-    explorer._seed = {"a": shared, (1, True, 1.0): shared, "t": table, "n": np.float64(0.1), "r": np.random.default_rng(5),  # type: ignore[attr-defined]  # any attribute is kept
-                      "s": {"x"}, "f": frozenset((1, 2)), "none": None}
+    explorer._seed = {  # type: ignore[attr-defined]  # any attribute is kept
+        "a": shared,
+        (1, True, 1.0): shared,
+        "t": table,
+        "n": np.float64(0.1),
+        "r": np.random.default_rng(5),
+        "s": {"x"},
+        "f": frozenset((1, 2)),
+        "none": None,
+    }
     again = thaw(freeze(explorer, space, {}), None, {})._seed  # type: ignore[attr-defined]  # any attribute is kept
     assert again["a"] is again[1, True, 1.0] and again["a"] == shared and again["f"] == frozenset((1, 2))
     assert again["t"].flags.f_contiguous and not again["t"].flags.writeable and (again["t"] == table).all()

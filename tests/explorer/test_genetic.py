@@ -116,7 +116,9 @@ def test_genes_that_only_the_second_parent_has_are_kept_as_wishes() -> None:
 def sizes(chooser: Chooser) -> object:
     """The second size must not be larger than the first; a word and a switch come after them."""
     first = chosen(chooser, Decision("first"), (8, 16, 32, 64))
-    second = chosen(chooser, Decision("second", (), (("first", first),)), tuple(s for s in (8, 16, 32, 64) if s <= first))
+    second = chosen(
+        chooser, Decision("second", (), (("first", first),)), tuple(s for s in (8, 16, 32, 64) if s <= first)
+    )
     chooser.choose(Decision("word"), ("a", "b"))
     return plan_of([first, second])
 
@@ -214,7 +216,9 @@ def test_forecasts_follow_their_formula() -> None:
     for _ in range(30):
         memory, known = Resemblance(nearest=3), []
         for number in range(int(draw.integers(3, 200))):
-            one: dict[Key, float] = {(f"d{i}", ()): float(draw.random() * 100) for i in range(30) if draw.random() < 0.9}
+            one: dict[Key, float] = {
+                (f"d{i}", ()): float(draw.random() * 100) for i in range(30) if draw.random() < 0.9
+            }
             cost = None if number and draw.random() < 0.2 else float(draw.random() + 0.1)
             known.append((one, cost))
             memory.learn(dict(one), cost)
@@ -237,7 +241,9 @@ PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Stages in a row: each is a kernel, or computed by the kernel of the stage after it. `rooted` is not offered to blocks."""
+    """Stages in a row: each is a kernel, or computed by the kernel of the stage after it. `rooted` is not offered
+    to blocks.
+    """
 
     count: int
     rooted: int | None = None
@@ -256,7 +262,9 @@ class Chain:
                 unroll = chosen(chooser, Decision("unroll", tuple(group)), (1, 2, 4, 8))
                 kernels.append(KernelPlan(tuple(group), (tile,), (tile,), unroll=unroll))
                 group = []
-        return Plan(Stages(tuple((name, place) for name, place in sorted(places.items()) if place != "root")), tuple(kernels))
+        return Plan(
+            Stages(tuple((name, place) for name, place in sorted(places.items()) if place != "root")), tuple(kernels)
+        )
 
     def outcome(self, plan: Plan) -> Timed:
         """To compute stages inline costs more than it saves; in blocks, too, up to the third of a kernel."""
@@ -283,7 +291,9 @@ def test_fusion_gives_one_place_to_a_run_of_stages_from_what_reads_to_what_is_re
     order, lengths = [f"a{number:02}" for number in reversed(range(39))], []
     for seed in range(400):
         child = fused(graph.path(walk), rng(seed))
-        changed = [subject[0] for (name, subject), option in child.items() if subject and option != genes(walk)[name, subject]]
+        changed = [
+            subject[0] for (name, subject), option in child.items() if subject and option != genes(walk)[name, subject]
+        ]
         start = order.index(changed[0])
         assert changed == order[start:start + len(changed)]
         assert len({child["stage", (name,)] for name in changed}) == 1
@@ -301,7 +311,9 @@ def test_kernels_that_come_of_a_fusion_have_the_sizes_of_a_kernel_before() -> No
         child = graph.walk(Chain(6), repaired(fused(graph.path(walk), rng(seed)), rng(seed)))
         assert child is not None
         sizes.update((kernel.tile[0], kernel.unroll) for kernel in child.plan.kernels if len(kernel.statements) > 1)
-    assert sizes[32, 8] > 0.5 * sizes.total()  # else it is a stage whose choices are followed, and they say nothing of sizes
+    assert (
+        sizes[32, 8] > 0.5 * sizes.total()
+    )  # else it is a stage whose choices are followed, and they say nothing of sizes
 
 
 def test_a_stage_that_cannot_be_computed_there_stays_where_it_is() -> None:
@@ -344,7 +356,12 @@ def test_an_operator_that_can_do_nothing_has_no_turn() -> None:
         names: set[str] = set()
         for _ in range(40):
             for walk in explorer.ask(10):
-                explorer.tell(walk, space.outcome(walk.plan) if isinstance(space, Kernels) else timed(float(sum(walk.plan.kernels[0].tile))))
+                explorer.tell(
+                    walk,
+                    space.outcome(walk.plan)
+                    if isinstance(space, Kernels)
+                    else timed(float(sum(walk.plan.kernels[0].tile))),
+                )
             names |= {tuple(OPERATORS)[birth.operator] for birth in explorer._births}
         return names
 

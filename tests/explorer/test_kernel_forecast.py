@@ -25,7 +25,11 @@ def times(tile_a: int, tile_b: int) -> dict[tuple[str, ...], float]:
 
 def apart(tile_a: int, tile_b: int) -> Walk:
     """A walk to two kernels."""
-    choices = (Choice(Decision("parts", ("A", "B")), 2), Choice(Decision("tile", A), tile_a), Choice(Decision("tile", B), tile_b))
+    choices = (
+        Choice(Decision("parts", ("A", "B")), 2),
+        Choice(Decision("tile", A), tile_a),
+        Choice(Decision("tile", B), tile_b),
+    )
     return Walk(choices, plan_of([tile_a, tile_b]))
 
 

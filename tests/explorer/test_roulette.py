@@ -36,7 +36,10 @@ def test_draws_are_those_of_the_definition(size: int, greed: float) -> None:
             strongest = allowed[weights == weights.max()]
             assert drawn == strongest[plain.integers(strongest.size)]
         else:
-            assert drawn == allowed[np.searchsorted(np.cumsum(weights), plain.random() * np.cumsum(weights)[-1], side="right")]
+            assert (
+                drawn
+                == allowed[np.searchsorted(np.cumsum(weights), plain.random() * np.cumsum(weights)[-1], side="right")]
+            )
 
 
 def test_weights_count_until_they_are_forgotten() -> None:

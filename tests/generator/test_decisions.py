@@ -22,7 +22,9 @@ def test_every_field_of_a_kernel_is_decided_once() -> None:
     kernel = KernelPlan(("S0",), (8, 8), (4, 4))
     decided = [name for decision in KERNEL_DECISIONS for name in decision.members(decision.of(kernel))]
     assert sorted(["statements", *decided]) == sorted(field.name for field in fields(KernelPlan))
-    assert kernel == KernelPlan(("S0",), (8, 8), (4, 4), **{d.key: d.default for d in KERNEL_DECISIONS if d.key != "tile"})
+    assert kernel == KernelPlan(
+        ("S0",), (8, 8), (4, 4), **{d.key: d.default for d in KERNEL_DECISIONS if d.key != "tile"}
+    )
 
 
 def test_the_file_of_a_decision_is_short() -> None:
@@ -32,9 +34,13 @@ def test_the_file_of_a_decision_is_short() -> None:
 
 def test_only_what_is_not_the_default_is_told() -> None:
     assert describe_kernel(KernelPlan(("S0",), (8,), (8,))) == "kernel S0: outer tile size 8, thread block size 8"
-    told = describe_kernel(KernelPlan(("S0",), (8, 8), (4, 4), order=(1, 0), unroll=4, registers=True, columns=True, cache="l1"))
-    assert told == ("kernel S0: x dimension 0, outer tile size 8x8, thread block size 4x4 (2x2 points each), unroll factor 4, "
-                    "registers, cache configuration l1, block rasterization order by columns")
+    told = describe_kernel(
+        KernelPlan(("S0",), (8, 8), (4, 4), order=(1, 0), unroll=4, registers=True, columns=True, cache="l1")
+    )
+    assert told == (
+        "kernel S0: x dimension 0, outer tile size 8x8, thread block size 4x4 (2x2 points each), unroll factor 4, "
+        "registers, cache configuration l1, block rasterization order by columns"
+    )
 
 
 def test_the_page_shows_the_table(request: pytest.FixtureRequest) -> None:
@@ -43,13 +49,17 @@ def test_the_page_shows_the_table(request: pytest.FixtureRequest) -> None:
     wanted = TABLE.sub(lambda found: f"{found[1]}{next(tables)}{found[2]}", page)
     if request.config.getoption("--update-golden"):
         PAGE.write_text(wanted, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == wanted, f"{PAGE} is stale; make it with: pytest --update-golden {request.node.nodeid}"
+    assert PAGE.read_text(encoding="utf-8") == wanted, (
+        f"{PAGE} is stale; make it with: pytest --update-golden {request.node.nodeid}"
+    )
     assert next(tables, None) is None, "both tables are on the page"
 
 
 def schedule_table() -> str:
     rows: list[PageRow] = [*time_steps.ROWS, *o1.ROWS, *o3_rows.ROWS, *o2.ROWS, *pipeline.ROWS, *placement.ROWS]
-    return table(["decision", "about", "options", ""], ((row.title, row.about, row.options, row.meaning) for row in rows))
+    return table(
+        ["decision", "about", "options", ""], ((row.title, row.about, row.options, row.meaning) for row in rows)
+    )
 
 
 def kernel_table() -> str:

@@ -72,7 +72,9 @@ def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str]
     golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
 
 
-@pytest.mark.parametrize(("dialect", "name"), [("opencl", "time-tiles.cl"), ("cuda", "time-tiles.cu"), ("hip", "time-tiles.hip")])
+@pytest.mark.parametrize(
+    ("dialect", "name"), [("opencl", "time-tiles.cl"), ("cuda", "time-tiles.cu"), ("hip", "time-tiles.hip")]
+)
 def test_text_of_time_tiles(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """Chunks of one and of two steps; B is written anew in every step, A goes from chunk to chunk."""
     program = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
@@ -90,7 +92,10 @@ def test_text_of_rows_in_one_thread(dialect: Dialect, name: str, golden: Callabl
     out[x, y] = hl.max(edge[x - 1, y], edge[x + 1, y - 1])
     program = pipeline_program([out], [300, 21])
     kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (4, 128), (1, 1))
-    golden(name, lower(program, Plan(Stages((("repeat_edge", "inline"),)), (kernel,)), replace(TARGET, dialect=dialect)).source)
+    golden(
+        name,
+        lower(program, Plan(Stages((("repeat_edge", "inline"),)), (kernel,)), replace(TARGET, dialect=dialect)).source,
+    )
 
 
 def test_text_of_a_triangle_in_registers(golden: Callable[[str, str], None]) -> None:

@@ -37,13 +37,18 @@ SQUARE = tuple((i, j) for i in range(-2, 3) for j in range(-2, 3))
 
 
 def chain(name: str, stages: int = STAGES, reads: Sequence[tuple[int, int]] = SMALL) -> Program:
-    """A pipeline of stages in a row, each of which `reads` elements around its own; no other test has one with this name."""
+    """A pipeline of stages in a row, each of which `reads` elements around its own; no other test has one with this
+    name.
+    """
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.ImageParam(hl.Float(32), 2, "image")
     last: hl.Func = hl.BoundaryConditions.repeat_edge(image)
     for number in range(stages):
         stage = hl.Func(f"{name}{number}")
-        stage[x, y] = sum((last[x + i, y + j] * (0.5 + k) for k, (i, j) in enumerate(reads[1:])), last[x + reads[0][0], y + reads[0][1]])
+        stage[x, y] = sum(
+            (last[x + i, y + j] * (0.5 + k) for k, (i, j) in enumerate(reads[1:])),
+            last[x + reads[0][0], y + reads[0][1]],
+        )
         last = stage
     return pipeline_program([last], [40, 24])
 
@@ -91,7 +96,9 @@ def took_s(work: Callable[[], object]) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "reads"), [("hundred", SMALL), ("squares", SQUARE)])
-def test_a_hundred_stages_are_lowered_in_seconds_and_walked_through_in_no_time(name: str, reads: Sequence[tuple[int, int]]) -> None:
+def test_a_hundred_stages_are_lowered_in_seconds_and_walked_through_in_no_time(
+    name: str, reads: Sequence[tuple[int, int]]
+) -> None:
     program = chain(name, MANY, reads)
     options = RunOptions("pipeline.py", Compilation(), Budget(1), space="pipeline")
     space, graph = PARTS.make_space(program, TARGET, options), OptimizationGraph()
@@ -127,11 +134,17 @@ def test_loops_that_end_for_good_are_understood_quickly_and_right(seed: int) -> 
 
     def bound(own: bool) -> Expr:
         names = ["j", "i"] if own else ["j"]
-        return Binary("+", Binary("*", Int(int(random.integers(-2, 3))), Name(str(random.choice(names)))), Int(int(random.integers(0, 9))))
+        return Binary(
+            "+",
+            Binary("*", Int(int(random.integers(-2, 3))), Name(str(random.choice(names)))),
+            Int(int(random.integers(0, 9))),
+        )
 
     def test() -> Expr:
         op = str(random.choice(["<", "<="] if step > 0 else [">", ">="]))
-        return Binary(op, Name("i"), Binary("min", bound(False), bound(False)) if seed % 5 == 1 else bound(seed % 7 == 3))
+        return Binary(
+            op, Name("i"), Binary("min", bound(False), bound(False)) if seed % 5 == 1 else bound(seed % 7 == 3)
+        )
 
     start, condition = bound(False), Binary(str(random.choice(["&&", "||"])), test(), test())
 
@@ -157,4 +170,7 @@ def test_flow_of_one_statement(seed: int) -> None:
         if c * i + d in last:
             expected.add((("S0", (last[c * i + d],)), ("S0", (i,))))
         last[a * i + b] = i
-    assert pairs(model(program_of(scop(f"for (i = 0; i < 7; i++) x[{a} * i + {b}] = x[{c} * i + {d}] + 1;"))).flow) == expected
+    assert (
+        pairs(model(program_of(scop(f"for (i = 0; i < 7; i++) x[{a} * i + {b}] = x[{c} * i + {d}] + 1;"))).flow)
+        == expected
+    )

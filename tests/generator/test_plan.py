@@ -59,7 +59,9 @@ def test_bad_kernel_is_refused(change: dict[str, object], essence: str) -> None:
 
 
 def test_a_misspelt_kind_of_schedule_is_told_of_the_kinds() -> None:
-    with pytest.raises(InputError, match=r"unknown field 'step'; known: .*; other kinds .* groups, nests, computed or steps"):
+    with pytest.raises(
+        InputError, match=r"unknown field 'step'; known: .*; other kinds .* groups, nests, computed or steps"
+    ):
         plan_from_json('{"schedule": {"step": 4}, "kernels": []}')
 
 

@@ -190,7 +190,11 @@ def test_it_survives_saving(tmp_path: Path) -> None:
 def test_the_reader_warns_once_about_outputs_only() -> None:
     found = read_problem(SUITE / "gramschmidt.c", Compilation(defines=("MINI_DATASET",)), None, None, {}, 0)
     (warning,) = found.reference.warnings
-    assert warning.startswith("rounding errors leave three digits or fewer of ") and " % of Q" in warning and " % of R" in warning
+    assert (
+        warning.startswith("rounding errors leave three digits or fewer of ")
+        and " % of Q" in warning
+        and " % of R" in warning
+    )
     assert "nrm" not in found.reference.rounding and "nrm" not in warning
 
 

@@ -84,10 +84,22 @@ def test_large_shared_memory_and_cache_preferences(device: DeviceInfo, tmp_path:
 
 def test_hostile_kernels_have_typed_outcomes(device: DeviceInfo, tmp_path: Path) -> None:
     """An illegal address ends the context ("sticky"): it must cost its own plan only. So must a kernel without end."""
-    kinds = {support.GOOD: Timed, support.CRASH: LaunchFailed, support.NO_COMPILE: CompileFailed, support.HANG: TimedOut,
-             support.ALSO_GOOD: Timed, support.LOCAL: LaunchFailed, support.OVERRUN: WrongResult,
-             support.UNDERRUN: WrongResult, support.ONCE: WrongResult, support.SPOILS_INPUT: WrongResult,
-             support.NAN: WrongResult, support.STALE: WrongResult, support.CRASH_CHECK: LaunchFailed, support.LOOP: Timed}
+    kinds = {
+        support.GOOD: Timed,
+        support.CRASH: LaunchFailed,
+        support.NO_COMPILE: CompileFailed,
+        support.HANG: TimedOut,
+        support.ALSO_GOOD: Timed,
+        support.LOCAL: LaunchFailed,
+        support.OVERRUN: WrongResult,
+        support.UNDERRUN: WrongResult,
+        support.ONCE: WrongResult,
+        support.SPOILS_INPUT: WrongResult,
+        support.NAN: WrongResult,
+        support.STALE: WrongResult,
+        support.CRASH_CHECK: LaunchFailed,
+        support.LOOP: Timed,
+    }
     results = measured(support.scale_problem(), device, [support.plan(kind) for kind in kinds], tmp_path,
                        support.lower_by_hand)
     for number, wanted in enumerate(kinds.values()):

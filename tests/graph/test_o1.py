@@ -119,7 +119,10 @@ def check_sizes(kernel: KernelPlan, shape: FakeShape, target: Target, candidates
 
 @pytest.mark.parametrize("wide", [True, False])
 def test_the_order_of_blocks_is_decided_where_it_makes_a_difference(wide: bool) -> None:
-    shapes = [FakeShape((f"S{n}",), extents) for n, extents in enumerate([(100, 100), (7, 40, 50), (100, 1), (3, 1, 9), (500,), ()])]
+    shapes = [
+        FakeShape((f"S{n}",), extents)
+        for n, extents in enumerate([(100, 100), (7, 40, 50), (100, 1), (3, 1, 9), (500,), ()])
+    ]
     walks = random_walks(make_o1_space(lambda choice: shapes, GPU, wide), 60)
     chosen = set()
     for shape, kernel in (pair for walk in walks for pair in zip(shapes, walk.plan.kernels, strict=True)):

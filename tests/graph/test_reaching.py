@@ -28,7 +28,9 @@ LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")
 EVERYWHERE = [(name, level, target) for name in NAMES for level in LEVELS for target in (TARGET, CUDA, CPU)]
 
 
-@pytest.mark.parametrize(("name", "level", "target"), few(sorted(EVERYWHERE, key=lambda case: NAMES.index(case[0]) * 7 % 30), 8))
+@pytest.mark.parametrize(
+    ("name", "level", "target"), few(sorted(EVERYWHERE, key=lambda case: NAMES.index(case[0]) * 7 % 30), 8)
+)
 def test_every_start_is_reached_exactly(name: str, level: LevelName, target: Target) -> None:
     program = problem(name, ODD_SIZES[name]).program
     for space_name in ("wide", "paper"):
@@ -52,7 +54,9 @@ def test_every_start_of_a_pipeline_is_reached_exactly(pipeline: Pipeline, target
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", few(["gemm", "jacobi-2d", "mvt", "gemver", "seidel-2d", "atax", "2mm", "gesummv", "bicg", "fdtd-2d"], 3))
+@pytest.mark.parametrize(
+    "name", few(["gemm", "jacobi-2d", "mvt", "gemver", "seidel-2d", "atax", "2mm", "gesummv", "bicg", "fdtd-2d"], 3)
+)
 def test_every_plan_leads_back_to_a_walk(name: str, level: LevelName) -> None:
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level)
     space, graph = make_reachable_space(problem(name, ODD_SIZES[name]).program, CPU, options), OptimizationGraph()

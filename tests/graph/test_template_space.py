@@ -183,7 +183,9 @@ def test_both_spaces_of_a_hub_file_are_the_same(recorded: str, described: str, c
 
 # ---- Plans and walks of templates
 
-VALUES = st.one_of(st.integers(-5, 300), st.booleans(), st.text(max_size=5), st.floats(allow_nan=False, allow_infinity=False))
+VALUES = st.one_of(
+    st.integers(-5, 300), st.booleans(), st.text(max_size=5), st.floats(allow_nan=False, allow_infinity=False)
+)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=4), VALUES, max_size=5))

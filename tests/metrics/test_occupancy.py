@@ -96,8 +96,11 @@ def test_nvidias_calculator_agrees(capability: Capability, calculator: Path) -> 
     device = device_model(TARGET, capability)
     ours = [resident_blocks(threads, shared, registers, device, carveout)
             for threads, registers, shared, carveout in grid]
-    wrong = [(kernel, mine, theirs) for kernel, mine, theirs in zip(grid, ours, map(int, run.stdout.split()), strict=True)
-             if mine != theirs]
+    wrong = [
+        (kernel, mine, theirs)
+        for kernel, mine, theirs in zip(grid, ours, map(int, run.stdout.split()), strict=True)
+        if mine != theirs
+    ]
     assert wrong == []
 
 

@@ -45,7 +45,9 @@ def test_points(text: str, count: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=3))
 def test_small_sets_are_counted_exactly(rows: list[tuple[int, int, int]]) -> None:
-    inside = [(i, j) for i, j in itertools.product(range(12), range(9)) if all(a * i + b * j + c >= 0 for a, b, c in rows)]
+    inside = [
+        (i, j) for i, j in itertools.product(range(12), range(9)) if all(a * i + b * j + c >= 0 for a, b, c in rows)
+    ]
     limits = " and ".join(f"{a}i + {b}j + {c} >= 0" for a, b, c in rows)
     assert points(isl.Set(f"{{ [i, j] : 0 <= i < 12 and 0 <= j < 9 and {limits} }}")) == len(inside)
 
@@ -77,7 +79,9 @@ def test_the_tighter_ceiling_bounds() -> None:
     assert (first.limit, second.limit) == ("compute", "memory")
     assert second.share(0.032) == pytest.approx(0.5)
     in_place = roof(replace(moving, read_bytes=8_000.0, written_bytes=8_000.0, resident_bytes=4_000.0), CEILINGS)
-    assert in_place is not None and in_place.ms == pytest.approx(16_000 / 4e9 * 1e3)  # read and written again in a cache that holds it
+    assert in_place is not None and in_place.ms == pytest.approx(
+        16_000 / 4e9 * 1e3
+    )  # read and written again in a cache that holds it
     assert roof(replace(moving, type="double"), CEILINGS) is None
 
 
@@ -86,7 +90,12 @@ def test_bandwidth_between_working_sets() -> None:
         [8e9, 8e9, 4e9, 2e9, 2e9])
 
 
-PROBES = (Probe("fma", "float"), Probe("fma", "double"), Probe("sum", "float", 1 << 16), Probe("triad", "float", 1 << 18))
+PROBES = (
+    Probe("fma", "float"),
+    Probe("fma", "double"),
+    Probe("sum", "float", 1 << 16),
+    Probe("triad", "float", 1 << 18),
+)
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])

@@ -33,7 +33,9 @@ def test_p_values_without_ties_are_those_of_scipy(sizes: tuple[int, int]) -> Non
     for shift in (0.0, 0.5, 1.5):
         one, two = rng.normal(size=sizes[0]), rng.normal(shift, size=sizes[1])
         exact = "exact" if math.comb(sum(sizes), sizes[0]) <= 200_000 else "asymptotic"
-        assert rank_sum_p(one.tolist(), two.tolist()) == pytest.approx(mannwhitneyu(one, two, method=exact).pvalue, rel=1e-6)
+        assert rank_sum_p(one.tolist(), two.tolist()) == pytest.approx(
+            mannwhitneyu(one, two, method=exact).pvalue, rel=1e-6
+        )
 
 
 def test_a_true_null_is_rejected_as_often_as_promised() -> None:

@@ -35,8 +35,14 @@ from tests.support.runners import (
 KINDS = (GOOD, ALSO_GOOD, SAME_CODE, ILLEGAL, NO_COMPILE, WRONG, LOOP)
 OVERLAPPING = "PoCL as a discrete device"  # compiles while it times
 DOUBLES = {"a double of CUDA": ("cuda", "libcuda.so.1"), "a double of HIP": ("hip", "libamdhip64.so")}
-RUNNERS = ("deterministic", "PoCL", OVERLAPPING, "Intel OpenCL", pytest.param("CUDA", marks=pytest.mark.gpu),
-           *(pytest.param(name, marks=pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))) for name in DOUBLES))
+RUNNERS = (
+    "deterministic",
+    "PoCL",
+    OVERLAPPING,
+    "Intel OpenCL",
+    pytest.param("CUDA", marks=pytest.mark.gpu),
+    *(pytest.param(name, marks=pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))) for name in DOUBLES),
+)
 
 
 def make_runner(name: str, workdir: Path) -> Runner:

@@ -20,10 +20,18 @@ from tests.support.runners import scale_problem
 
 TILES = [(tile, block) for tile, block in itertools.product([(32, 32), (64, 32), (16, 64), (64, 64), (8, 128)],
                                                             [(8, 32), (16, 16), (4, 64), (1, 32), (8, 8)])]
-PLANS = [Plan(ScheduleChoice(serialize_sccs=fuse), (KernelPlan(("S0", "S1"), tile, block, shared=shared, inner_tile=inner, unroll=unroll),
-                                                    KernelPlan(("S2",), tile, block)))
-         for (tile, block), fuse, shared, inner, unroll in itertools.product(
-             TILES, [False, True], [False, True], [1, 16, 32], [1, 4])]
+PLANS = [
+    Plan(
+        ScheduleChoice(serialize_sccs=fuse),
+        (
+            KernelPlan(("S0", "S1"), tile, block, shared=shared, inner_tile=inner, unroll=unroll),
+            KernelPlan(("S2",), tile, block),
+        ),
+    )
+    for (tile, block), fuse, shared, inner, unroll in itertools.product(
+        TILES, [False, True], [False, True], [1, 16, 32], [1, 4]
+    )
+]
 
 
 def outcomes_of(plans: list[Plan], best_ms: float | None = None) -> list[Outcome]:

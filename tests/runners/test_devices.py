@@ -70,7 +70,9 @@ def test_devices_are_listed_best_first_without_loading_a_driver_here() -> None:
     platforms = [device.platform for device in devices]
     if "Intel OpenCL" in platforms:
         assert platforms.index("Intel OpenCL") < platforms.index("PoCL")
-    words = "import sys; from runners.devices import list_devices; assert list_devices(); print('pyopencl' in sys.modules)"
+    words = (
+        "import sys; from runners.devices import list_devices; assert list_devices(); print('pyopencl' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "False\n"  # a fresh process: other tests may have imported it here
 
@@ -123,8 +125,14 @@ def all_cores(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_threads_of_pocl_that_measures_stay_on_a_core_each(all_cores: int, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", ALLOWED, find_device("pocl").key], capture_output=True, text=True, check=False,
-                          env=os.environ | dict(measuring_environment(tmp_path)), cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", ALLOWED, find_device("pocl").key],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | dict(measuring_environment(tmp_path)),
+        cwd=ROOT,
+    )
     assert done.returncode == 0, done.stderr
     allowed = json.loads(done.stdout)
     assert all(allowed.count([core]) == 1 for core in range(all_cores)), allowed
@@ -143,7 +151,9 @@ def test_processes_that_measure_are_told_and_compilers_are_not(all_cores: int, t
 def test_who_says_where_threads_stay_is_obeyed(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POCL_AFFINITY", given)
     assert "POCL_AFFINITY" not in measuring_environment(tmp_path)
-    assert ("POCL_AFFINITY", given) in (current_environment().settings or ()), "as antune's own choice would be recorded"
+    assert ("POCL_AFFINITY", given) in (current_environment().settings or ()), (
+        "as antune's own choice would be recorded"
+    )
 
 
 def test_threads_are_not_sent_to_cores_that_are_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

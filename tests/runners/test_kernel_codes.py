@@ -77,7 +77,9 @@ def test_a_plan_of_known_kernels_takes_no_compiling(two_products: tuple[Problem,
     found, runner = two_products
     plan = default_plan(found.program, runner.device.target)
     first, second = plan.kernels
-    small, large, mixed = (replace(plan, kernels=(tiled(first, a), tiled(second, b))) for a, b in ((4, 4), (8, 8), (8, 4)))
+    small, large, mixed = (
+        replace(plan, kernels=(tiled(first, a), tiled(second, b))) for a, b in ((4, 4), (8, 8), (8, 4))
+    )
     once, twice, known = evaluated(runner, small, large, mixed)
     assert once.durations.compile_s > 0 and twice.durations.compile_s > 0
     assert known.durations.compile_s == 0
@@ -107,12 +109,20 @@ def broken(program: Program, plan: Plan, target: Target) -> Variant:
     """As it should be, but for the second kernel's text."""
     variant = lower(program, plan, target)
     first, second = variant.kernels
-    return replace(variant, kernels=(first, replace(second, text=replace(second.text, after=second.text.after.replace("{", "{ no_such_thing = 1;", 1)))))
+    return replace(
+        variant,
+        kernels=(
+            first,
+            replace(second, text=replace(second.text, after=second.text.after.replace("{", "{ no_such_thing = 1;", 1))),
+        ),
+    )
 
 
 def test_a_kernel_that_does_not_compile_fails_though_others_are_in_its_text(tmp_path: Path) -> None:
     found = problem("2mm")
-    with closing(DeviceRunner(found, support.needed_device("PoCL"), LIMITS, tmp_path, workers=1, lower=broken)) as runner:
+    with closing(
+        DeviceRunner(found, support.needed_device("PoCL"), LIMITS, tmp_path, workers=1, lower=broken)
+    ) as runner:
         outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
     assert isinstance(outcome, CompileFailed) and "no_such_thing" in outcome.message
 
@@ -163,7 +173,10 @@ def test_each_kernel_may_take_as_long_as_plans_do_and_all_as_long_as_is_allowed(
             return Built((b"",) * 3, True)
 
     monkeypatch.setattr(compile_worker, "open_compiler", lambda *_: ThreeKernels())
-    found, variant = support.scale_problem(), support.lower_by_hand(support.scale_program(), support.plan(support.GOOD), TARGET)
+    found, variant = (
+        support.scale_problem(),
+        support.lower_by_hand(support.scale_program(), support.plan(support.GOOD), TARGET),
+    )
     setup = WorkerSetup(found.program, tmp_path, "opencl/0", TARGET, Limits(compile_s=5.15), tmp_path / "lock", lower)
     said: list[tuple[str, float | None]] = []
     compile_worker.CompileWorker(setup)(Compile(variant, 5.0), lambda phase, limit_s: said.append((phase, limit_s)))

@@ -40,9 +40,20 @@ SOME = (*GPUS, device("opencl/intel/xeon", "Intel OpenCL", "Xeon"), device("open
         device("opencl/pocl/basic", "PoCL", "basic"))
 
 
-@pytest.mark.parametrize(("selectors", "numbers"), [
-    ((), [0]), (("all",), [0, 1, 2]), (("cuda:all",), [0, 1, 2]), (("h200:all",), [0, 1, 2]), (("intel:all",), [3]), (("1", "2"), [1, 2]),
-    (("cuda/h200#3", "0"), [2, 0]), (("pocl",), [4]), (("opencl/pocl/xeon:all",), [4])])
+@pytest.mark.parametrize(
+    ("selectors", "numbers"),
+    [
+        ((), [0]),
+        (("all",), [0, 1, 2]),
+        (("cuda:all",), [0, 1, 2]),
+        (("h200:all",), [0, 1, 2]),
+        (("intel:all",), [3]),
+        (("1", "2"), [1, 2]),
+        (("cuda/h200#3", "0"), [2, 0]),
+        (("pocl",), [4]),
+        (("opencl/pocl/xeon:all",), [4]),
+    ],
+)
 def test_devices_are_picked(selectors: Sequence[str], numbers: list[int]) -> None:
     assert pick_devices(selectors, SOME, choose) == tuple(SOME[number] for number in numbers)
 

@@ -43,7 +43,9 @@ class Span:
         return self.begin < other.end and other.begin < self.end
 
 
-def noted(what: str, log: Path, work: Callable[..., Any], before_end: Callable[[], None] = lambda: None) -> Callable[..., Any]:
+def noted(
+    what: str, log: Path, work: Callable[..., Any], before_end: Callable[[], None] = lambda: None
+) -> Callable[..., Any]:
     """`work`, which writes into `log` when it was done and `before_end` has returned."""
 
     def done(*arguments: Any) -> Any:

@@ -55,7 +55,9 @@ def test_tasks_are_answered_and_workers_are_reused(tmp_path: Path) -> None:
         assert isinstance(second[0], Finished) and second[0].value in pids
 
 
-def test_what_a_driver_leaves_in_the_current_directory_is_not_in_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_driver_leaves_in_the_current_directory_is_not_in_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("work").mkdir()
     with pool_of(1, Path("work")) as pool:

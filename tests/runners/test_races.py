@@ -70,7 +70,9 @@ def levels(name: str) -> tuple[LevelName, ...]:
 
 @lru_cache(maxsize=64)
 def chosen(name: str) -> Plan:
-    """A random plan with the feature whose turn it is, if there is one among a few legal ones; every other one of level o2."""
+    """A random plan with the feature whose turn it is, if there is one among a few legal ones; every other one of
+    level o2.
+    """
     number = ALL_NAMES.index(name)
     wanted = list(FEATURES.values())[number % len(FEATURES)]
     level = levels(name)[number % len(levels(name))]

@@ -1,4 +1,5 @@
-"""Metrics in outcomes: those of the static model, for the kernels that were timed, and never at a measurement's cost."""
+"""Metrics in outcomes: those of the static model, for the kernels that were timed, and never at a measurement's cost.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +168,9 @@ def test_a_search_goes_on_without_the_model_and_says_so_once(tmp_path: Path) -> 
 
     file = tmp_path / "mvt.c"
     file.write_text("")
-    parts = replace(PARTS, read_problem=lambda _options, _tell: mvt, check_place=lambda _place: None, open_runner=open_runner)
+    parts = replace(
+        PARTS, read_problem=lambda _options, _tell: mvt, check_place=lambda _place: None, open_runner=open_runner
+    )
     log = Log()
     finish = tune(RunOptions(str(file), Compilation(), Budget(evaluations=4)), tmp_path / "run", log, parts)
     assert finish.ending == "finished" and finish.best is not None

@@ -109,7 +109,9 @@ def test_who_hangs_ends_alone(pocl: DeviceInfo, tmp_path: Path) -> None:
 
 def test_with_flushed_caches_results_are_as_right_and_no_run_finds_its_data(device: DeviceInfo, tmp_path: Path) -> None:
     def is_slower() -> bool:
-        with opened(device, tmp_path, replace(QUICK, cache="cold"), size=2**18) as runner:  # 2 MiB: fits every last cache
+        with opened(
+            device, tmp_path, replace(QUICK, cache="cold"), size=2**18
+        ) as runner:  # 2 MiB: fits every last cache
             (outcome,) = [outcome for _, outcome in runner.evaluate([Job(0, plan(GOOD))])]
             cold = min(samples([outcome, *sat(runner, GOOD)])[1])
         with opened(device, tmp_path, QUICK, size=2**18) as runner:

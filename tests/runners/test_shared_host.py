@@ -34,7 +34,9 @@ def test_the_folder_belongs_to_the_user_alone(shared: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("what", ["link", "link to nowhere", "file"])
-def test_who_takes_its_name_gets_no_locks(what: str, shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_takes_its_name_gets_no_locks(
+    what: str, shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "theirs").mkdir()
     if what == "file":
         shared.write_text("")
@@ -47,7 +49,10 @@ def test_who_takes_its_name_gets_no_locks(what: str, shared: Path, tmp_path: Pat
         assert not any((tmp_path / "theirs").iterdir())
 
 
-TAKE = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); time.sleep(float(sys.argv[2]))"
+TAKE = (
+    "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); "
+    "time.sleep(float(sys.argv[2]))"
+)
 AS_ANOTHER = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
 
 
@@ -56,7 +61,10 @@ def test_who_waits_for_others_is_told(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", AS_ANOTHER, TAKE, str(lock), "4"], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()  # its worker has the lock
-        with waits_told(lock, said.append), subprocess.Popen([sys.executable, "-c", TAKE, str(lock), "0"], stdout=subprocess.DEVNULL) as waiter:
+        with (
+            waits_told(lock, said.append),
+            subprocess.Popen([sys.executable, "-c", TAKE, str(lock), "0"], stdout=subprocess.DEVNULL) as waiter,
+        ):
             began_s = time.monotonic()
             while not said and time.monotonic() - began_s < 30:
                 time.sleep(0.1)
@@ -66,6 +74,9 @@ def test_who_waits_for_others_is_told(tmp_path: Path) -> None:
 
 def test_who_works_alone_is_told_nothing(tmp_path: Path) -> None:
     lock, said = tmp_path / "lock", list[str]()
-    with waits_told(lock, said.append), subprocess.Popen([sys.executable, "-c", TAKE, str(lock), "3"], stdout=subprocess.DEVNULL) as own:
+    with (
+        waits_told(lock, said.append),
+        subprocess.Popen([sys.executable, "-c", TAKE, str(lock), "3"], stdout=subprocess.DEVNULL) as own,
+    ):
         own.wait()
     assert said == []

@@ -3,8 +3,10 @@
 Begin with `paths` (where things are), `suite` (programs of the suites, read), `programs` (Programs from C text) and
 `targets`. Then by what is tested:
 
-- random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`, `teams` (with plans)
-- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`, `shuffles`
+- random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`,
+  `teams` (with plans)
+- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`,
+  `shuffles`
 - what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
   `oracles`, `pipelines`, `camera`; `printed` (what C programs print)
 - what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants

@@ -25,12 +25,25 @@ from typing import Any
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-         "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-sync",
-         "--force-color-profile=srgb", "--remote-debugging-pipe")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+    "--remote-debugging-pipe",
+)
 WAIT_S = 300.0
 """A machine that has much else to do is no fault of the page."""
-_START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+_START = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+)
 DRAWN = "document.documentElement?.hasAttribute('data-drawn')"
 WIDER = "document.documentElement.scrollWidth - innerWidth"
 
@@ -41,7 +54,9 @@ class BrowserFault(AssertionError):
 
 @dataclass
 class Browser:
-    """One page. `errors` are exceptions, messages of the console and of the browser; `requests` every address loaded."""
+    """One page. `errors` are exceptions, messages of the console and of the browser; `requests` every address
+    loaded.
+    """
 
     process: subprocess.Popen[bytes]
     write_to: int
@@ -73,7 +88,9 @@ class Browser:
         """The value of a JavaScript expression (a promise is waited for)."""
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
-            raise BrowserFault(f"{expression[:80]}: {answer['exceptionDetails'].get('exception', {}).get('description')}")
+            raise BrowserFault(
+                f"{expression[:80]}: {answer['exceptionDetails'].get('exception', {}).get('description')}"
+            )
         return answer["result"].get("value")
 
     def until(self, expression: str, limit_s: float = WAIT_S) -> float:
@@ -94,7 +111,9 @@ class Browser:
     def look(self, width: int, height: int = 900, scheme: str = "light", media: str = "", mobile: bool = False) -> None:
         """The size of the window in pixels, and what the reader prefers."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call(
+            "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
 
     def screenshot(self, path: Path, whole: bool = True) -> None:
         """A PNG of the page, or of what is in the window."""
@@ -149,7 +168,9 @@ def chromium() -> str:
 
 def _starts(path: str) -> bool:
     """Some systems have a program of this name that only says where to get the real one."""
-    said = subprocess.run([path, "--version"], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S)
+    said = subprocess.run(
+        [path, "--version"], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S
+    )
     return said.returncode == 0
 
 
@@ -160,9 +181,24 @@ def browser() -> Iterator[Browser]:
     to_browser, from_browser = os.pipe(), os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         ends = to_browser[0], from_browser[1]
-        words = [sys.executable, "-c", _START, *map(str, ends), program, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   pass_fds=ends, start_new_session=True)
+        words = [
+            sys.executable,
+            "-c",
+            _START,
+            *map(str, ends),
+            program,
+            *FLAGS,
+            f"--user-data-dir={profile}",
+            "about:blank",
+        ]
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=ends,
+            start_new_session=True,
+        )
         for end in ends:
             os.close(end)
         page = Browser(process, to_browser[1], from_browser[0])

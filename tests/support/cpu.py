@@ -1,4 +1,5 @@
-"""A CPU that PoCL's compiler does not know, made on one that it knows: child processes with a spoiled name of the CPU."""
+"""A CPU that PoCL's compiler does not know, made on one that it knows: child processes with a spoiled name of the CPU.
+"""
 
 from __future__ import annotations
 

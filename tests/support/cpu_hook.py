@@ -18,7 +18,9 @@ def install() -> None:
 
 
 def spoil(pyopencl: Any, name: str) -> None:
-    """From now on the devices of PoCL are listed with the CPU `name`; with "crash" every build for them ends the process."""
+    """From now on the devices of PoCL are listed with the CPU `name`; with "crash" every build for them ends the
+    process.
+    """
     platforms = pyopencl.get_platforms
     done: list[int] = []
 

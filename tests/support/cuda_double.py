@@ -69,8 +69,12 @@ def translate_for_host(self: object, text: str, capability: object) -> tuple[byt
     source, library = folder / "kernels.cpp", folder / "kernels.so"
     names = [name for name, _ in KERNEL.findall(text)]
     source.write_text("\n".join([(FOLDER / "words.hpp").read_text(), text.replace(DYNAMIC, ""), *wrappers(text)]))
-    done = subprocess.run(["c++", "-O0", "-w", "-shared", "-fPIC", "-o", str(library), str(source)], capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run(
+        ["c++", "-O0", "-w", "-shared", "-fPIC", "-o", str(library), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise BuildError(done.stderr)
     # 255 registers are as many as there are; kernels that spill with fewer would be compiled again
@@ -93,16 +97,19 @@ def wrappers(text: str) -> list[str]:
         types = [kind + "*" * last.count("*") for kind, last in kinds]
         reads = "".join(f"  {kind} a{n} = reader.next<{kind}>();\n" for n, kind in enumerate(types))
         values = ", ".join(f"a{n}" for n in range(len(types)))
-        found.append(f"static void body_{name}(const char *start)\n{{\n  host::Reader reader{{start, 0}};\n{reads}"
-                     f"  {name}({values});\n}}\n"
-                     f'extern "C" void host_{name}(const unsigned *grid, const unsigned *block, unsigned, const char *a)\n'
-                     f"{{\n  host::run_grid(grid, block, body_{name}, a);\n}}\n")
+        found.append(
+            f"static void body_{name}(const char *start)\n{{\n  host::Reader reader{{start, 0}};\n{reads}"
+            f"  {name}({values});\n}}\n"
+            f'extern "C" void host_{name}(const unsigned *grid, const unsigned *block, unsigned, const char *a)\n'
+            f"{{\n  host::run_grid(grid, block, body_{name}, a);\n}}\n"
+        )
     return found
 
 
 def probing_for_host(folder: Path) -> Mapping[str, str]:
-    """Environment variables of processes that compile for the host wherever CUDA's compiler is loaded, as `antune devices`
-    does."""
+    """Environment variables of processes that compile for the host wherever CUDA's compiler is loaded, as `antune
+    devices` does.
+    """
     return changed_children(folder, """
 from tests.support.children import after_import
 def change(module):
@@ -137,7 +144,10 @@ def lower_for_host(program: Program, plan: Plan, target: Target) -> Variant:
 def hostile_for_host(program: Program, plan: Plan, target: Target) -> Variant:
     """The hand-written kernels of tests/support/runners.py, likewise; a null pointer is what it is on a GPU."""
     variant = lower_by_hand(program, plan, target)
-    kernels = tuple(replace(k, text=replace(k.text, after=k.text.after.replace(NULL_POINTER, ILLEGAL_ADDRESS))) for k in variant.kernels)
+    kernels = tuple(
+        replace(k, text=replace(k.text, after=k.text.after.replace(NULL_POINTER, ILLEGAL_ADDRESS)))
+        for k in variant.kernels
+    )
     return replace(variant, kernels=kernels)
 
 

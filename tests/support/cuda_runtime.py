@@ -1,4 +1,5 @@
-"""The runtime library of CUDA, or HIP, on the host, as far as exports call it: memory is the host's, threads run one after the other.
+"""The runtime library of CUDA, or HIP, on the host, as far as exports call it: memory is the host's, threads run one
+after the other.
 
 Only for kernels without barriers. It shows that an export copies, binds and launches what it should; a GPU is stricter.
 """
@@ -109,7 +110,11 @@ def build_on_host(folder: Path, suffix: str = "cu") -> None:
     include, runtime = folder / "cuda_runtime.h", RUNTIME
     if suffix == "hip":
         include = folder / "hip" / "hip_runtime.h"
-        runtime = re.sub(r"\bcuda(?=[A-Z])", "hip", RUNTIME.replace("cudaDevAttr", "cudaDeviceAttribute").replace("cudaDeviceProp ", "cudaDeviceProp_t "))
+        runtime = re.sub(
+            r"\bcuda(?=[A-Z])",
+            "hip",
+            RUNTIME.replace("cudaDevAttr", "cudaDeviceAttribute").replace("cudaDeviceProp ", "cudaDeviceProp_t "),
+        )
     include.parent.mkdir(exist_ok=True)
     include.write_text(runtime)
     for command in ("c++ -std=c++17 -w -I. -c host.cpp", "cc -std=c99 -c selfcheck.c sequential.c",

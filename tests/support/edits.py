@@ -15,7 +15,9 @@ from generator.variant import Variant
 def edited(change: Callable[[str], str], program: Program, plan: Plan, target: Target) -> Variant:
     """The right code with `change` applied to every kernel."""
     variant = lower(program, plan, target)
-    return replace(variant, kernels=tuple(replace(k, text=replace(k.text, after=change(k.text.after))) for k in variant.kernels))
+    return replace(
+        variant, kernels=tuple(replace(k, text=replace(k.text, after=change(k.text.after))) for k in variant.kernels)
+    )
 
 
 def without_barrier(number: int, text: str) -> str:

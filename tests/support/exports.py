@@ -96,13 +96,16 @@ def placed(memory: str, *arrays: str) -> Change:
 
 def pocl_environment(folder: Path) -> Mapping[str, str]:
     """An environment in which a C program finds PoCL, from the system or from the packages of this installation, and
-    Intel's CPU runtime where that is installed. Skips where PoCL runs nothing in a C program, and Intel's runtime is not there:
-    PoCL's compiler may not know the CPU, which antune repairs in Python only."""
+    Intel's CPU runtime where that is installed. Skips where PoCL runs nothing in a C program, and Intel's runtime is
+    not there: PoCL's compiler may not know the CPU, which antune repairs in Python only.
+    """
     environment = {**os.environ, "POCL_CACHE_DIR": str(folder)}
     seen = survey()
     if not any(device.platform == "PoCL" and device.key not in seen.repairs for device in seen.devices):
         if not intel_library():
-            pytest.skip("PoCL does not know this CPU, which nothing repairs for C programs; `pip install -e '.[intel]'`")
+            pytest.skip(
+                "PoCL does not know this CPU, which nothing repairs for C programs; `pip install -e '.[intel]'`"
+            )
         environment["ANTUNE_OPENCL_DEVICE"] = "Intel"
     spec = find_spec("pyopencl")
     assert spec is not None and spec.origin is not None

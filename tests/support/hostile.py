@@ -166,7 +166,9 @@ def variant_of(plan: Plan, size: int = 4096) -> Variant:
     before = fault.before.replace("{path}", str(dict(plan.parameters)["path"]))
     after = ("(__global float *A, __global float *B, __global int *H, float a, int t)\n"
              f"{{ int i = get_global_id(0); {body} }}")
-    kernel = Kernel("k", (f"P{number}",), ("A", "B", "H"), ("a",), ("t",), (64,), 0, KernelText(f"{before}\n__kernel void ", after))
+    kernel = Kernel(
+        "k", (f"P{number}",), ("A", "B", "H"), ("a",), ("t",), (64,), 0, KernelText(f"{before}\n__kernel void ", after)
+    )
     launch = Launch("k", (Int(size // 64),), (Name("t"),))
     loop = HostLoop("t", Int(0), Binary("<", Name("t"), Int(fault.runs)), 1, (launch,))
     return Variant(plan, "opencl", "", (kernel,), (loop,))

@@ -29,22 +29,26 @@ from tests.support.programs import Pair, program_of, scop
 
 ARRAYS = "double A[16][16], B[16][16], C[16][16], x[64], y[64], s;"
 PROGRAMS = {
-    "seidel": "for (k = 0; k < 3; k++) for (i = 1; i < 6; i++) for (j = 1; j < 7; j++) A[i][j] = A[i-1][j-1] + A[i-1][j] "
-              "+ A[i-1][j+1] + A[i][j-1] + A[i][j] + A[i][j+1] + A[i+1][j-1] + A[i+1][j] + A[i+1][j+1];",
+    "seidel": "for (k = 0; k < 3; k++) for (i = 1; i < 6; i++) for (j = 1; j < 7; j++) A[i][j] = A[i-1][j-1] + "
+        "A[i-1][j] "
+    "+ A[i-1][j+1] + A[i][j-1] + A[i][j] + A[i][j+1] + A[i+1][j-1] + A[i+1][j] + A[i+1][j+1];",
     "jacobi": "for (k = 0; k < 4; k++) { for (i = 1; i < 9; i++) y[i] = x[i-1] + x[i] + x[i+1]; "
-              "for (i = 1; i < 9; i++) x[i] = y[i-1] + y[i] + y[i+1]; }",
-    "waves": "for (k = 0; k < 3; k++) { for (j = 0; j < 6; j++) A[0][j] = k; for (i = 1; i < 5; i++) for (j = 0; j < 6; j++) "
-             "A[i][j] -= C[i][j] - C[i-1][j]; for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) B[i][j] -= C[i][j] - C[i][j-1];"
-             " for (i = 0; i < 4; i++) for (j = 0; j < 5; j++) C[i][j] -= B[i][j+1] - B[i][j] + A[i+1][j] - A[i][j]; }",
-    "sweeps": "for (k = 0; k < 3; k++) { for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) A[i][j] = A[i][j-1] * s + B[i][j]; "
-              "for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) B[j][i] = B[j-1][i] + A[j-1][i]; }",
+    "for (i = 1; i < 9; i++) x[i] = y[i-1] + y[i] + y[i+1]; }",
+    "waves": "for (k = 0; k < 3; k++) { for (j = 0; j < 6; j++) A[0][j] = k; for (i = 1; i < 5; i++) for (j = 0; j < "
+        "6; j++) "
+    "A[i][j] -= C[i][j] - C[i-1][j]; for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) B[i][j] -= C[i][j] - C[i][j-1];"
+    " for (i = 0; i < 4; i++) for (j = 0; j < 5; j++) C[i][j] -= B[i][j+1] - B[i][j] + A[i+1][j] - A[i][j]; }",
+    "sweeps": "for (k = 0; k < 3; k++) { for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) A[i][j] = A[i][j-1] * s + "
+        "B[i][j]; "
+    "for (i = 0; i < 5; i++) for (j = 1; j < 6; j++) B[j][i] = B[j-1][i] + A[j-1][i]; }",
     "product": "for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) { A[i][j] *= s; for (k = 0; k < 4; k++) "
-               "A[i][j] += B[i][k] * C[k][j]; }",
+    "A[i][j] += B[i][k] * C[k][j]; }",
     "triangle": "for (i = 1; i < 8; i++) for (j = 0; j < i; j++) x[i] -= A[i][j] * x[j];",
-    "backwards": "for (i = 6; i >= 0; i--) { s = x[i + 1]; for (j = 5; j > 0; j--) A[i][j] = A[i+1][j] + A[i][j+1] * s; "
-                 "x[i] = s + A[i][1]; }",
+    "backwards": "for (i = 6; i >= 0; i--) { s = x[i + 1]; for (j = 5; j > 0; j--) A[i][j] = A[i+1][j] + A[i][j+1] * "
+        "s; "
+    "x[i] = s + A[i][1]; }",
     "pair": "for (i = 0; i < 8; i++) for (j = 1; j < 7; j++) A[i][j] = A[i][j-1] + x[i]; "
-            "for (i = 1; i < 8; i++) for (j = 0; j < 7; j++) B[i][j] = A[i-1][j] + B[i-1][j];",
+    "for (i = 1; i < 8; i++) for (j = 0; j < 7; j++) B[i][j] = A[i-1][j] + B[i-1][j];",
 }
 
 
@@ -54,7 +58,9 @@ def program(name: str) -> Program:
     return program_of(scop(PROGRAMS[name], ARRAYS))
 
 
-def random_walk_plan(found: Program, rng: np.random.Generator, preferred: Preferences = MappingProxyType({})) -> Plan | None:
+def random_walk_plan(
+    found: Program, rng: np.random.Generator, preferred: Preferences = MappingProxyType({})
+) -> Plan | None:
     """A plan of a random walk through the O3 space, with small tiles and random kernels; None: there is no walk."""
     space = make_o3_space(partial(kernel_shapes, found), O3(found), TARGET, reductions=reducible(found))
     walk = OptimizationGraph().walk(space, prefer(preferred, uniform(rng)))
@@ -68,8 +74,8 @@ def random_walk_plan(found: Program, rng: np.random.Generator, preferred: Prefer
 def random_kernels(found: Program, schedule: Hyperplanes, rng: np.random.Generator) -> tuple[KernelPlan, ...]:
     """Random plans of all kernels, without shared copies, whose barriers skewed loops seldom allow. Raises IllegalPlan.
 
-    As in the space, skewed loops have no tiles inside, and a thread runs one tile of a wavefront. In most kernels a thread
-    runs one point: isl takes long for several.
+    As in the space, skewed loops have no tiles inside, and a thread runs one tile of a wavefront. In most kernels a
+    thread runs one point: isl takes long for several.
     """
     kernels = []
     for shape in kernel_shapes(found, schedule):
@@ -88,7 +94,9 @@ def _small(nest: LoopNest, rng: np.random.Generator) -> LoopNest:
 
 
 def random_rows(found: Program, rng: np.random.Generator) -> Hyperplanes:
-    """Rows that need not be legal: iterators in any order, sometimes mixed, for all statements together or each alone."""
+    """Rows that need not be legal: iterators in any order, sometimes mixed, for all statements together or each
+    alone.
+    """
     names = [s.name for s in found.statements]
     together = bool(rng.integers(2))
     groups = [tuple(sorted(names))] if together else [(name,) for name in names]
@@ -147,7 +155,8 @@ class BruteForce:
     def rows(self, parallel: bool) -> set[Row]:
         """All legal rows (or parallel ones) with coefficients in [-2, 2] and another direction for each statement, but:
 
-        - of vectors of a statement that are the same up to the rows outside, only the simplest, and none that leaves holes;
+        - of vectors of a statement that are the same up to the rows outside, only the simplest, and none that leaves
+          holes;
         - constants are the least that are legal, and at most 4; a multiple of a row is no other row;
         - of a row and its negative, if both are legal, only the one that begins with a positive number.
         """
@@ -193,13 +202,21 @@ class BruteForce:
 
     def _any_parallel(self) -> bool:
         ways = product(product(REACH, repeat=self.dims), repeat=len(self.names))
-        return any(self.legal(vectors, True, 16) is not None for vectors in ways if all(
-            np.linalg.matrix_rank(np.array([*outer, v])) > len(outer) for outer, v in zip(self.outer, vectors, strict=True)))
+        return any(
+            self.legal(vectors, True, 16) is not None
+            for vectors in ways
+            if all(
+                np.linalg.matrix_rank(np.array([*outer, v])) > len(outer)
+                for outer, v in zip(self.outer, vectors, strict=True)
+            )
+        )
 
     def inside(self, row: Row) -> BruteForce:
         """One loop further in."""
         vectors = dict(zip(self.names, row, strict=True))
-        kept = {((a, x), (b, y)) for (a, x), (b, y) in self.pairs if _at(vectors[a], (*x, 1)) == _at(vectors[b], (*y, 1))}
+        kept = {
+            ((a, x), (b, y)) for (a, x), (b, y) in self.pairs if _at(vectors[a], (*x, 1)) == _at(vectors[b], (*y, 1))
+        }
         outer = tuple((*rows, vector[:-1]) for rows, vector in zip(self.outer, row, strict=True))
         return replace(self, outer=outer, pairs=frozenset(kept))
 

@@ -1,9 +1,10 @@
-"""One launch of a lowered kernel in Python: blocks and threads in random order, and all that a device leaves open checked.
+"""One launch of a lowered kernel in Python: blocks and threads in random order, and all that a device leaves open
+checked.
 
 Within one launch no element of global memory may be touched by two threads if one of them writes it, but for atomic
 updates by the same operator; the same holds for shared memory between two barriers. Every subscript must exist, all
-threads of a block (of a sub-group, where these wait for themselves alone) must reach every barrier and shuffle, integers are
-never divided by 0, and registers and shared memory that nobody wrote yet hold garbage.
+threads of a block (of a sub-group, where these wait for themselves alone) must reach every barrier and shuffle,
+integers are never divided by 0, and registers and shared memory that nobody wrote yet hold garbage.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class DeviceMemory(Memory):
     def enter(self, lowered: LoweredKernel) -> None:
         """Before a launch: what shared arrays and registers are called, and how large they are."""
         self.everywhere, self.shared, self.registers = Uses(), {}, {}
-        self.types, self.extents = dict(self.whole[0]), dict(self.whole[1])  # a kernel may use the name of an array of others
+        self.types, self.extents = (
+            dict(self.whole[0]),
+            dict(self.whole[1]),
+        )  # a kernel may use the name of an array of others
         for array in lowered.shared:
             self.types[array.name], self.extents[array.name], self.shared[array.name] = array.type, array.sizes, {}
         for node in walk(lowered.body):
@@ -129,14 +133,18 @@ class Machine:
         """The threads of a block, or of each of its sub-groups if only these wait for each other, in a random order."""
         threads = list(product(*(range(n) for n in self.sizes)))
         nodes = list(walk(self.lowered.body))
-        apart = Barrier() not in nodes and any(isinstance(node, Shuffle) or node == Barrier("sub-group") for node in nodes)
+        apart = Barrier() not in nodes and any(
+            isinstance(node, Shuffle) or node == Barrier("sub-group") for node in nodes
+        )
         size = LANES if apart else len(threads)
         assert len(threads) % size == 0, "a sub-group with threads that do not exist"
         memory.shared = {name: {} for name in memory.shared}
         memory.in_block = Uses()
         for team in memory.rng.permutation(len(threads) // size):
             memory.team = int(team) if size < len(threads) else -1
-            self._together(names, memory, threads[team * size:(team + 1) * size], number * len(threads) + int(team) * size)
+            self._together(
+                names, memory, threads[team * size : (team + 1) * size], number * len(threads) + int(team) * size
+            )
 
     def _together(self, names: Names, memory: DeviceMemory, threads: Sequence[tuple[int, ...]], first: int) -> None:
         """Threads that wait for each other, numbered from `first` on, in a new random order whenever all have met."""
@@ -187,7 +195,11 @@ class Machine:
 
                 return loop
             case If(condition, then, otherwise):
-                test, yes, no = memory.function(condition), self._waiting(then, memory), self._waiting(otherwise, memory)
+                test, yes, no = (
+                    memory.function(condition),
+                    self._waiting(then, memory),
+                    self._waiting(otherwise, memory),
+                )
                 return lambda names, memory: (yes if test(names, memory) else no)(names, memory)
             case Barrier():
                 return _wait(node, lambda _names, _memory: 0, lambda _names, _memory, _value: None)

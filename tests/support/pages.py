@@ -43,7 +43,10 @@ def walk(rng: np.random.Generator) -> Walk:
     tile, block, unroll = (int(rng.choice(options)) for options in (TILES, BLOCKS, UNROLLS))
     others = [Choice(Decision(f"{name} {number}", ("S0",)), int(rng.integers(count)))
               for name, number, count in [("order", n, n + 2) for n in range(7)] + [("memory", n, 3) for n in range(7)]]
-    chosen = [Choice(Decision(name, ("S0",)), option) for name, option in (("tile", tile), ("block", block), ("unroll", unroll))]
+    chosen = [
+        Choice(Decision(name, ("S0",)), option)
+        for name, option in (("tile", tile), ("block", block), ("unroll", unroll))
+    ]
     return Walk((*chosen, *others), Plan(ScheduleChoice(), (KernelPlan(("S0",), (tile,), (block,), unroll=unroll),)))
 
 
@@ -57,7 +60,9 @@ def outcome(rng: np.random.Generator, plan: Plan, base_ms: float, valid: bool) -
     kernel = plan.kernels[0]
     ms = (base_ms + 8 * abs(np.log2(kernel.tile[0] / 128)) + 16 / kernel.block[0]) * float(rng.lognormal(0, 0.4)) / 10
     metrics = (("occupancy", 0.5), ("load_efficiency", float(rng.random())))
-    return Timed(ms, 0.98 * ms, 1.03 * ms, (ms,) * 5, ms + 0.1, (KernelTime(("S0",), ms, metrics),), plan.digest, False, spent)
+    return Timed(
+        ms, 0.98 * ms, 1.03 * ms, (ms,) * 5, ms + 0.1, (KernelTime(("S0",), ms, metrics),), plan.digest, False, spent
+    )
 
 
 def timed(ms: float, spread: float = 0.1) -> Timed:

@@ -1,7 +1,7 @@
 """Independent references of the pipeline suite: each written in numpy, after the definition, not after the program.
 
-Every function takes the inputs by name (last coordinate first, as the program's arrays) and the extents of the output, and
-returns the output in the same order of dimensions.
+Every function takes the inputs by name (last coordinate first, as the program's arrays) and the extents of the output,
+and returns the output in the same order of dimensions.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def bilateral_grid(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
         for dx in (0, 1):
             for dz in (0, 1):
                 share = [f if d else 1 - f for f, d in ((y % 8 / 8, dy), (x % 8 / 8, dx), (level - z, dz))]
-                summed += (share[0] * share[1] * share[2])[..., None] * grid[y // 8 + dy + margin, x // 8 + dx + margin, z + dz + 3]
+                summed += (share[0] * share[1] * share[2])[..., None] * grid[
+                    y // 8 + dy + margin, x // 8 + dx + margin, z + dz + 3
+                ]
     result: Array = summed[..., 0] / summed[..., 1]
     return result
 
@@ -324,7 +326,18 @@ def nl_means(inputs: Inputs, size: tuple[int, ...], /, patch: int = 7, search: i
 
 
 REFERENCES: Mapping[str, Callable[..., Array]] = {
-    "blur": blur, "unsharp": unsharp, "harris": harris, "max_filter": max_filter, "histogram_equalize": histogram_equalize,
-    "stencil_chain": stencil_chain, "matmul": matmul, "conv_layer": conv_layer, "iir_blur": iir_blur,
-    "bilateral_grid": bilateral_grid, "local_laplacian": local_laplacian, "interpolate": interpolate,
-    "pyramid_blend": pyramid_blend, "nl_means": nl_means}
+    "blur": blur,
+    "unsharp": unsharp,
+    "harris": harris,
+    "max_filter": max_filter,
+    "histogram_equalize": histogram_equalize,
+    "stencil_chain": stencil_chain,
+    "matmul": matmul,
+    "conv_layer": conv_layer,
+    "iir_blur": iir_blur,
+    "bilateral_grid": bilateral_grid,
+    "local_laplacian": local_laplacian,
+    "interpolate": interpolate,
+    "pyramid_blend": pyramid_blend,
+    "nl_means": nl_means,
+}

@@ -32,7 +32,9 @@ def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
              kernels: Sequence[LoweredKernel] | None = None) -> Memory:
-    """What a plan computes; `kernels` may stand in for its own. Raises IllegalPlan, or AssertionError for a bad kernel."""
+    """What a plan computes; `kernels` may stand in for its own. Raises IllegalPlan, or AssertionError for a bad
+    kernel.
+    """
     variant = lower(program, plan, TARGET)
     device = Device(program.with_arrays(variant.scratch), tuple(kernels or lowered_kernels(program, plan)), rng)
     device.run(variant.host, {})
@@ -102,9 +104,21 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
     order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
     combine: Combine = ("atomic", "shared", "shuffle")[int(rng.integers(long, 3))]
     flags = [bool(rng.integers(2)) for _ in range(2)]
-    return KernelPlan(statements, tile, tuple(block), shared=flags[0], inner_tile=int(rng.integers(1, 5)), unroll=int(rng.integers(1, 4)),
-                      points_inside=flags[1], order=order, padding=int(rng.integers(3)), registers=bool(rng.integers(4)),
-                      combine=combine, exchange=bool(rng.integers(6) == 0), columns=sum(block) % 2 == 1)
+    return KernelPlan(
+        statements,
+        tile,
+        tuple(block),
+        shared=flags[0],
+        inner_tile=int(rng.integers(1, 5)),
+        unroll=int(rng.integers(1, 4)),
+        points_inside=flags[1],
+        order=order,
+        padding=int(rng.integers(3)),
+        registers=bool(rng.integers(4)),
+        combine=combine,
+        exchange=bool(rng.integers(6) == 0),
+        columns=sum(block) % 2 == 1,
+    )
 
 
 def random_plan(program: Program, rng: np.random.Generator) -> Plan:
@@ -122,7 +136,11 @@ def features(kernel: LoweredKernel, plan: KernelPlan) -> set[str]:
     found |= {f"register of {len(node.sizes)} dimensions" for node in nodes if isinstance(node, Declare)}
     found |= {"shuffle"} if any(isinstance(node, Shuffle) for node in nodes) else set()
     found |= {"shared copies"} if any(isinstance(box, CopiedBox) for box in kernel.shared) else set()
-    found |= {"combined in shared memory"} if any(isinstance(box, LocalBox) and not box.array for box in kernel.shared) else set()
+    found |= (
+        {"combined in shared memory"}
+        if any(isinstance(box, LocalBox) and not box.array for box in kernel.shared)
+        else set()
+    )
     full = [node for node in kernel.body if isinstance(node, If) and node.otherwise]
     found |= {"full and partial tiles"} if full else set()
     found |= {"host loop"} if kernel.iterators else set()

@@ -94,7 +94,9 @@ def lower_by_hand(program: Program, plan: Plan, target: Target) -> Variant:
               f"{{ int i = get_global_id(0); {BODIES[kind]} }}")
     if target.language.cplusplus:
         source = in_cuda(source, size)
-    kernel = Kernel("k", ("S0",), ("A", "B", "H"), ("a",), ("n",), (64,), 4 << 22 if kind == LOCAL else 0, in_parts(source))
+    kernel = Kernel(
+        "k", ("S0",), ("A", "B", "H"), ("a",), ("n",), (64,), 4 << 22 if kind == LOCAL else 0, in_parts(source)
+    )
     launch = Launch("k", (Int(size // 64),), (Name("t"),))
     count = {LOOP: 50, CRASH_CHECK: 2, HANG_CHECK: 2, HANG_TIME: 2}.get(kind, 1)
     loop = HostLoop("t", Int(0), Binary("<", Name("t"), Int(count)), 1, (launch,))

@@ -29,8 +29,11 @@ DEFAULT = Plan(ScheduleChoice(), (KernelPlan(("S0",), (48,), (16,)),))
 """Not in the space below, so that every evaluation is a measurement."""
 
 _BODY = Assignment(Load("A", (Name("i"),), 1), "+", Binary("*", Load("x", (), 2), Int(2)))
-_ACCESSES = (Access("A", "{ S0[i] -> A[i] : 0 <= i < 8 }", "read"), Access("A", "{ S0[i] -> A[i] : 0 <= i < 8 }", "write"),
-             Access("x", "{ S0[i] -> x[] : 0 <= i < 8 }", "read"))
+_ACCESSES = (
+    Access("A", "{ S0[i] -> A[i] : 0 <= i < 8 }", "read"),
+    Access("A", "{ S0[i] -> A[i] : 0 <= i < 8 }", "write"),
+    Access("x", "{ S0[i] -> x[] : 0 <= i < 8 }", "read"),
+)
 PROGRAM = Program("toy", "toy.c", (Array("A", "double", (8,), "inout"), Array("x", "double", (), "in")),
                   (Statement("S0", ("i",), "{ S0[i] : 0 <= i < 8 }", _BODY, _ACCESSES, "A[i] += x * 2;", 3),),
                   "{ domain: \"{ S0[i] : 0 <= i < 8 }\" }", (("n", 8),), (Box("A", (0,), (0,)),))

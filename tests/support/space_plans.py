@@ -47,8 +47,8 @@ def random_plans(program: Program, target: Target, level: LevelName, count: int,
 def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -> Sequence[str]:
     """Evaluate the default plan and `count` random ones of every level; what went wrong, in words.
 
-    A plan may turn out to put a barrier under a condition (the spaces try that for typical sizes only), or to have loops
-    that would not run what they should, which is noticed.
+    A plan may turn out to put a barrier under a condition (the spaces try that for typical sizes only), or to have
+    loops that would not run what they should, which is noticed.
     """
     runner = open_runner(found, device, LIMITS, folder)
     try:

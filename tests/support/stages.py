@@ -265,7 +265,9 @@ def random_pipeline(rng: np.random.Generator, floats: bool) -> Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A pipeline as a Program; without real numbers, what the numpy interpreter computes from the inputs of `Memory`."""
+    """A pipeline as a Program; without real numbers, what the numpy interpreter computes from the inputs of
+    `Memory`.
+    """
 
     program: Program
     results: Mapping[str, NDArray[Any]]

@@ -30,8 +30,20 @@ def sweeps_text(seed: int) -> str:
     first, steps = int(rng.integers(-2, 3)), int(rng.integers(1, 9))
     sweeps = [_sweep(rng, names, extents, time, iterators) for _ in range(int(rng.integers(1, 4)))]
     lines = [line for sweep in sweeps for line in sweep]
-    return "\n".join([f"{kind} {', '.join(declared)}, w[{first + steps + 2}];", "void f(void) {", f"  int {time}, {', '.join(iterators)};",
-                      "#pragma scop", f"  for ({time} = {first}; {time} < {first + steps}; {time}++) {{", *lines, "  }", "#pragma endscop", "}", ""])
+    return "\n".join(
+        [
+            f"{kind} {', '.join(declared)}, w[{first + steps + 2}];",
+            "void f(void) {",
+            f"  int {time}, {', '.join(iterators)};",
+            "#pragma scop",
+            f"  for ({time} = {first}; {time} < {first + steps}; {time}++) {{",
+            *lines,
+            "  }",
+            "#pragma endscop",
+            "}",
+            "",
+        ]
+    )
 
 
 def _sweep(rng: np.random.Generator, names: str, extents: list[int], time: str, iterators: list[str]) -> list[str]:
@@ -40,7 +52,10 @@ def _sweep(rng: np.random.Generator, names: str, extents: list[int], time: str, 
     side = int(rng.integers(len(extents))) if rng.integers(4) == 0 else None
     at = 0 if side is None or rng.integers(2) else extents[side] - 1
     shift = int(rng.integers(-1, 2))
-    own = [str(at) if d == side else f"{iterators[d]} + {shift}" if shift and not d else iterators[d] for d in range(len(extents))]
+    own = [
+        str(at) if d == side else f"{iterators[d]} + {shift}" if shift and not d else iterators[d]
+        for d in range(len(extents))
+    ]
     reads = _Reads(target, names, extents, time, iterators, side, at, shift)
     parts = [reads.one(rng) for _ in range(int(rng.integers(1, 5)))]
     if rng.integers(6) == 0 and side != 0:
@@ -53,7 +68,11 @@ def _sweep(rng: np.random.Generator, names: str, extents: list[int], time: str, 
             margin = _REACH[len(extents)] + 1
             begin, end = margin + int(rng.integers(2)), extents[d] - margin - int(rng.integers(2))
             name = iterators[d]
-            head = f"{name} = {begin}; {name} < {end}; {name}++" if rng.integers(5) else f"{name} = {end - 1}; {name} >= {begin}; {name}--"
+            head = (
+                f"{name} = {begin}; {name} < {end}; {name}++"
+                if rng.integers(5)
+                else f"{name} = {end - 1}; {name} >= {begin}; {name}--"
+            )
             text = f"for ({head}) {text}"
     return [f"    {text}"]
 
@@ -95,6 +114,14 @@ def time_plan(program: Program, rng: np.random.Generator) -> Plan:
     tile = tuple(b * int(rng.choice([1, 2, 3, 5])) for b in block)
     order = tuple(int(k) for k in rng.permutation(dims)) if rng.integers(2) else ()
     statements = tuple(sorted(statement.name for statement in program.statements))
-    kernel = KernelPlan(statements, tile, tuple(block), unroll=int(rng.integers(1, 4)), order=order, padding=int(rng.integers(3)),
-                        exchange=bool(rng.integers(6) == 0), columns=sum(block) % 2 == 1)
+    kernel = KernelPlan(
+        statements,
+        tile,
+        tuple(block),
+        unroll=int(rng.integers(1, 4)),
+        order=order,
+        padding=int(rng.integers(3)),
+        exchange=bool(rng.integers(6) == 0),
+        columns=sum(block) % 2 == 1,
+    )
     return Plan(TimeTiles(int(rng.choice([1, 2, 3, 4, 9]))), (kernel,))

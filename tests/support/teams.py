@@ -1,4 +1,6 @@
-"""A pipeline with stages in boxes and stencils with several time steps per launch, whose tiles belong to blocks, sub-groups or threads."""
+"""A pipeline with stages in boxes and stencils with several time steps per launch, whose tiles belong to blocks,
+sub-groups or threads.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from generator.program import Program
 from tests.support.suite import ODD_SIZES, problem
 
 LEVELS: tuple[Level, ...] = ("sub-group", "thread")
-TIMES = {"jacobi-1d": ((128,), (64,)), "jacobi-2d": ((8, 64), (2, 32)), "heat-3d": ((2, 4, 32), (1, 2, 32)), "fdtd-2d": ((6, 32), (3, 32))}
+TIMES = {
+    "jacobi-1d": ((128,), (64,)),
+    "jacobi-2d": ((8, 64), (2, 32)),
+    "heat-3d": ((2, 4, 32), (1, 2, 32)),
+    "fdtd-2d": ((6, 32), (3, 32)),
+}
 """Tiles and blocks of whole sub-groups."""
 
 

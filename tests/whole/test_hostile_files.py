@@ -21,7 +21,11 @@ from runners.replay.t1 import read_t1
 from tests.support.recordings import cache, t1, t4
 from tests.support.slow import few
 
-PLAN = Plan(ScheduleChoice(), (KernelPlan(("S0",), (32, 8), (8, 8), order=(1, 0)), KernelPlan(("S1",), (4,), (4,))), (("A", "texture"),))
+PLAN = Plan(
+    ScheduleChoice(),
+    (KernelPlan(("S0",), (32, 8), (8, 8), order=(1, 0)), KernelPlan(("S1",), (4,), (4,))),
+    (("A", "texture"),),
+)
 PARAMETERS = [Parameter("a", (2, 64, 1000)), Parameter("b", (1, 2)), Parameter("mode", ("x", "y"))]
 A_SECOND = 1.0
 
@@ -32,10 +36,23 @@ def plan_text(**changes: Any) -> str:
     return json.dumps(data)
 
 
-@pytest.mark.parametrize("text", [
-    plan_text(order=["x", 0]), plan_text(order=[0.5, 1]), plan_text(order=[[0], 1]), plan_text(tile=[10**400, 8]), plan_text(unroll=10**18),
-    "[" * 50_000, "[" * 50_000 + "]" * 50_000, '{"a":' * 50_000, "1" * 5000, PLAN.to_json().replace("32", "1" * 400), "nul", "",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        plan_text(order=["x", 0]),
+        plan_text(order=[0.5, 1]),
+        plan_text(order=[[0], 1]),
+        plan_text(tile=[10**400, 8]),
+        plan_text(unroll=10**18),
+        "[" * 50_000,
+        "[" * 50_000 + "]" * 50_000,
+        '{"a":' * 50_000,
+        "1" * 5000,
+        PLAN.to_json().replace("32", "1" * 400),
+        "nul",
+        "",
+    ],
+)
 def test_hostile_plans(text: str) -> None:
     began_s = time.monotonic()
     with pytest.raises(InputError):
@@ -43,11 +60,23 @@ def test_hostile_plans(text: str) -> None:
     assert time.monotonic() - began_s < A_SECOND
 
 
-@pytest.mark.parametrize("text", [
-    "((((a**64)**64)**64)**64)**64 > 0", '("x" if a else "y")*9999999999 == b', "mode * 9999999999 == b", "(mode or a) * 9999999999 == b",
-    "max(mode, mode) * 999999999 == b", "a**(b**64) > 0", "(1 if a else (2, 3)) * 999999999 == b", "-(a**64)**64 > 0", "a" + "**2" * 3000,
-    "min([mode]) * 999999999 == b", "(" * 500 + "a" + ")" * 500, "*".join(["a**64"] * 3000),
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((((a**64)**64)**64)**64)**64 > 0",
+        '("x" if a else "y")*9999999999 == b',
+        "mode * 9999999999 == b",
+        "(mode or a) * 9999999999 == b",
+        "max(mode, mode) * 999999999 == b",
+        "a**(b**64) > 0",
+        "(1 if a else (2, 3)) * 999999999 == b",
+        "-(a**64)**64 > 0",
+        "a" + "**2" * 3000,
+        "min([mode]) * 999999999 == b",
+        "(" * 500 + "a" + ")" * 500,
+        "*".join(["a**64"] * 3000),
+    ],
+)
 def test_hostile_restrictions(text: str) -> None:
     began_s = time.monotonic()
     with pytest.raises(InputError):
@@ -87,7 +116,27 @@ def readers(folder: Path) -> dict[str, tuple[Callable[[str], object], str]]:
     }
 
 
-ODD = ["null", "-1", "1e999", "NaN", "[]", "{}", '""', "true", "9" * 30, '"\\u0000"', "[[[[]]]]", "**", "mode", "0", ",", "]", "}", "(", '"']
+ODD = [
+    "null",
+    "-1",
+    "1e999",
+    "NaN",
+    "[]",
+    "{}",
+    '""',
+    "true",
+    "9" * 30,
+    '"\\u0000"',
+    "[[[[]]]]",
+    "**",
+    "mode",
+    "0",
+    ",",
+    "]",
+    "}",
+    "(",
+    '"',
+]
 
 
 def damaged(text: str, rng: np.random.Generator) -> str:

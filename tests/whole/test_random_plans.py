@@ -31,14 +31,26 @@ PER_LEVEL = 34
 LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")
 
 
-def found(file: Path, device: str, level: LevelName, plans: int, folder: Path, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Counter[str]:
+def found(
+    file: Path, device: str, level: LevelName, plans: int, folder: Path, defines: tuple[str, ...] = ("MINI_DATASET",)
+) -> Counter[str]:
     """The kinds of outcomes of random plans. Fails for a wrong result."""
-    options = RunOptions(str(file), Compilation(defines=defines), Budget(evaluations=plans), explorer="random", device=device,
-                         level=level, seed=7, timing=Timing(100, 1, finalists=0))
+    options = RunOptions(
+        str(file),
+        Compilation(defines=defines),
+        Budget(evaluations=plans),
+        explorer="random",
+        device=device,
+        level=level,
+        seed=7,
+        timing=Timing(100, 1, finalists=0),
+    )
     tune(options, folder, Log())
     with read_store(folder) as store:
         results = store.results()
-    wrong = [f"{r.outcome.message}: {r.evaluation.plan.to_json()}" for r in results if isinstance(r.outcome, WrongResult)]
+    wrong = [
+        f"{r.outcome.message}: {r.evaluation.plan.to_json()}" for r in results if isinstance(r.outcome, WrongResult)
+    ]
     assert not wrong, wrong[0]
     illegal = [r.outcome.message for r in results if isinstance(r.outcome, Illegal)]
     if illegal:
@@ -74,7 +86,9 @@ def refusals(program: Program, target: Target, level: LevelName, count: int) -> 
     return said
 
 
-@pytest.mark.parametrize(("name", "count"), few([("syr2k", 6), ("correlation", 200), ("covariance", 200), ("syr2k", 200)], 1))
+@pytest.mark.parametrize(
+    ("name", "count"), few([("syr2k", 6), ("correlation", 200), ("covariance", 200), ("syr2k", 200)], 1)
+)
 def test_what_the_upper_levels_offer_can_be_lowered(name: str, count: int) -> None:
     program = problem(name).program
     said = [words for level in LEVELS[1:] for words in refusals(program, CPU, level, count)]

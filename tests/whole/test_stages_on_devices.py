@@ -1,4 +1,6 @@
-"""The pipelines of the suite with stages computed in threads and blocks: right on real devices, without races, also as CUDA text."""
+"""The pipelines of the suite with stages computed in threads and blocks: right on real devices, without races, also as
+CUDA text.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def opened(program: Program, target: Target) -> Iterator[Plan]:
 
 
 def drawn(program: Program, target: Target) -> Iterator[Plan]:
-    """Random plans of the space `pipeline`; only such as compute a stage elsewhere than in kernels of its own, if there are any."""
+    """Random plans of the space `pipeline`; only such as compute a stage elsewhere than in kernels of its own, if
+    there are any.
+    """
     able = any(schedule.computed for schedule in openings(stage_facts(program), target))
     for seed in count(5):
         for plan in offered_plans(program, target, 4, seed):
@@ -87,8 +91,11 @@ def check(program: Pipeline, device: str, folder: Path, number: int, opening: bo
             and not any(words in outcome.message for words in FORESEEN)] == []
 
 
-@pytest.mark.parametrize("program", [p if p.name in TYPICAL else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES],
-                         ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "program",
+    [p if p.name in TYPICAL else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES],
+    ids=lambda p: p.name,
+)
 def test_a_plan_with_stages_is_right_on_pocl(program: Pipeline, tmp_path: Path) -> None:
     check(program, "pocl", tmp_path, 1)
 
@@ -109,8 +116,11 @@ def test_many_plans_with_stages_are_right_on_intel(program: Pipeline, tmp_path: 
     check(program, needed_device(INTEL).key, tmp_path, MANY, opening=True)
 
 
-@pytest.mark.parametrize("program", [p if p.name in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES],
-                         ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "program",
+    [p if p.name in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES],
+    ids=lambda p: p.name,
+)
 def test_cuda_text_of_stages_becomes_device_code(program: Pipeline) -> None:
     nvrtc, found, made = translator(Nvrtc), small_problem(program)[0].program, 0
     for plan in (*opened(found, HOPPER), *offered_plans(found, HOPPER, 1, 3)):
@@ -148,7 +158,10 @@ def test_blocks_that_compute_a_stage_do_not_race(oclgrind: None) -> None:
 
 def test_the_command_checks_a_plan_with_stages(oclgrind: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                capsys: pytest.CaptureFixture[str]) -> None:
-    antune, plan = antune_command(monkeypatch, "check", str(pipeline("blur").file), "--size", "19x9", "--device", "pocl"), tiny_blur()[1]
+    antune, plan = (
+        antune_command(monkeypatch, "check", str(pipeline("blur").file), "--size", "19x9", "--device", "pocl"),
+        tiny_blur()[1],
+    )
     (tmp_path / "plan.json").write_text(plan.to_json())
     assert antune("--plan", tmp_path / "plan.json", "--races") == 0
     out = capsys.readouterr().out

@@ -46,9 +46,23 @@ def test_stages_on_intel(level: Level, tmp_path: Path) -> None:
     """Sub-groups of 32 really wait for themselves alone."""
     unsharp = small_problem(Pipeline("unsharp", "", "70x37"))[0]
     arrays = ("gray", "blur_y", "blur_x", "sharpen")
-    schedule = Stages(tuple(sorted((array, "block") for array in arrays if array in {a.name for a in unsharp.program.arrays})))
-    kernels = tuple(sorted((KernelPlan(k.statements, (*(1,) * (len(k.part.parallel) - 2), 8, 64), (*(1,) * (len(k.part.parallel) - 2), 4, 32),
-                                       level=level) for k in kernels_of(unsharp.program, schedule)), key=lambda k: k.statements))
+    schedule = Stages(
+        tuple(sorted((array, "block") for array in arrays if array in {a.name for a in unsharp.program.arrays}))
+    )
+    kernels = tuple(
+        sorted(
+            (
+                KernelPlan(
+                    k.statements,
+                    (*(1,) * (len(k.part.parallel) - 2), 8, 64),
+                    (*(1,) * (len(k.part.parallel) - 2), 4, 32),
+                    level=level,
+                )
+                for k in kernels_of(unsharp.program, schedule)
+            ),
+            key=lambda k: k.statements,
+        )
+    )
     assert isinstance(on_intel(unsharp, Plan(schedule, kernels), tmp_path), Timed)
 
 

@@ -1,4 +1,5 @@
-"""The figures of a comparison: how good each group is after the same number of evaluations, and whether that is luck."""
+"""The figures of a comparison: how good each group is after the same number of evaluations, and whether that is luck.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +27,10 @@ class Standing:
     """A group after as many evaluations as the section is compared at. Times in milliseconds, over its runs.
 
     `low_ms`..`high_ms`: the 95 % interval of the median, or all that was seen for fewer than six runs. `over_default`:
-    the median of how many times faster than its default plan each run's best was. `near`: the median number of evaluations
-    until a time within 5 % of the section's best, None when fewer than half of the runs got there; `arrived` did.
-    `final_ms`: the median of the best plans' times as the runs measured them again at their ends. None: nothing valid.
+    the median of how many times faster than its default plan each run's best was. `near`: the median number of
+    evaluations until a time within 5 % of the section's best, None when fewer than half of the runs got there;
+    `arrived` did. `final_ms`: the median of the best plans' times as the runs measured them again at their ends. None:
+    nothing valid.
     """
 
     label: str
@@ -46,8 +48,8 @@ class Standing:
 class Contest:
     """Two groups: `ratio` is the median time of `two` over that of `one` (above 1: `one` is faster).
 
-    `superiority`: the chance that a run of `one` finds a faster plan than a run of `two`. `p` is that of the Mann-Whitney
-    test, `corrected` after Holm for all contests of the section.
+    `superiority`: the chance that a run of `one` finds a faster plan than a run of `two`. `p` is that of the
+    Mann-Whitney test, `corrected` after Holm for all contests of the section.
     """
 
     one: str
@@ -112,8 +114,13 @@ def compare(section: Section, at: int | None) -> Comparison:
     trials = [trial for group in section.groups for trial in group.trials]
     target_ms = _finite(min(trial.best_at(evaluations) for trial in trials))
     standings = tuple(_standing(group, evaluations, target_ms) for group in section.groups)
-    notes += [f"{group.label}: several runs with seed {', '.join(map(str, seeds))}; the same seed means the same walks, so that "
-              "these are not independent" for group in section.groups if (seeds := repeated_seeds(group))]
+    notes += [
+        f"{group.label}: several runs with seed {', '.join(map(str, seeds))}; the same seed means the same walks, so "
+        f"that "
+        "these are not independent"
+        for group in section.groups
+        if (seeds := repeated_seeds(group))
+    ]
     return Comparison(section, evaluations, target_ms, _median([t.sequential_ms for t in trials]),
                       _median([t.default_ms for t in trials]), standings, _contests(section, evaluations), tuple(notes))
 
@@ -136,8 +143,11 @@ def _level(section: Section, at: int | None) -> tuple[Section, int, list[str]]:
     longest = max(t.evaluations for t in usable)
     if at is None and longest > count:
         shortest = next(t for t in begun if t.evaluations == count)
-        notes.append(f"compared after {describe_count(count, 'evaluation')}, as many as {shortest.directory} has; some have {longest}: "
-                     f"`--at {longest}` compares those only")
+        notes.append(
+            f"compared after {describe_count(count, 'evaluation')}, as many as {shortest.directory} has; some have "
+            f"{longest}: "
+            f"`--at {longest}` compares those only"
+        )
     groups = tuple(Group(group.label, kept) for group in section.groups
                    if (kept := tuple(t for t in group.trials if t in usable)))
     return Section(section.program, section.device, section.driver, section.cache, groups), count, notes

@@ -59,7 +59,13 @@ def repeated_seeds(group: Group) -> list[int]:
 
 def _section_key(trial: Trial) -> _Key:
     info = trial.info
-    return (info.program.name, info.program.digest, model_key(info.device.key), info.device.driver, info.options.timing.cache)
+    return (
+        info.program.name,
+        info.program.digest,
+        model_key(info.device.key),
+        info.device.driver,
+        info.options.timing.cache,
+    )
 
 
 def _section(trials: list[Trial]) -> Section:
@@ -69,8 +75,13 @@ def _section(trials: list[Trial]) -> Section:
     labels = _labels(list(found))
     groups = [Group(label, tuple(members)) for label, members in zip(labels, found.values(), strict=True)]
     first = trials[0]
-    return Section(_program_words(first), first.info.device.name, first.info.device.driver, first.info.options.timing.cache,
-                   tuple(sorted(groups, key=lambda group: group.label)))
+    return Section(
+        _program_words(first),
+        first.info.device.name,
+        first.info.device.driver,
+        first.info.options.timing.cache,
+        tuple(sorted(groups, key=lambda group: group.label)),
+    )
 
 
 def _program_words(trial: Trial) -> str:
@@ -81,11 +92,26 @@ def _program_words(trial: Trial) -> str:
 
 def _recipe(options: RunOptions) -> RunOptions:
     """The options without what does not tell groups apart: the program, the device, the seed, how long it went on."""
-    return replace(options, file="", compilation=Compilation(), budget=Budget(evaluations=1), function=None, scop=None,
-                   parameters=(), seed=0, device=None, more_devices=(), cluster=None, reuse=(), compile_limit_s=COMPILE_LIMIT_S,
-                   run_limit_s=RUN_LIMIT_S, memory_limit_gb=None,
-                   timing=Timing(cache=options.timing.cache, precision=options.timing.precision,
-                                 max_repeats=options.timing.max_repeats))
+    return replace(
+        options,
+        file="",
+        compilation=Compilation(),
+        budget=Budget(evaluations=1),
+        function=None,
+        scop=None,
+        parameters=(),
+        seed=0,
+        device=None,
+        more_devices=(),
+        cluster=None,
+        reuse=(),
+        compile_limit_s=COMPILE_LIMIT_S,
+        run_limit_s=RUN_LIMIT_S,
+        memory_limit_gb=None,
+        timing=Timing(
+            cache=options.timing.cache, precision=options.timing.precision, max_repeats=options.timing.max_repeats
+        ),
+    )
 
 
 def _labels(recipes: Sequence[RunOptions]) -> list[str]:

@@ -56,7 +56,8 @@ def over_evaluations(trials: Sequence[Trial]) -> NDArray[np.float64]:
 
 
 def over_time(trials: Sequence[Trial]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Moments in seconds, and the best times of all runs (rows) at them, until half of the runs have ended; these keep their best.
+    """Moments in seconds, and the best times of all runs (rows) at them, until half of the runs have ended; these keep
+    their best.
 
     The shortest run does not cut the others off: it can end before another one has any result.
     """
@@ -80,14 +81,19 @@ def _draw(left: Axes, right: Axes, comparison: Comparison) -> None:
     for number, group in enumerate(comparison.section.groups):
         _draw_group(left, right, group, number)
     low, high = left.get_ylim()
-    for label, ms, style in (("sequential C", comparison.sequential_ms, ":"), ("default plan", comparison.default_ms, "--")):
+    for label, ms, style in (
+        ("sequential C", comparison.sequential_ms, ":"),
+        ("default plan", comparison.default_ms, "--"),
+    ):
         if ms is None:
             continue
         if low / FAR <= ms <= high * FAR:
             right.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1)
             left.axhline(ms, linestyle=style, color=LIGHT.base, linewidth=1, label=label)
         else:  # it would squeeze the curves
-            left.plot([], [], linestyle=style, color=LIGHT.base, linewidth=1, label=f"{label}: {describe_ms(ms)}, outside")
+            left.plot(
+                [], [], linestyle=style, color=LIGHT.base, linewidth=1, label=f"{label}: {describe_ms(ms)}, outside"
+            )
     left.axvline(comparison.evaluations, color=LIGHT.base, linewidth=0.5)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     log_scale(left, "y")

@@ -25,9 +25,9 @@ class Trial:
     """One run.
 
     `best_ms[n]` is the lowest time of the evaluations 0 (the default plan) to n, infinite as long as none was valid;
-    `elapsed_s[n]` are the active seconds after which all of these were done. Only complete beginnings count: what arrived
-    before an earlier evaluation did is left out. `final_ms` is the time of the best plan when its run measured it again, in
-    turns; None when it did not.
+    `elapsed_s[n]` are the active seconds after which all of these were done. Only complete beginnings count: what
+    arrived before an earlier evaluation did is left out. `final_ms` is the time of the best plan when its run measured
+    it again, in turns; None when it did not.
     """
 
     directory: Path

@@ -81,8 +81,10 @@ def find_sources(files: Sequence[Path], t1s: Sequence[Path]) -> tuple[list[Sourc
         used.add(t1)
         sources.append(Source(file, name, t1))
     if idle := [path for path in t1s if path not in used]:
-        raise InputError(f"--t1 {idle[0]} has other parameters than each of the recorded files; give one that describes "
-                         "a file's parameters")
+        raise InputError(
+            f"--t1 {idle[0]} has other parameters than each of the recorded files; give one that describes "
+            "a file's parameters"
+        )
     return sources, notes
 
 

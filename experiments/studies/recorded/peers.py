@@ -60,7 +60,9 @@ def check_peers(names: Sequence[str]) -> None:
 
 
 def all_peers() -> tuple[str, ...]:
-    """Those of STRATEGIES that the installed version has; all of them when none is installed, which `check_peers` reports."""
+    """Those of STRATEGIES that the installed version has; all of them when none is installed, which `check_peers`
+    reports.
+    """
     if importlib.util.find_spec("kernel_tuner") is None:
         return STRATEGIES
     from kernel_tuner.interface import strategy_map
@@ -75,7 +77,8 @@ def peer_best_ms(arena: Arena, strategy: str, seeds: Sequence[int], budget: int,
     The recording is written to the directory `scratch` in the form that Kernel Tuner reads.
 
     Raises:
-        PeerFailed: something went wrong in there, or the space is too large to be built from recorded configurations alone.
+        PeerFailed: something went wrong in there, or the space is too large to be built from recorded configurations
+        alone.
     """
     cache = scratch / f"{hashlib.sha256(arena.name.encode()).hexdigest()[:16]}.json"
     if not cache.exists():
@@ -149,7 +152,9 @@ def _restrictions(arena: Arena) -> list[Any]:
 
     product = math.prod(len(options) for options in _values(arena).values())
     if product > LARGEST_PRODUCT:
-        raise PeerFailed(f"Kernel Tuner would try all {product:.2g} combinations of the values in {arena.name}; it is left "
-                         "out there, unless --t1 gives its restrictions")
+        raise PeerFailed(
+            f"Kernel Tuner would try all {product:.2g} combinations of the values in {arena.name}; it is left "
+            "out there, unless --t1 gives its restrictions"
+        )
     recorded = frozenset(tuple(option for _, _, option in row.choices) for row in arena.recording.rows)
     return [FunctionConstraint(lambda *values: values in recorded)]

@@ -148,7 +148,9 @@ def _evaluated(jobs: Sequence[_Job], workers: int) -> Iterator[Iterator[tuple[_J
     try:
         yield _as_completed(pool, jobs)
     except BrokenProcessPool:
-        raise InputError("a process that searched was killed, perhaps for want of memory; use fewer --workers") from None
+        raise InputError(
+            "a process that searched was killed, perhaps for want of memory; use fewer --workers"
+        ) from None
     except BaseException:  # Ctrl-C, or the generator was closed: raised again once the workers are told to end
         for process in active_children():
             process.terminate()

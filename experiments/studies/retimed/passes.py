@@ -57,7 +57,9 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Everything that was measured. `long` are the sittings of the finalists of both passes, `wide` those of all plans."""
+    """Everything that was measured. `long` are the sittings of the finalists of both passes, `wide` those of all
+    plans.
+    """
 
     device: DeviceInfo
     plans: tuple[Plan, ...]
@@ -67,7 +69,9 @@ class Measured:
     long_s: float
 
 
-def measure(material: Material, count: int, final_s: float, note: Callable[[str], None], parts: Parts = PARTS) -> Measured:
+def measure(
+    material: Material, count: int, final_s: float, note: Callable[[str], None], parts: Parts = PARTS
+) -> Measured:
     """Time the plans twice, each pass in fresh processes with a final of at most `final_s` seconds; then for long.
 
     Raises:

@@ -21,9 +21,9 @@ ALLOWED = 0.03
 class Winner:
     """Whom one way of choosing named in the two passes, and how far apart the two are.
 
-    `times_ms` is what each pass took for its winner's time, `long_ms` their long-run medians. `apart`: the share by which
-    the long-run times differ, by the median ratio over all rounds. `lost`: by how much each is slower, for long, than the
-    best of all that were measured so.
+    `times_ms` is what each pass took for its winner's time, `long_ms` their long-run medians. `apart`: the share by
+    which the long-run times differ, by the median ratio over all rounds. `lost`: by how much each is slower, for long,
+    than the best of all that were measured so.
     """
 
     way: str
@@ -36,8 +36,9 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All of it. `agreement` is Spearman's rank correlation of the two passes, `ratio` the median time of the second over
-    the first, `coverage` the share of each pass's intervals that contain the long-run median."""
+    """All of it. `agreement` is Spearman's rank correlation of the two passes, `ratio` the median time of the second
+    over the first, `coverage` the share of each pass's intervals that contain the long-run median.
+    """
 
     device: str
     plans: int
@@ -89,8 +90,10 @@ def _long_ratios(measured: Measured) -> Mapping[int, float]:
     for one in measured.passes:
         for number in (one.one_shot, one.winner):
             if number not in ratios:
-                raise InputError(f"plan {number} was named best, but failed when it was measured for long; look at it with "
-                                 "`antune check`")
+                raise InputError(
+                    f"plan {number} was named best, but failed when it was measured for long; look at it with "
+                    "`antune check`"
+                )
     return ratios
 
 

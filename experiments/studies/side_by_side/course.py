@@ -1,4 +1,5 @@
-"""How searches went on, evaluation by evaluation: a picture for each program, and one of the means over all programs."""
+"""How searches went on, evaluation by evaluation: a picture for each program, and one of the means over all programs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ COURSE_FILE = "convergence.png"
 
 
 def draw_course(lanes: Sequence[Lane], rival: str, folder: Path) -> None:
-    """Draw the searches of an entry into its folder, those of the rival left out (it has few plans); nothing without a result."""
+    """Draw the searches of an entry into its folder, those of the rival left out (it has few plans); nothing
+    without a result.
+    """
     comparisons, _ = compare_all(sections_of([read_trial(lane.directory) for lane in lanes if lane.way != rival]), None)
     if comparisons:
         write_comparison(comparisons, folder / COURSE_FILE)
@@ -34,7 +37,9 @@ def with_courses(entry: Entry, folder: Path) -> Entry:
     """`entry`, kept in `folder`, with the courses of those searches whose runs are there."""
     found: list[Course] = []
     for way in entry.explorers:
-        with suppress(InputError):  # a run that was removed, or is one of another version: its times are worth a line without it
+        with suppress(
+            InputError
+        ):  # a run that was removed, or is one of another version: its times are worth a line without it
             shares = _shares([read_trial(run_directory(folder, way, seed)) for seed in range(entry.seeds)])
             found += [Course(way, shares)] if shares else []
     return replace(entry, courses=tuple(found))
@@ -56,12 +61,20 @@ def draw_means(sections: Sequence[Section], path: Path) -> None:
     figure = blank((9, 4.5 * len(known)))
     for (axes,), section in zip(figure.subplots(len(known), 1, squeeze=False), known, strict=True):
         plain(axes, "evaluations (0: default plan)", f"times faster than the {section.setting.default_words}")
-        axes.set_title(f"{section.title.replace(': ', chr(10), 1)}, {len(section.entries)} programs", loc="left", fontsize="medium")
+        axes.set_title(
+            f"{section.title.replace(': ', chr(10), 1)}, {len(section.entries)} programs", loc="left", fontsize="medium"
+        )
         axes.axhline(1.0, linestyle="--", color=LIGHT.base, linewidth=1)
         places = range(section.entries[0].evaluations + 1)
         for way in section.explorers:
             means = [mean_after(section, way, n) for n in places]
-            axes.step(places, [mean.mean if mean else np.nan for mean in means], where="post", linewidth=1.8, label=section.words(way))
+            axes.step(
+                places,
+                [mean.mean if mean else np.nan for mean in means],
+                where="post",
+                linewidth=1.8,
+                label=section.words(way),
+            )
         log_scale(axes, "y")
         axes.legend(frameon=False, fontsize="small")
     save(figure, path, path.suffix)

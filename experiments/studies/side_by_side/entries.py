@@ -32,9 +32,9 @@ ENTRY_FILE = "entry.json"
 class Way:
     """What a way to search came to: the median over its seeds. None: nothing valid was found.
 
-    `over_default`: how many times faster than the default plan, with an interval over the sittings, or over the seeds where
-    there are several. `detail` says more about the best plan (of the first seed): `tile 64`, who found it, that it is the default
-    plan, or how it failed.
+    `over_default`: how many times faster than the default plan, with an interval over the sittings, or over the seeds
+    where there are several. `detail` says more about the best plan (of the first seed): `tile 64`, who found it, that
+    it is the default plan, or how it failed.
     """
 
     name: str
@@ -54,7 +54,8 @@ class Duel:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How the searches of a way went on: `shares[n]` is how fast the best of the first n evaluations was, beside the best of all.
+    """How the searches of a way went on: `shares[n]` is how fast the best of the first n evaluations was, beside the
+    best of all.
 
     Evaluation 0 is the default plan. With several seeds these are medians.
     """
@@ -67,10 +68,11 @@ class Course:
 class Entry:
     """A program of a suite, measured. Times in milliseconds; `load` is the machine's load average when it was measured.
 
-    `sequential_ms` is the median of the C program, built by `compiler` and timed on its own before the searches, by the wall
-    clock; `sequential_o3_ms` and `openmp_ms` are other builds (`sequential.py`). The others are device times; `sittings` is how
-    often they were measured in turns. `roof` is the least time that the device's ceilings allow: it is not kept with the entry, since
-    they may be measured at any time (`placing.py`). Neither are `courses`, which are in the runs (`course.py`).
+    `sequential_ms` is the median of the C program, built by `compiler` and timed on its own before the searches, by the
+    wall clock; `sequential_o3_ms` and `openmp_ms` are other builds (`sequential.py`). The others are device times;
+    `sittings` is how often they were measured in turns. `roof` is the least time that the device's ceilings allow: it
+    is not kept with the entry, since they may be measured at any time (`placing.py`). Neither are `courses`, which are
+    in the runs (`course.py`).
     """
 
     program: str
@@ -117,7 +119,8 @@ class Entry:
     def after(self, name: str, evaluations: int) -> float | None:
         """How many times faster than the default plan the best of a way was after so many evaluations.
 
-        The whole search counts as in the tables, measured in turns; what it had come to before, by the times within the search.
+        The whole search counts as in the tables, measured in turns; what it had come to before, by the times within the
+        search.
         """
         way, course = self.way(name), next((course for course in self.courses if course.way == name), None)
         if way is None or way.over_default is None or course is None:
@@ -146,16 +149,37 @@ def make_entry(wanted: SuiteOptions, program: str, device: DeviceInfo, lanes: Se
         best.setdefault(lane.way, []).append(number)
     ways = tuple(Way(name, _detail(name, best, measured, wanted.setting.default_words), *_figures(numbers, measured))
                  for name, numbers in best.items())
-    duels = tuple(Duel(one, two, ratio) for one, two in _pairs(best, wanted.setting)
-                  if (ratio := _pooled([_faster(measured, a, b) for a, b in zip(*_paired(best[one], best[two]), strict=True)])))
-    return Entry(program, wanted.setting, device.name, device.platform, device.driver, wanted.evaluations, wanted.minutes,
-                 wanted.seeds, utc_now(), round(os.getloadavg()[0], 2), sequential.ms,
-                 time_ms(measured.sittings, DEFAULT), ways, duels, len(measured.sittings), sequential.compiler, sequential.o3_ms,
-                 sequential.openmp_ms, sequential.openmp_threads)
+    duels = tuple(
+        Duel(one, two, ratio)
+        for one, two in _pairs(best, wanted.setting)
+        if (ratio := _pooled([_faster(measured, a, b) for a, b in zip(*_paired(best[one], best[two]), strict=True)]))
+    )
+    return Entry(
+        program,
+        wanted.setting,
+        device.name,
+        device.platform,
+        device.driver,
+        wanted.evaluations,
+        wanted.minutes,
+        wanted.seeds,
+        utc_now(),
+        round(os.getloadavg()[0], 2),
+        sequential.ms,
+        time_ms(measured.sittings, DEFAULT),
+        ways,
+        duels,
+        len(measured.sittings),
+        sequential.compiler,
+        sequential.o3_ms,
+        sequential.openmp_ms,
+        sequential.openmp_threads,
+    )
 
 
 def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
-    """Who is compared with whom: all with the rival and with the default plan of GPUs, explorers with those that stand behind them in the list of all explorers.
+    """Who is compared with whom: all with the rival and with the default plan of GPUs, explorers with those that stand
+    behind them in the list of all explorers.
 
     An explorer at several levels is compared with itself, the higher level first, with others at the same level only.
     """
@@ -163,7 +187,9 @@ def _pairs(names: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
 
     rival, rank = setting.rival, {name: place for place, name in enumerate(EXPLORERS)}
     by_level = sorted(names, key=setting.level_of, reverse=True)
-    ordered = sorted(by_level, key=lambda name: (name == GPU_DEFAULT, name == rival, rank.get(setting.explorer_of(name), -1)))
+    ordered = sorted(
+        by_level, key=lambda name: (name == GPU_DEFAULT, name == rival, rank.get(setting.explorer_of(name), -1))
+    )
     for one, two in combinations(ordered, 2):
         alike = setting.explorer_of(one) == setting.explorer_of(two) or setting.level_of(one) == setting.level_of(two)
         if two in (rival, GPU_DEFAULT) or (one != BEST and alike):
@@ -190,7 +216,11 @@ def _detail(name: str, best: Mapping[str, Sequence[int | None]], measured: Measu
         tiles = [kernel.tile[0] for kernel in measured.plans[number].kernels if kernel.tile]
         return f"tile {tiles[0]}" if tiles else "no loop to tile"
     if name == BEST:
-        return ", ".join(other for other, numbers in best.items() if other != BEST and other not in measured.guests and number in numbers)
+        return ", ".join(
+            other
+            for other, numbers in best.items()
+            if other != BEST and other not in measured.guests and number in numbers
+        )
     return f"the {default_words}" if number == DEFAULT else ""
 
 

@@ -15,7 +15,9 @@ from generator.frontend_c.source import Compilation
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """How the programs are searched; see `experiments.studies.side_by_side.wanted.Setting`. `small`: at the size of tests."""
+    """How the programs are searched; see `experiments.studies.side_by_side.wanted.Setting`. `small`: at the size of
+    tests.
+    """
 
     small: bool = False
 
@@ -50,10 +52,17 @@ class Everyday:
     def run_options(self, program: str, way: str, budget: Budget, seed: int, device: str | None) -> RunOptions:
         """See `Setting`."""
         tiles = way == TILES
-        return RunOptions(str(self.file(program)), Compilation(defines=("SMALL",) if self.small else ()),
-                          Budget(iterations=1_000) if tiles else budget, explorer="exhaustive" if tiles else way, seed=seed,
-                          device=device, space="tiles" if tiles else "wide", level="o1" if tiles else self.level_of(way),
-                          timing=Timing(finalists=0))
+        return RunOptions(
+            str(self.file(program)),
+            Compilation(defines=("SMALL",) if self.small else ()),
+            Budget(iterations=1_000) if tiles else budget,
+            explorer="exhaustive" if tiles else way,
+            seed=seed,
+            device=device,
+            space="tiles" if tiles else "wide",
+            level="o1" if tiles else self.level_of(way),
+            timing=Timing(finalists=0),
+        )
 
 
 def parse_everyday(text: str) -> tuple[str, ...]:

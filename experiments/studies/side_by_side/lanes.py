@@ -19,7 +19,9 @@ from graph.tiles import TILE_SIZES
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One search of an entry: `way` is an explorer or the rival, `planned` how many evaluations it will make at most."""
+    """One search of an entry: `way` is an explorer or the rival, `planned` how many evaluations it will make at
+    most.
+    """
 
     way: str
     seed: int
@@ -33,8 +35,16 @@ def lanes_of(wanted: SuiteOptions, program: str, entry: Path) -> tuple[Lane, ...
     rival = wanted.setting.rival
     ways = [*([(rival, 0)] if wanted.setting.rival_is_searched else []),
             *((name, seed) for seed in range(wanted.seeds) for name in wanted.explorers)]
-    return tuple(Lane(way, seed, entry / way if way == rival else run_directory(entry, way, seed), wanted.run_options(program, way, seed),
-                      len(TILE_SIZES) if way == rival else wanted.evaluations) for way, seed in ways)
+    return tuple(
+        Lane(
+            way,
+            seed,
+            entry / way if way == rival else run_directory(entry, way, seed),
+            wanted.run_options(program, way, seed),
+            len(TILE_SIZES) if way == rival else wanted.evaluations,
+        )
+        for way, seed in ways
+    )
 
 
 def run_directory(entry: Path, way: str, seed: int) -> Path:

@@ -1,8 +1,8 @@
 """The best plans of all lanes of an entry, measured in turns: only times of the same sittings are compared.
 
 First the few that may be the best of each lane sit together, and the best of each lane is chosen. Then those that were
-chosen, the default plan and the guests (plans that no search has to find) sit together again: whoever was chosen because it had luck has
-it only by chance this time.
+chosen, the default plan and the guests (plans that no search has to find) sit together again: whoever was chosen
+because it had luck has it only by chance this time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Numbers: TypeAlias = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane, that of each of the `teams`.
+    """What was measured: `plans` by number (0 is the default plan), the `best` of each lane, that of each of the
+    `teams`.
 
     `guests` are the numbers of the guests by name, None for one that fails; then `failures` has its outcome, if any.
     """
@@ -48,9 +49,11 @@ class Measured:
 
 def measure(runner: Runner, lanes: Sequence[Sequence[Result]], guests: Mapping[str, Plan],
             teams: Sequence[Sequence[int]] = (), seed: int = 0) -> Measured:
-    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of some lane).
+    """Measure the best plan of each lane, of which the results are given, and the default plan (evaluation 0 of some
+    lane).
 
-    `guests` are measured with them if they work. `teams` are lanes, by their positions, of which the best of all is wanted.
+    `guests` are measured with them if they work. `teams` are lanes, by their positions, of which the best of all is
+    wanted.
     """
     default = next(result for results in lanes for result in results if result.evaluation.number == DEFAULT)
     numbers: dict[Plan, int] = {default.evaluation.plan: DEFAULT}
@@ -76,7 +79,9 @@ def _outcome(runner: Runner, plans: Sequence[Plan], number: int) -> Outcome:
 
 def _best(runner: Runner, plans: Sequence[Plan], candidates: Sequence[Sequence[int]], teams: Sequence[Sequence[int]],
           seed: int) -> tuple[Numbers, Numbers]:
-    """The best candidate of each lane and team: measured where there is a choice, the apparently best where that fails."""
+    """The best candidate of each lane and team: measured where there is a choice, the apparently best where that
+    fails.
+    """
     in_teams = {n for team in teams for lane in team for n in candidates[lane]}
     several = {n for some in (*candidates, in_teams) if len(some) > 1 for n in some}
     sittings = _sit(runner, plans, sorted(several), seed, CHOOSING)

@@ -16,11 +16,15 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def chosen(text: str, names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The names in a list like `stencils,gemm`, each once. Raises InputError for a word that is no name and no group."""
+    """The names in a list like `stencils,gemm`, each once. Raises InputError for a word that is no name and no
+    group.
+    """
     found: dict[str, None] = {}
     for word in words_of(text):
         if word not in groups and word not in names:
-            raise InputError(f"--programs: {word!r} is no program and no group; there are the groups {', '.join(groups)} and the "
-                             f"programs {', '.join(names)}")
+            raise InputError(
+                f"--programs: {word!r} is no program and no group; there are the groups {', '.join(groups)} and the "
+                f"programs {', '.join(names)}"
+            )
         found |= dict.fromkeys(groups.get(word, (word,)))
     return tuple(found)

@@ -20,7 +20,8 @@ INLINED = "inlined"
 class Pipelines:
     """How the pipelines are searched; see `experiments.studies.side_by_side.wanted.Setting`.
 
-    `size` is a name of SIZES. The default plan computes every stage in kernels of its own (all root); the rival inlines all.
+    `size` is a name of SIZES. The default plan computes every stage in kernels of its own (all root); the rival inlines
+    all.
     """
 
     size: SizeName = "medium"
@@ -62,8 +63,17 @@ class Pipelines:
 
     def run_options(self, program: str, way: str, budget: Budget, seed: int, device: str | None) -> RunOptions:
         """See `Setting`."""
-        return RunOptions(str(self.file(program)), Compilation(), budget, parameters=pipeline(program).parameters_at(self.size),
-                          explorer=way, seed=seed, device=device, space="pipeline", timing=Timing(finalists=0))
+        return RunOptions(
+            str(self.file(program)),
+            Compilation(),
+            budget,
+            parameters=pipeline(program).parameters_at(self.size),
+            explorer=way,
+            seed=seed,
+            device=device,
+            space="pipeline",
+            timing=Timing(finalists=0),
+        )
 
 
 def names() -> tuple[str, ...]:

@@ -14,7 +14,9 @@ from metrics.roofline import Roof
 
 
 def placed(entry: Entry, folder: Path) -> Entry:
-    """`entry`, kept in `folder`, with its roof, if that is known here: the ceilings are kept, and a run of it is there."""
+    """`entry`, kept in `folder`, with its roof, if that is known here: the ceilings are kept, and a run of it is
+    there.
+    """
     with suppress(InputError):  # a run of another version of antune, say: the times are worth a line without it
         for directory in sorted(folder.iterdir()):
             if is_run(directory):

@@ -38,8 +38,9 @@ TILES = "tiles"
 class PolyBench:
     """How the C programs are compiled and searched; see `experiments.studies.side_by_side.wanted.Setting`.
 
-    `size` is a name of SIZES, `type` that of the floating-point numbers, `defines` are further macros, `level` says which
-    schedules are searched by ways that do not say it themselves, as `colony@o3` does. The rival is the best tile size of the default plan, which a search of its own finds.
+    `size` is a name of SIZES, `type` that of the floating-point numbers, `defines` are further macros, `level` says
+    which schedules are searched by ways that do not say it themselves, as `colony@o3` does. The rival is the best tile
+    size of the default plan, which a search of its own finds.
     """
 
     size: str = DEFAULT_SIZE
@@ -93,10 +94,17 @@ class PolyBench:
     def run_options(self, program: str, way: str, budget: Budget, seed: int, device: str | None) -> RunOptions:
         """See `Setting`."""
         tiles = way == TILES
-        return RunOptions(str(self.file(program)), Compilation(defines=self.all_defines),
-                          Budget(iterations=1_000) if tiles else budget, explorer="exhaustive" if tiles else self.explorer_of(way),
-                          seed=seed, device=device, space="tiles" if tiles else "wide",
-                          level="o1" if tiles else self.level_of(way), timing=Timing(finalists=0))
+        return RunOptions(
+            str(self.file(program)),
+            Compilation(defines=self.all_defines),
+            Budget(iterations=1_000) if tiles else budget,
+            explorer="exhaustive" if tiles else self.explorer_of(way),
+            seed=seed,
+            device=device,
+            space="tiles" if tiles else "wide",
+            level="o1" if tiles else self.level_of(way),
+            timing=Timing(finalists=0),
+        )
 
 
 def parse_programs(text: str) -> tuple[str, ...]:
@@ -105,7 +113,8 @@ def parse_programs(text: str) -> tuple[str, ...]:
 
 
 def split_levels(level: LevelName | None, levels: str | None) -> tuple[LevelName, tuple[LevelName, ...]]:
-    """The level of a suite, and all at which it searches: `level` alone, or `levels` with o2 (else the last) as that of the suite.
+    """The level of a suite, and all at which it searches: `level` alone, or `levels` with o2 (else the last) as that of
+    the suite.
 
     Raises:
         InputError: both are given, or a word is no level.
@@ -123,7 +132,8 @@ def split_levels(level: LevelName | None, levels: str | None) -> tuple[LevelName
 
 
 def at_levels(explorers: Sequence[str], level: LevelName, levels: Sequence[LevelName]) -> tuple[str, ...]:
-    """Each explorer at each of the levels; at `level`, that of the suite, it keeps its plain name, as it has it in other suites.
+    """Each explorer at each of the levels; at `level`, that of the suite, it keeps its plain name, as it has it in
+    other suites.
 
     One that names its own level, as `colony@o1`, searches at that one only.
     """

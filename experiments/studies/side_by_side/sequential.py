@@ -11,7 +11,8 @@ from experiments.values.records import RunInfo
 
 @dataclass(frozen=True, slots=True)
 class SequentialTimes:
-    """Medians in milliseconds of the program in the build that counts, by `compiler`, with plain -O3, and with its own OpenMP.
+    """Medians in milliseconds of the program in the build that counts, by `compiler`, with plain -O3, and with its own
+    OpenMP.
 
     None where it was not built like that.
     """

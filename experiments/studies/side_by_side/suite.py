@@ -125,7 +125,9 @@ class _Suite:
         self.show.progress(sum(self.done.values()), sum(self.planned.values()))
 
     def _measured(self, program: str, wanted: SuiteOptions, lanes: Sequence[Lane]) -> Entry:
-        """Search what is missing, and measure the best. All searches have the same problem: it is compiled and run once."""
+        """Search what is missing, and measure the best. All searches have the same problem: it is compiled and
+        run once.
+        """
         def count() -> None:
             self.done[program] = min(self.done[program] + 1, self.planned[program])
             self._progress()
@@ -158,7 +160,9 @@ class _Suite:
             return make_entry(wanted, program, runner.device, lanes, sequential_times(runs), measured)
 
     def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
-        """What is measured beside the searches, by name: the rival that is no search, and on CPUs the default plan of GPUs."""
+        """What is measured beside the searches, by name: the rival that is no search, and on CPUs the default
+        plan of GPUs.
+        """
         setting, target = self.wanted.setting, info.device.target
         rival = None if setting.rival_is_searched else self.parts.inlined_plan(info.program, target)
         found = {setting.rival: rival, GPU_DEFAULT: self.parts.gpu_plan(info.program, target, info.options)}
@@ -191,7 +195,8 @@ def _once(read: ReadProblem) -> ReadProblem:
 
 def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = PARTS,
               find: Callable[[str | None], DeviceInfo] = find_device) -> tuple[Section, ...]:
-    """Do what is missing of a suite; the tables of all that the directory holds for the device, which are written to it, too.
+    """Do what is missing of a suite; the tables of all that the directory holds for the device, which are written to
+    it, too.
 
     Raises:
         InputError: there is no such device or explorer, or the directory cannot be written.
@@ -213,8 +218,11 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
 
 def write_tables(directory: Path) -> tuple[Section, ...]:
     """Write the tables and the picture of everything that a suite's directory holds, if it holds anything."""
-    entries = [with_courses(placed(entry, path.parent), path.parent) for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
-               if (entry := read_entry(path.parent))]
+    entries = [
+        with_courses(placed(entry, path.parent), path.parent)
+        for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
+        if (entry := read_entry(path.parent))
+    ]
     sections = sections_of(entries)
     if sections:
         write_atomically(directory / TABLE_FILES[0], markdown(sections))

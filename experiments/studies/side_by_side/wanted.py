@@ -17,25 +17,29 @@ from generator.errors import InputError
 Setting: TypeAlias = PolyBench | Pipelines | Everyday
 """A set of programs, and all that is the same for each of them. What all have:
 
-`suite` is its name, `title` says in words what it sets, `file` and `entry_name` belong to a program. `default_words` are how the
-default plan is called. `rival` is what searches have to beat beside it, `rival_words` say what that is: the best plan of a
-search of its own if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `explorer_of` and `level_of` say who searches in a
-way, and which schedules. `run_options` are those of one search; a final of its own is left out, as the suite holds one for all.
+`suite` is its name, `title` says in words what it sets, `file` and `entry_name` belong to a program. `default_words`
+are how the default plan is called. `rival` is what searches have to beat beside it, `rival_words` say what that is: the
+best plan of a search of its own if `rival_is_searched`, else one plan (`Parts.inlined_plan`). `explorer_of` and
+`level_of` say who searches in a way, and which schedules. `run_options` are those of one search; a final of its own is
+left out, as the suite holds one for all.
 """
 
 BEST = "best"
 """The way that is the best of all explorers."""
 GPU_DEFAULT = "gpu-default"
 """The way that is the default plan of GPUs, on devices that have another."""
-_SETTINGS: Mapping[str, type[Setting]] = MappingProxyType({"polybench": PolyBench, "pipelines": Pipelines, "everyday": Everyday})
+_SETTINGS: Mapping[str, type[Setting]] = MappingProxyType(
+    {"polybench": PolyBench, "pipelines": Pipelines, "everyday": Everyday}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
     """Which programs are searched how.
 
-    Each of `explorers` (the ways to search: names of explorers, for PolyBench perhaps with a level, `colony@o1`) makes `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds
-    0..seeds-1. `device` as for a run.
+    Each of `explorers` (the ways to search: names of explorers, for PolyBench perhaps with a level, `colony@o1`) makes
+    `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds 0..seeds-1. `device` as for a
+    run.
     """
 
     programs: tuple[str, ...]
@@ -85,7 +89,9 @@ def setting_data(setting: Setting) -> dict[str, Any]:
 
 
 def take_setting(data: dict[str, Any]) -> Setting:
-    """Take the fields of a setting out of `data`; without a name it is PolyBench's. Raises KeyError, TypeError, InputError."""
+    """Take the fields of a setting out of `data`; without a name it is PolyBench's. Raises KeyError, TypeError,
+    InputError.
+    """
     kind = _SETTINGS[data.pop("suite", "polybench")]
     found: dict[str, Any] = {field.name: data.pop(field.name) for field in fields(kind)}
     found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}

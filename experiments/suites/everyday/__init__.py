@@ -1,7 +1,8 @@
-"""C as people write it: matrices in one dimension, functions, structures, sparse rows, and no pragma where none is needed.
+"""C as people write it: matrices in one dimension, functions, structures, sparse rows, and no pragma where none is
+needed.
 
-Each NAME.c is a whole program with a `main`; `-D SMALL` makes it small enough for a test. Every file of this folder belongs to
-`antune suite everyday`. May import `generator` only.
+Each NAME.c is a whole program with a `main`; `-D SMALL` makes it small enough for a test. Every file of this folder
+belongs to `antune suite everyday`. May import `generator` only.
 """
 
 from __future__ import annotations

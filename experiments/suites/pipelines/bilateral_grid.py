@@ -1,4 +1,6 @@
-"""Bilateral grid: a grey image is summed into a coarse grid of place and brightness, blurred there, and looked up again."""
+"""Bilateral grid: a grey image is summed into a coarse grid of place and brightness, blurred there, and looked up
+again.
+"""
 
 from __future__ import annotations
 

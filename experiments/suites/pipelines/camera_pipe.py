@@ -1,6 +1,7 @@
 """A camera's pipeline, in integers: from raw sensor values (rows G R G R / B G B G, 10 bits) to an 8-bit RGB image.
 
-The raw image is 32 elements wider and 48 higher than the result. The colour matrices are those of no camera in particular.
+The raw image is 32 elements wider and 48 higher than the result. The colour matrices are those of no camera in
+particular.
 """
 
 from __future__ import annotations
@@ -42,8 +43,14 @@ def across(name: str, colour: hl.Func, green: hl.Func, here: hl.Func, step: int)
         return here[x, y] - average(green[a], green[b]) + average(colour[a], colour[b])
 
     falling, rising = ((x, y), (x - step, y + step)), ((x - step, y), (x, y + step))
-    return named(name, hl.select(hl.absd(colour[falling[0]], colour[falling[1]]) < hl.absd(colour[rising[0]], colour[rising[1]]),
-                                 mean(*falling), mean(*rising)))
+    return named(
+        name,
+        hl.select(
+            hl.absd(colour[falling[0]], colour[falling[1]]) < hl.absd(colour[rising[0]], colour[rising[1]]),
+            mean(*falling),
+            mean(*rising),
+        ),
+    )
 
 
 def demosaic(mosaic: hl.Func) -> tuple[hl.Func, hl.Func, hl.Func]:
@@ -52,7 +59,9 @@ def demosaic(mosaic: hl.Func) -> tuple[hl.Func, hl.Func, hl.Func]:
     blue, gb = named("blue", mosaic[2 * x, 2 * y + 1]), named("gb", mosaic[2 * x + 1, 2 * y + 1])
 
     def green_at(name: str, vertical: tuple[hl.Expr, hl.Expr], horizontal: tuple[hl.Expr, hl.Expr]) -> hl.Func:
-        return named(name, hl.select(hl.absd(*horizontal) < hl.absd(*vertical), average(*horizontal), average(*vertical)))
+        return named(
+            name, hl.select(hl.absd(*horizontal) < hl.absd(*vertical), average(*horizontal), average(*vertical))
+        )
 
     g_r = green_at("g_r", (gb[x, y - 1], gb[x, y]), (gr[x + 1, y], gr[x, y]))
     g_b = green_at("g_b", (gr[x, y + 1], gr[x, y]), (gb[x - 1, y], gb[x, y]))
@@ -75,7 +84,9 @@ def colour_corrected(planes: tuple[hl.Func, hl.Func, hl.Func]) -> hl.Func:
     matrix, corrected = hl.Func("matrix"), hl.Func("corrected")
     matrix[x, y] = hl.i16((warm[x, y] * alpha + cold[x, y] * (1 - alpha)) * 256.0)
     given = [hl.i32(plane[x, y]) for plane in planes]
-    total = hl.i32(matrix[3, c]) + sum((hl.i32(matrix[k, c]) * given[k] for k in (1, 2)), hl.i32(matrix[0, c]) * given[0])
+    total = hl.i32(matrix[3, c]) + sum(
+        (hl.i32(matrix[k, c]) * given[k] for k in (1, 2)), hl.i32(matrix[0, c]) * given[0]
+    )
     corrected[x, y, c] = hl.i16(total // 256)
     return corrected
 

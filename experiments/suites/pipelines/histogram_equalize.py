@@ -1,4 +1,6 @@
-"""Histogram equalisation of an 8-bit RGB image by its brightness: a histogram per row, their sum, a running sum, a table."""
+"""Histogram equalisation of an 8-bit RGB image by its brightness: a histogram per row, their sum, a running sum, a
+table.
+"""
 
 from __future__ import annotations
 

@@ -31,12 +31,16 @@ def build(levels: int = 4) -> hl.Func:
         for name, gaussian in (("left", left), ("right", right)):
             detail = hl.Func(f"detail_{name}_{level}")
             here = gaussian[level][x, y, c].as_expr()
-            detail[x, y, c] = here if level == levels - 1 else here - doubled(gaussian[level + 1], f"up_{name}_{level}")[x, y, c]
+            detail[x, y, c] = (
+                here if level == levels - 1 else here - doubled(gaussian[level + 1], f"up_{name}_{level}")[x, y, c]
+            )
             details.append(detail)
         mixed, collapsed = hl.Func(f"mixed_{level}"), hl.Func(f"collapsed_{level}")
         share = weights[level][x, y]
         mixed[x, y, c] = details[0][x, y, c] * share + details[1][x, y, c] * (1.0 - share)
-        collapsed[x, y, c] = mixed[x, y, c] if result is None else doubled(result, f"up_{level}")[x, y, c] + mixed[x, y, c]
+        collapsed[x, y, c] = (
+            mixed[x, y, c] if result is None else doubled(result, f"up_{level}")[x, y, c] + mixed[x, y, c]
+        )
         result = collapsed
     assert result is not None
     result.bound(c, 0, 3)

@@ -1,7 +1,7 @@
 """Lowered kernels in numbers.
 
-Read `facts.py` (`kernel_facts`, the door), `sampling.py` and `counting.py` (executions), `addresses.py` (strides); `shapes.py` says what a
-kernel offers to decide.
+Read `facts.py` (`kernel_facts`, the door), `sampling.py` and `counting.py` (executions), `addresses.py` (strides);
+`shapes.py` says what a kernel offers to decide.
 
 May import `lowering.core`.
 """

@@ -64,8 +64,9 @@ class KernelShape:
     put in shared memory. `sequential`: a loop runs inside each thread. `kept` holds, per array that a thread can keep
     in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
     holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
-    point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`:
-    what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can reduce in copies of their own.
+    point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
+    `blocks`: what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can
+    reduce in copies of their own.
     """
 
     statements: tuple[str, ...]
@@ -137,7 +138,9 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
 def _time_shape(program: Program, steps: int) -> KernelShape:
     """The kernel that runs `steps` time steps per launch."""
     statements = tuple(sorted(statement.name for statement in program.statements))
-    return KernelShape(statements, required_time_loop(program).extents, (), False, (), False, (), blocks=TimeBoxes(program, steps))
+    return KernelShape(
+        statements, required_time_loop(program).extents, (), False, (), False, (), blocks=TimeBoxes(program, steps)
+    )
 
 
 @remembered(maxsize=1024)
@@ -154,9 +157,19 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
     blocks = BlockStages(program, part) if computes else None
     private = private_updates(program, part, frame.reductions) if part.parallel else ()
     updates = BlockUpdates(program, part, frame.prefix, private) if private else None
-    return KernelShape(statements, tuple(d.extent for d in part.parallel), tuple(sorted({a.array for a, _, _ in staged})),
-                       _has_loop(part.tree), tuple(k.owned for k in keepable(program, part)), bool(frame.reductions),
-                       staged, part.coarse, skewed, blocks, updates)
+    return KernelShape(
+        statements,
+        tuple(d.extent for d in part.parallel),
+        tuple(sorted({a.array for a, _, _ in staged})),
+        _has_loop(part.tree),
+        tuple(k.owned for k in keepable(program, part)),
+        bool(frame.reductions),
+        staged,
+        part.coarse,
+        skewed,
+        blocks,
+        updates,
+    )
 
 
 def _is_skewed(part: KernelPart) -> bool:
@@ -170,7 +183,9 @@ def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect
     if runs_on_a_box(part):
         return True
     count = len(part.parallel)
-    plan = KernelPlan(part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, shared=True, inner_tile=TYPICAL_TILE)
+    plan = KernelPlan(
+        part.statements, (TYPICAL_TILE,) * count, (TYPICAL_TILE // 2,) * count, shared=True, inner_tile=TYPICAL_TILE
+    )
 
     def refusal() -> str:
         try:

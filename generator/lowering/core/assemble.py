@@ -38,10 +38,24 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
         here = tuple(p for p in placed if p.array in own)
         code = printed(kernel, here, target)
         needs = needs.with_those_of(code.needs)
-        kernels.append(Kernel(name, kernel.statements, code.arguments, tuple(s.name for s in kernel.scalars), kernel.iterators,
-                              kernel.block, kernel.local_bytes, code.text, here, kernel_plan.cache,
-                              preamble(program, code.needs, target.dialect)))
-    return Variant(plan, target.dialect, preamble(program, needs, target.dialect), tuple(kernels), lowered.host, lowered.scratch)
+        kernels.append(
+            Kernel(
+                name,
+                kernel.statements,
+                code.arguments,
+                tuple(s.name for s in kernel.scalars),
+                kernel.iterators,
+                kernel.block,
+                kernel.local_bytes,
+                code.text,
+                here,
+                kernel_plan.cache,
+                preamble(program, code.needs, target.dialect),
+            )
+        )
+    return Variant(
+        plan, target.dialect, preamble(program, needs, target.dialect), tuple(kernels), lowered.host, lowered.scratch
+    )
 
 
 def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -> None:
@@ -61,7 +75,9 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
 
 @dataclass(frozen=True, slots=True)
 class LoweredProgram:
-    """All kernels of a plan in launch order, each with its part of the plan; the host program; arrays that they need besides."""
+    """All kernels of a plan in launch order, each with its part of the plan; the host program; arrays that they
+    need besides.
+    """
 
     kernels: tuple[LoweredKernel, ...]
     plans: tuple[KernelPlan, ...]
@@ -86,7 +102,9 @@ def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Targ
     return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.launched for k in lowered]))
 
 
-def _time_tiles(program: Program, plan: Plan, schedule: TimeTiles, dialect: Dialect, target: Target | None) -> LoweredProgram:
+def _time_tiles(
+    program: Program, plan: Plan, schedule: TimeTiles, dialect: Dialect, target: Target | None
+) -> LoweredProgram:
     plans = match_kernels([tuple(sorted(s.name for s in program.statements))], plan)
     check_block(plans[0], target)
     made = time_kernel(program, schedule, replace(plans[0], cache="none"), dialect)

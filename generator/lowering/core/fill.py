@@ -39,8 +39,8 @@ class Filling:
 
     `registers` maps arrays to what holds them; `shared_updates` maps statements that share elements with other threads
     to the way they update them. `outside` tells of accesses (statement, number) that may leave their array, below 0 or
-    beyond its end, in instances whose results nobody sees: they read some other element instead. `any_order` are statements that
-    update numbers by sums whose terms may change places.
+    beyond its end, in instances whose results nobody sees: they read some other element instead. `any_order` are
+    statements that update numbers by sums whose terms may change places.
     """
 
     program: Program
@@ -120,7 +120,10 @@ class Filler:
 
     def _update(self, name: str, target: Load, value: Expr, updates: Updates) -> Node:
         """An update of an element together with other threads: of a copy, in a register, or in one step."""
-        kind, operator = self.filling.program.array(self.filling.program.statement(name).body.target.array).type, updates.update.operator
+        kind, operator = (
+            self.filling.program.array(self.filling.program.statement(name).body.target.array).type,
+            updates.update.operator,
+        )
         if updates.private is not None:
             return updates.private.update(target, value)
         if updates.register is None:

@@ -100,7 +100,8 @@ def keep(program: Program, threads: Threads, taken: set[str], allowed: bool) -> 
 
 
 def _variables(program: Program, threads: Threads, taken: set[str], allowed: bool) -> tuple[Variable, ...]:
-    """The arrays of which a thread needs nothing but a variable, one for each of its points unless it ends one before the next.
+    """The arrays of which a thread needs nothing but a variable, one for each of its points unless it ends one before
+    the next.
 
     Targets of relaxed reductions are left to `keepable`, whose order of updates is another one.
     """
@@ -113,7 +114,9 @@ def _variables(program: Program, threads: Threads, taken: set[str], allowed: boo
     single = {kept.array: kept for kept in keepable(program, part)}
     found = []
     for array in thread_values(program, part):
-        if array in relaxed or (plan.inner_tile > 1 and array not in single):  # inner tiles change the order within a point
+        if array in relaxed or (
+            plan.inner_tile > 1 and array not in single
+        ):  # inner tiles change the order within a point
             continue
         users = [s for s in part.statements if any(a.array == array for a in program.statement(s).accesses)]
         loops = {s: tuple(threads.loops[s][d] for d, _ in points) for s in users}

@@ -79,8 +79,10 @@ def _texture_refusal(array: Array, target: Target) -> str:
         return f"{target.name} has no textures"
     if _shape(array, target) is None:
         width, height = target.image_2d
-        return (f"it has {array.elements} elements; textures of {target.name} have at most {target.image_1d} texels, or "
-                f"{width} x {height}{'' if _words(array, target) > 1 else ', two to a double'}")
+        return (
+            f"it has {array.elements} elements; textures of {target.name} have at most {target.image_1d} texels, or "
+            f"{width} x {height}{'' if _words(array, target) > 1 else ', two to a double'}"
+        )
     return ""
 
 

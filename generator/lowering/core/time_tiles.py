@@ -1,4 +1,5 @@
-"""The kernel of a `TimeTiles` schedule: blocks that hold a tile with its surroundings, and run several time steps there.
+"""The kernel of a `TimeTiles` schedule: blocks that hold a tile with its surroundings, and run several time steps
+there.
 
     // launched for chunk = 0, 1, ..
     all threads fill A_here from A (an even chunk) or A_next (an odd one)
@@ -7,8 +8,8 @@
       all threads compute A_here where it is still needed;   barrier
     all threads store the tile of A_here to A_next or A
 
-What every time step writes anew (B) stays in shared memory; its elements that nobody writes are read where they are, and the last
-chunk stores it.
+What every time step writes anew (B) stays in shared memory; its elements that nobody writes are read where they are,
+and the last chunk stores it.
 """
 
 from __future__ import annotations
@@ -68,8 +69,11 @@ class TimeBoxes:
         """What they take in shared memory; there are no inner tiles."""
         del inner_tile
         around = overlap(required_time_loop(self.program), self.steps)
-        return sum(ELEMENT_BYTES[self.program.array(name).type] * prod(padded_rows(grown_sizes(of_arrays(tile, self.order), margin), padding))
-                   for name, margin in around.arrays)
+        return sum(
+            ELEMENT_BYTES[self.program.array(name).type]
+            * prod(padded_rows(grown_sizes(of_arrays(tile, self.order), margin), padding))
+            for name, margin in around.arrays
+        )
 
 
 def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect: Dialect) -> TimeKernel:
@@ -87,8 +91,10 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
     around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
     names = _Names.fresh(program, loop, len(sizes))
     tile = TeamTile(within, names.index)
-    boxes = {name: tile.box(program.array(name), names.boxes[name], margin, "copy" if name in loop.carried else "compute")
-             for name, margin in around.arrays}
+    boxes = {
+        name: tile.box(program.array(name), names.boxes[name], margin, "copy" if name in loop.carried else "compute")
+        for name, margin in around.arrays
+    }
     scratch = {name: replace(program.array(name), name=called, role="temp") for name, called in names.scratch.items()}
     copies, steps = _Copies(tile, boxes, scratch, names.chunk, tiling), _Steps(loop, around, tiling, tile, boxes, names)
     computed = in_turn([tuple(copies.filled(loop)), (steps.loops(),)], [box.name for box in boxes.values()])
@@ -104,13 +110,18 @@ def time_kernel(program: Program, schedule: TimeTiles, plan: KernelPlan, dialect
 
 def _check_plan(plan: KernelPlan, loop: TimeLoop) -> None:
     if len(plan.tile) != len(loop.extents):
-        raise IllegalPlan(f"the arrays have {len(loop.extents)} dimensions but the plan of {', '.join(plan.statements)} has "
-                          f"{len(plan.tile)}")
+        raise IllegalPlan(
+            f"the arrays have {len(loop.extents)} dimensions but the plan of {', '.join(plan.statements)} has "
+            f"{len(plan.tile)}"
+        )
     check_sizes(plan)
     ours = replace(plan, shared=False, inner_tile=1, points_inside=False, registers=False, combine="atomic")
     if plan != ours:
-        raise IllegalPlan("a kernel that runs several time steps decides nothing but tile, block, order, unroll, padding, exchange and columns: its "
-                          "arrays are in shared memory")
+        raise IllegalPlan(
+            "a kernel that runs several time steps decides nothing but tile, block, order, unroll, padding, exchange "
+            "and columns: its "
+            "arrays are in shared memory"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +149,9 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class _Copies:
-    """Builds the loops that fill the boxes, and those that store what is in them; `scratch` are the copies of carried arrays."""
+    """Builds the loops that fill the boxes, and those that store what is in them; `scratch` are the copies of
+    carried arrays.
+    """
 
     tile: TeamTile
     boxes: Mapping[str, TimeBox]
@@ -170,11 +183,16 @@ class _Copies:
         return self._filled(box, source, box.whole, f"all threads fill {box.name}")
 
     def _filled(self, box: TimeBox, source: str, limits: Limits, note: str) -> Node:
-        return self.tile.over(box.margin, limits, lambda index: Assign(box.element(index), "", Load(source, index)), note)
+        return self.tile.over(
+            box.margin, limits, lambda index: Assign(box.element(index), "", Load(source, index)), note
+        )
 
     def _fill_rim(self, box: TimeBox, written: Limits) -> list[Node]:
         """Fill the part of a box that nobody writes; few blocks have one."""
-        return [self._filled(box, box.array, strip, f"all threads fill the rim of {box.name}") for strip in _around(written, box.whole)]
+        return [
+            self._filled(box, box.array, strip, f"all threads fill the rim of {box.name}")
+            for strip in _around(written, box.whole)
+        ]
 
     def _store(self, box: TimeBox, target: str, limits: Limits) -> Node:
         def store(index: tuple[Expr, ...]) -> Node:
@@ -187,7 +205,9 @@ class _Copies:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """Builds the loops that compute: the time steps of a chunk, and in each the sweeps over what is still needed of them."""
+    """Builds the loops that compute: the time steps of a chunk, and in each the sweeps over what is still needed of
+    them.
+    """
 
     loop: TimeLoop
     around: Overlap
@@ -202,8 +222,18 @@ class _Steps:
         before_last: Expr = Int(least - 1)
         if shorter < self.tiling.chunks:
             before_last = Select(Binary("<", self.names.chunk, Int(shorter)), before_last, Int(least))
-        sweeps = in_turn([(self._sweep(number),) for number in range(len(self.loop.sweeps))], [box.name for box in self.boxes.values()])
-        return For(left.name, before_last, Binary(">=", left, Int(0)), -1, (*sweeps, Barrier()), "how many time steps of this chunk are to come")
+        sweeps = in_turn(
+            [(self._sweep(number),) for number in range(len(self.loop.sweeps))],
+            [box.name for box in self.boxes.values()],
+        )
+        return For(
+            left.name,
+            before_last,
+            Binary(">=", left, Int(0)),
+            -1,
+            (*sweeps, Barrier()),
+            "how many time steps of this chunk are to come",
+        )
 
     def _time(self) -> Expr:
         """The time step: as many before the first one of the next chunk as are left, and one more."""
@@ -223,15 +253,23 @@ class _Steps:
             low, high = self._needed(number, d)
             if position is None:
                 place = self.tile.place(d, Int(constant))
-                conditions += [Binary("<=", low, place), Binary(">=", high, place), Binary("==", self.tile.thread(d), Int(0))]
+                conditions += [
+                    Binary("<=", low, place),
+                    Binary(">=", high, place),
+                    Binary("==", self.tile.thread(d), Int(0)),
+                ]
                 continue
             first, last = (self.tile.place(d, Int(value + constant)) for value in sweep.ranges[position])
             iterator = sweep.statement.iterators[position]
             name = self.names.iterators[iterator]
             bounds[d] = name.name, (Binary("max", low, first), Binary("min", high, last))
             iterators[iterator] = simplify(Binary("-", Binary("+", self.tile.corner(d), name), Int(constant)))
-        inside = self.tile.shared_out(bounds, self._instance(sweep, iterators), f"all threads compute {self.boxes[sweep.array].name}",
-                                      self.tile.plan.unroll)
+        inside = self.tile.shared_out(
+            bounds,
+            self._instance(sweep, iterators),
+            f"all threads compute {self.boxes[sweep.array].name}",
+            self.tile.plan.unroll,
+        )
         return If(reduce(lambda a, b: Binary("&&", a, b), conditions), (inside,)) if conditions else inside
 
     def _needed(self, number: int, dim: int) -> Bounds:
@@ -260,5 +298,9 @@ def _around(written: Limits, whole: Limits) -> list[Limits]:
     """What is left of an array without the box `written`: up to two boxes per dimension."""
     found = list[Limits]()
     for d, ((begin, end), (low, high)) in enumerate(zip(whole, written, strict=True)):
-        found += [(*written[:d], strip, *whole[d + 1:]) for strip in ((begin, low - 1), (high + 1, end)) if strip[0] <= strip[1]]
+        found += [
+            (*written[:d], strip, *whole[d + 1 :])
+            for strip in ((begin, low - 1), (high + 1, end))
+            if strip[0] <= strip[1]
+        ]
     return found

@@ -1,4 +1,5 @@
-"""Loops whose iterations work on neighbours in memory, so that a compiler for CPUs may run all of them as one vector."""
+"""Loops whose iterations work on neighbours in memory, so that a compiler for CPUs may run all of them as one vector.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +12,23 @@ _LONGEST = 64
 
 
 def is_vector(loop: For, count: int) -> bool:
-    """Whether an innermost loop has `count` iterations, which write neighbours and read neighbours, or all the same element.
+    """Whether an innermost loop has `count` iterations, which write neighbours and read neighbours, or all the same
+    element.
 
-    Registers are elements of arrays, too: a loop over them that reads along columns is better unrolled. An element that all
-    iterations write would be a sum, whose terms a compiler that is told to make a vector may add in any order.
+    Registers are elements of arrays, too: a loop over them that reads along columns is better unrolled. An element that
+    all iterations write would be a sum, whose terms a compiler that is told to make a vector may add in any order.
     """
     assigns = [node for node in loop.body if isinstance(node, Assign)]
     read = [load for node in assigns for load in loads_of(node.value)]
     moving = [load for load in read if any(loop.iterator in names_of(index) for index in load.index)]
-    return (4 <= count <= _LONGEST and count.bit_count() == 1 and _runs(loop, count) and 0 < len(assigns) == len(loop.body)
-            and all(_apart(node.target, loop.iterator) for node in assigns) and all(moves_by_one(load, loop.iterator) for load in moving))
+    return (
+        4 <= count <= _LONGEST
+        and count.bit_count() == 1
+        and _runs(loop, count)
+        and 0 < len(assigns) == len(loop.body)
+        and all(_apart(node.target, loop.iterator) for node in assigns)
+        and all(moves_by_one(load, loop.iterator) for load in moving)
+    )
 
 
 def _runs(loop: For, count: int) -> bool:
@@ -31,7 +39,9 @@ def _runs(loop: For, count: int) -> bool:
 
 
 def _apart(target: Load, name: str) -> bool:
-    """Whether each value of `name` has an element of its own: at a border that clamps subscripts several have the same."""
+    """Whether each value of `name` has an element of its own: at a border that clamps subscripts several have the
+    same.
+    """
     return moves_by_one(target, name) and _by_one(target.index[-1], name)
 
 

@@ -1,4 +1,5 @@
-"""PPCG's plan, the default of GPUs (`usual.py` has that of CPUs): what PPCG does without tuning (0.09; facts measured on its output).
+"""PPCG's plan, the default of GPUs (`usual.py` has that of CPUs): what PPCG does without tuning (0.09; facts measured
+on its output).
 
 Pluto-like schedule with outer coincidence and maximal band depth, tiles of 32, blocks of 512 / 32x16 / 32x4x4 threads
 cut to the tile, shared memory wherever the copies fit, no unrolling.
@@ -42,12 +43,16 @@ def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:
     shared = bool(shape.shareable) and shape.shared_bytes(tile, size) <= target.local_bytes
     blocks = _BLOCKS if target.shares_host_cores else _GPU_BLOCKS
     block = _fit(tuple(min(t, threads) for t, threads in zip(tile, blocks[len(tile)], strict=True)), target)
-    return KernelPlan(shape.statements, tile, block, shared=shared, inner_tile=size if shared and shape.sequential else 1)
+    return KernelPlan(
+        shape.statements, tile, block, shared=shared, inner_tile=size if shared and shape.sequential else 1
+    )
 
 
 def fitting(shape: KernelShape, tile: tuple[int, ...], target: Target) -> tuple[int, ...]:
     """`tile`, halved in its largest dimension until what a block computes of other stages fits its shared memory."""
-    while shape.computes and shape.shared_bytes(tile, 1, copies=False) > target.local_bytes and max(tile, default=1) > 1:
+    while (
+        shape.computes and shape.shared_bytes(tile, 1, copies=False) > target.local_bytes and max(tile, default=1) > 1
+    ):
         largest = tile.index(max(tile))
         tile = (*tile[:largest], tile[largest] // 2, *tile[largest + 1:])
     return tile

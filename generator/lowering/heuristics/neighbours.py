@@ -50,8 +50,8 @@ def _facts_of(program: Program, plan: Plan, target: Target,
               others: Mapping[Statements, KernelPlan]) -> Mapping[Statements, KernelFacts]:
     """What is known of the kernels `others` in `plan`, as far as they fit the device.
 
-    Kernels do not depend on each other's order, so that all are lowered at once. Where one is illegal - other arrays want
-    shared copies, whose barriers its loops do not allow - the others are lowered one by one.
+    Kernels do not depend on each other's order, so that all are lowered at once. Where one is illegal - other arrays
+    want shared copies, whose barriers its loops do not allow - the others are lowered one by one.
     """
     try:
         found = kernel_facts(program, _with_kernels(plan, others), target)

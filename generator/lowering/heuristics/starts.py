@@ -6,7 +6,8 @@
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
     vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL), one block below the other
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
-    blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix multiplication
+    blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
+    multiplication
 
 Which one pays differs by device and program; a search starts from all of them.
 """
@@ -49,17 +50,25 @@ class _Style:
 
 
 _ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
-_STRIPS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4)
-_VECTORS = _Style(((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True, columns=True)
+_STRIPS = _Style(
+    ((), (64,), (8, 32), (1, 8, 32)), ((), (8,), (1, 16), (1, 1, 32)), inside=True, registers=True, unroll=4
+)
+_VECTORS = _Style(
+    ((), (16,), (4, 16), (1, 4, 16)), ((), (1,), (1, 1), (1, 1, 1)), inside=True, registers=True, columns=True
+)
 _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
-_BLOCKED = _Style(((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True)
+_BLOCKED = _Style(
+    ((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True
+)
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
 """Tile sizes of slabs at most, and below the most points of a tile and the least size along x."""
 _SLAB_POINTS, _LEAST_X = 65536, 8
 _ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
-"""Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search offers on CPUs."""
+"""Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search
+offers on CPUs.
+"""
 
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
@@ -67,9 +76,18 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     shapes = kernel_shapes(program, choice, target.dialect)
     default = default_plan(program, target, choice=choice)  # x as there
     turned = [(shape, default.kernel(shape.statements).order) for shape in shapes]
-    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [partial(_kernel, _POINTS), partial(_kernel, _BLOCKED)]
+    makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
+        partial(_kernel, _POINTS),
+        partial(_kernel, _BLOCKED),
+    ]
     if target.shares_host_cores:
-        makers = [partial(_kernel, _ROWS), _slab, partial(_kernel, _POINTS), partial(_kernel, _STRIPS), partial(_vectors, program)]
+        makers = [
+            partial(_kernel, _ROWS),
+            _slab,
+            partial(_kernel, _POINTS),
+            partial(_kernel, _STRIPS),
+            partial(_vectors, program),
+        ]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -82,7 +100,9 @@ def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) ->
 
 
 def sum_plan(program: Program, target: Target, choice: Schedule) -> Plan:
-    """One that sums up rows in vectors, where the schedule `choice` lets terms change places. Raises IllegalPlan if isl gives up."""
+    """One that sums up rows in vectors, where the schedule `choice` lets terms change places. Raises IllegalPlan if
+    isl gives up.
+    """
     default = default_plan(program, target, choice=choice)
     return Plan(choice, tuple(_sums(shape, target, default.kernel(shape.statements).order)
                               for shape in kernel_shapes(program, choice, target.dialect)))
@@ -102,7 +122,9 @@ def _across_rows(statement: Statement) -> bool:
     """Whether neighbours are updated again and again, from neighbours or from what is the same for all of them."""
     target, owned = statement.body.target, _owned(statement)
     return not owned.issuperset(statement.iterators) and any(
-        moves_by_one(target, name) and _reads_neighbours(statement, name) for name in owned.intersection(statement.iterators))
+        moves_by_one(target, name) and _reads_neighbours(statement, name)
+        for name in owned.intersection(statement.iterators)
+    )
 
 
 def _owned(statement: Statement) -> set[str]:
@@ -111,7 +133,9 @@ def _owned(statement: Statement) -> set[str]:
 
 
 def _reads_neighbours(statement: Statement, name: str) -> bool:
-    """Whether the next value of `name` reads the next elements, apart from those that are the same for all, and some are not."""
+    """Whether the next value of `name` reads the next elements, apart from those that are the same for all, and
+    some are not.
+    """
     read = [load for load in loads_of(statement.body.value) if load.array != statement.body.target.array]
     moving = [load for load in read if any(name in names_of(index) for index in load.index)]
     return bool(moving) and all(moves_by_one(load, name) for load in moving)
@@ -135,21 +159,29 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
         while prod(tile) > _SLAB_POINTS and tile[d] > 1:
             tile[d] //= 2
     fit = fitting(shape, tuple(tile), target)
-    return KernelPlan(shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order)
+    return KernelPlan(
+        shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order
+    )
 
 
 def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     """A thread keeps some vectors in registers; kernels that update no neighbours again and again are slabs."""
-    updates = shape.sequential and shape.kept and any(_across_rows(program.statement(name)) for name in shape.statements)
+    updates = (
+        shape.sequential and shape.kept and any(_across_rows(program.statement(name)) for name in shape.statements)
+    )
     return _kernel(_VECTORS, shape, target, order) if updates else _slab(shape, target, order)
 
 
 def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
-    """A thread sums up some rows, as long as tiles may be; kernels without such sums keep results in registers, or are slabs."""
+    """A thread sums up some rows, as long as tiles may be; kernels without such sums keep results in registers, or
+    are slabs.
+    """
     count, owned = len(shape.extents), {d for kept in shape.kept for d in kept}
     summed = [d for d in range(count) if d not in owned]
     if not owned or not summed:
-        return _kernel(_STRIPS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
+        return (
+            _kernel(_STRIPS, shape, target, order) if shape.sequential and shape.kept else _slab(shape, target, order)
+        )
     x = summed[-1]
     order = () if x == count - 1 else (*(d for d in range(count) if d != x), x)
     several = sorted(owned)[-2:]
@@ -162,14 +194,30 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     shape = shape.ordered(order)
     count = len(shape.extents)
-    tile = fitting(shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target)
+    tile = fitting(
+        shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target
+    )
     block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
-    shared = style.shared and bool(shape.shareable) and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
+    shared = (
+        style.shared
+        and bool(shape.shareable)
+        and shape.shared_bytes(tile, INNER_TILE, registers=True) <= target.local_bytes
+    )
     inside = style.inside and shape.sequential and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
     unroll = style.unroll if shape.sequential or tile != block else 1
-    return KernelPlan(shape.statements, tile, block, order=order, unroll=unroll, points_inside=inside, registers=registers, shared=shared,
-                      inner_tile=INNER_TILE if shared and shape.sequential else 1, columns=style.columns and count > 1)
+    return KernelPlan(
+        shape.statements,
+        tile,
+        block,
+        order=order,
+        unroll=unroll,
+        points_inside=inside,
+        registers=registers,
+        shared=shared,
+        inner_tile=INNER_TILE if shared and shape.sequential else 1,
+        columns=style.columns and count > 1,
+    )
 
 
 def _cover(extent: int) -> int:
@@ -178,7 +226,9 @@ def _cover(extent: int) -> int:
 
 
 def default_partition(program: Program) -> Partition:
-    """The statements that isl's scheduler brings together by default, in its order; raises IllegalPlan if it gives up."""
+    """The statements that isl's scheduler brings together by default, in its order; raises IllegalPlan if it gives
+    up.
+    """
     scheduled = schedule_kernels(program, ScheduleChoice())
     kernels = [part.statements for part in scheduled.kernels]
     parts = scheduled.host.children if isinstance(scheduled.host, Sequence) else (scheduled.host,)

@@ -1,8 +1,8 @@
 """The plan that a run begins with, chosen by what kind of device there is, without a measurement.
 
-On GPUs it is PPCG's choice (`default.py`). On CPUs, where a block's threads run one after the other, it is the plan of `starts.py`
-with one thread per block, which runs whole rows, or keeps vectors of results in registers where neighbours are updated again and
-again; PPCG's choice is called `gpu-default` there.
+On GPUs it is PPCG's choice (`default.py`). On CPUs, where a block's threads run one after the other, it is the plan of
+`starts.py` with one thread per block, which runs whole rows, or keeps vectors of results in registers where neighbours
+are updated again and again; PPCG's choice is called `gpu-default` there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _PLUTO = ScheduleChoice()
 
 
 def usual_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:
-    """The default plan: evaluation 0 of a run on `target`. PPCG's choice is also that of CPUs where the other one is illegal.
+    """The default plan: evaluation 0 of a run on `target`. PPCG's choice is also that of CPUs where the other one is
+    illegal.
 
     Raises:
         IllegalPlan: isl gives up.

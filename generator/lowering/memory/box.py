@@ -24,9 +24,9 @@ Filled: TypeAlias = Literal["copy", "compute"]
 class LocalBox:
     """The array `name` holds the `box[d]` elements of `array` from index `corner[d]` on.
 
-    `sizes` is what is declared: rows may be longer than those of the box, against bank conflicts. `variables[d]` holds the corner in
-    dimension d; None where that is a sum that can stand in subscripts. The threads of a `level` fill it together, with copies
-    or with what they compute, and only they read it. No `array`: threads combine values there.
+    `sizes` is what is declared: rows may be longer than those of the box, against bank conflicts. `variables[d]` holds
+    the corner in dimension d; None where that is a sum that can stand in subscripts. The threads of a `level` fill it
+    together, with copies or with what they compute, and only they read it. No `array`: threads combine values there.
     """
 
     name: str
@@ -67,7 +67,9 @@ class LocalBox:
 
     @property
     def _first(self) -> tuple[Expr, ...]:
-        return tuple(first if name is None else Load(name) for name, first in zip(self.variables, self.corner, strict=True))
+        return tuple(
+            first if name is None else Load(name) for name, first in zip(self.variables, self.corner, strict=True)
+        )
 
     def at(self, tiles: Mapping[str, Expr]) -> Self:
         """The box with its corner in names of the generated code: `tiles` are the numbers of the tiles around it."""

@@ -83,7 +83,9 @@ class Computing:
     def enter(self, at: Entered, filled: bool) -> list[Node]:
         """What fills the boxes of a stage point, up to the barrier; `filled`: copies before it await one, too."""
         here = [box.at(at.tiles) for box in self.arrays if box.stage == at.number]
-        nodes = in_turn([(*box.declared, self._fill(box, self.stages[box.array], at)) for box in here], [box.name for box in here])
+        nodes = in_turn(
+            [(*box.declared, self._fill(box, self.stages[box.array], at)) for box in here], [box.name for box in here]
+        )
         return [*nodes, Barrier()] if here or filled else nodes
 
     def _fill(self, local: ComputedBox, stage: Stage, at: Entered) -> Node:
@@ -96,8 +98,8 @@ class Computing:
                names: Mapping[str, Expr] = NOTHING) -> Expr:
         """`expr` with stages read from where they are; what has to run before it goes to `before`.
 
-        `known` maps elements to the variables that hold them already; `at` is the stage point above; `names` says what is
-        written for names.
+        `known` maps elements to the variables that hold them already; `at` is the stage point above; `names` says what
+        is written for names.
 
         Raises:
             IllegalPlan: there is none, where a block computes a stage.

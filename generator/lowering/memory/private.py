@@ -64,8 +64,19 @@ def private_arrays(program: Program, part: KernelPart, plan: KernelPlan, prefix:
         atomic = shares[name] != "thread" and prod(plan.block) > 1
         variables = corner_variables(box.array, box.corner, "from", taken)
         kind = program.array(box.array).type
-        found[name] = PrivateBox(called, box.array, kind, box.corner, box.sizes, box.sizes, variables, "compute", "block",
-                                 update.operator, atomic)
+        found[name] = PrivateBox(
+            called,
+            box.array,
+            kind,
+            box.corner,
+            box.sizes,
+            box.sizes,
+            variables,
+            "compute",
+            "block",
+            update.operator,
+            atomic,
+        )
     return found
 
 
@@ -81,4 +92,6 @@ def combined(arrays: Sequence[PrivateBox], block: tuple[int, ...]) -> Iterator[N
     for array in arrays:
         update = Atomic(Load(array.array, array.outside), array.operator, array.here, array.type)
         changed = Binary("!=", array.here, neutral(array.operator, array.type))
-        yield all_threads(array, block, (If(changed, (update,)),), f"all threads combine {array.name} with {array.array}")
+        yield all_threads(
+            array, block, (If(changed, (update,)),), f"all threads combine {array.name} with {array.array}"
+        )

@@ -28,7 +28,8 @@ class Register:
     """An array kept in registers: variable `name` with one element per point in `points` (dimension, count).
 
     `loops` gives, per statement, the names of the loops over these points. `sharing` tells who else updates an element;
-    `operator` combines their values. `element` and `exists` are subscripts and existence of the element of point `names`.
+    `operator` combines their values. `element` and `exists` are subscripts and existence of the element of point
+    `names`.
     """
 
     name: str

@@ -23,8 +23,8 @@ from generator.program import Program
 class CopiedBox(LocalBox):
     """A copy, made at stage point `stage`, of what the accesses of `footprint` read.
 
-    Where `below[d]`, the box may begin before the array does; where `above[d]` is a number, it may end behind the array, whose
-    extent that is. Such elements do not exist and are skipped.
+    Where `below[d]`, the box may begin before the array does; where `above[d]` is a number, it may end behind the
+    array, whose extent that is. Such elements do not exist and are skipped.
     """
 
     stage: int
@@ -76,16 +76,38 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint
     ranges = [_range(extent, part, plan, point) for extent in footprint.extents]
     below = tuple(low < 0 for low, _ in ranges)
     above = tuple(n if high + size > n else None for (_, high), size, n in zip(ranges, box, array.extents, strict=True))
-    return CopiedBox(name, array.name, array.type, corner, box, padded_rows(box, plan.padding), (None,) * len(box), "copy", "block",
-                     number, footprint, below, above)
+    return CopiedBox(
+        name,
+        array.name,
+        array.type,
+        corner,
+        box,
+        padded_rows(box, plan.padding),
+        (None,) * len(box),
+        "copy",
+        "block",
+        number,
+        footprint,
+        below,
+        above,
+    )
 
 
 def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: StagePoint) -> Expr:
     """The first index of the box in one array dimension, from block indices and the numbers of tiles."""
     terms: dict[Expr, int] = {}
     constant = extent.low
-    outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), block_names(len(part.parallel)), strict=True)
-    inner = zip(extent.tiled, point.tiled, _steps(point, plan), inner_sizes(point, plan.inner_tile), tile_names(point), strict=True)
+    outer = zip(
+        extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), block_names(len(part.parallel)), strict=True
+    )
+    inner = zip(
+        extent.tiled,
+        point.tiled,
+        _steps(point, plan),
+        inner_sizes(point, plan.inner_tile),
+        tile_names(point),
+        strict=True,
+    )
     for coefficient, dim, step, size, index in (*outer, *inner):
         if coefficient == 0:
             continue

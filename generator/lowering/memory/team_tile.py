@@ -1,10 +1,11 @@
 """The tile of a team in a kernel that runs several time steps: what it holds of each array, and loops over that.
 
-    for (int i = max(-1, -8 * b0) + t0, last = min(8, 38 - 8 * b0); i <= last; i += 2)     the tile with 1 element on either side
+    for (int i = max(-1, -8 * b0) + t0, last = min(8, 38 - 8 * b0); i <= last; i += 2)     the tile with 1 element on
+    either side
       .. A_here[i + 1] ..                                                                  stands for A[8 * b0 + i]
 
-Loops count from the tile's first element: then compilers see that neighbours in a box are neighbours in the array, too (Intel's CPU
-runtime copies by gathers and scatters where subscripts of boxes are differences).
+Loops count from the tile's first element: then compilers see that neighbours in a box are neighbours in the array, too
+(Intel's CPU runtime copies by gathers and scatters where subscripts of boxes are differences).
 """
 
 from __future__ import annotations
@@ -95,8 +96,19 @@ class TeamTile:
         """The tile of an array with `margin` around it, as the team holds it."""
         corner = tuple(simplify(Binary("-", self.corner(d), Int(low))) for d, (low, _) in enumerate(margin))
         box = grown_sizes(self.sizes, margin)
-        return TimeBox(name, array.name, array.type, corner, box, padded_rows(box, self.plan.padding), (None,) * len(box), filled, "block",
-                       margin, array.extents)
+        return TimeBox(
+            name,
+            array.name,
+            array.type,
+            corner,
+            box,
+            padded_rows(box, self.plan.padding),
+            (None,) * len(box),
+            filled,
+            "block",
+            margin,
+            array.extents,
+        )
 
     def shared_out(self, bounds: Mapping[int, tuple[str, Bounds]], inside: Node, note: str, unroll: int = 1) -> Node:
         """Loops over some dimensions (name, bounds) in which the threads of the team take turns."""

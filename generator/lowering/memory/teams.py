@@ -1,7 +1,8 @@
-"""Whose tile it is: a block's, a sub-group's (a warp's) or a single thread's. One lowering makes kernels for all of them.
+"""Whose tile it is: a block's, a sub-group's (a warp's) or a single thread's. One lowering makes kernels for all of
+them.
 
-It sees a *team*: the threads that share a tile, fill boxes together and wait for each other. `b0`, .. number tiles, `t0`, .. the
-threads of a team. What it made is put into blocks at the end:
+It sees a *team*: the threads that share a tile, fill boxes together and wait for each other. `b0`, .. number tiles,
+`t0`, .. the threads of a team. What it made is put into blocks at the end:
 
     level       the threads of a team               its boxes                            how it waits
     block       all of a block                      shared memory                        barrier of the block
@@ -56,8 +57,12 @@ class Team:
         beyond = [Binary("<", self._tile(d), Int(n)) for d, n in enumerate(tiles) if n % self.count[d]]
         if beyond:
             body = (If(reduce(lambda a, b: Binary("&&", a, b), beyond), body),)
-        shared = tuple(replace(box, sizes=(prod(self.count), *box.sizes), level=self.level) if names else replace(box, level=self.level)
-                       for box in boxes)
+        shared = tuple(
+            replace(box, sizes=(prod(self.count), *box.sizes), level=self.level)
+            if names
+            else replace(box, level=self.level)
+            for box in boxes
+        )
         return body, () if alone else shared
 
     def _placed(self, expr: Expr, boxes: Collection[str]) -> Expr:
@@ -65,7 +70,11 @@ class Team:
         if isinstance(expr, Name):
             return self._index(expr)
         placed = map_children(expr, lambda child: self._placed(child, boxes))
-        return Load(placed.array, (self._number, *placed.index), placed.access) if isinstance(placed, Load) and placed.array in boxes else placed
+        return (
+            Load(placed.array, (self._number, *placed.index), placed.access)
+            if isinstance(placed, Load) and placed.array in boxes
+            else placed
+        )
 
     def _index(self, name: Name) -> Expr:
         dims = len(self.count)
@@ -73,13 +82,23 @@ class Team:
             return self._tile(block_names(dims).index(name.name))
         if name.name in thread_names(dims):
             d = thread_names(dims).index(name.name)
-            return name if self.count[d] == 1 else Int(0) if self.threads[d] == 1 else Binary("%", name, Int(self.threads[d]))
+            return (
+                name
+                if self.count[d] == 1
+                else Int(0)
+                if self.threads[d] == 1
+                else Binary("%", name, Int(self.threads[d]))
+            )
         return name
 
     def _tile(self, dim: int) -> Expr:
         """The number of the team's tile."""
         block = Name(block_names(len(self.count))[dim])
-        return block if self.count[dim] == 1 else Binary("+", Binary("*", block, Int(self.count[dim])), self._in_block(dim))
+        return (
+            block
+            if self.count[dim] == 1
+            else Binary("+", Binary("*", block, Int(self.count[dim])), self._in_block(dim))
+        )
 
     def _in_block(self, dim: int) -> Expr:
         """The number of the team among those of its block."""
@@ -116,10 +135,15 @@ def _sub_group(plan: KernelPlan, dialect: Dialect) -> tuple[int, ...]:
             break
         left //= found[-1]
     if left != 1:
-        raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)} has no whole sub-groups of {LANES} threads")
+        raise IllegalPlan(
+            f"block {plan.block} of {', '.join(plan.statements)} has no whole sub-groups of {LANES} threads"
+        )
     if found[0] < LANES and not LANGUAGES[dialect].rows_in_sub_groups:
-        raise IllegalPlan(f"block {plan.block} of {', '.join(plan.statements)}: {LANGUAGES[dialect].title} leaves open which rows form a "
-                          f"sub-group; use a multiple of {LANES} threads along x")
+        raise IllegalPlan(
+            f"block {plan.block} of {', '.join(plan.statements)}: {LANGUAGES[dialect].title} leaves open which rows "
+            f"form a "
+            f"sub-group; use a multiple of {LANES} threads along x"
+        )
     return tuple(reversed(found))
 
 

@@ -1,10 +1,10 @@
 """Delinearization: `a[i*n + j]` becomes `a[i][j]`, where every access of the program stays within the rows.
 
-Without it a matrix behind a pointer has one dimension: its footprint in a tile is a range that spans many rows. With all sizes
-known, a choice of rows can be proven right instead of assumed: strides are taken from the coefficients of the subscripts
-(Grosser, Ramanujam, Pouchet, Sadayappan, Pop: Optimistic delinearization of parametrically sized arrays, ICS 2015,
-section 4), and each inner subscript's least and greatest value over its exact domain must lie inside its dimension.
-The memory is the same, so buffers, captured data and exported functions keep the flat array.
+Without it a matrix behind a pointer has one dimension: its footprint in a tile is a range that spans many rows. With
+all sizes known, a choice of rows can be proven right instead of assumed: strides are taken from the coefficients of the
+subscripts (Grosser, Ramanujam, Pouchet, Sadayappan, Pop: Optimistic delinearization of parametrically sized arrays, ICS
+2015, section 4), and each inner subscript's least and greatest value over its exact domain must lie inside its
+dimension. The memory is the same, so buffers, captured data and exported functions keep the flat array.
 """
 
 from __future__ import annotations
@@ -47,11 +47,14 @@ class _Flat:
     domain: Any
 
 
-def delinearized(statements: Sequence[Statement], extents: Mapping[str, int]) -> tuple[tuple[Statement, ...], dict[str, Shape]]:
-    """The statements with the dimensions that `extents` (the elements of flat arrays) turn out to have, and their shapes.
+def delinearized(
+    statements: Sequence[Statement], extents: Mapping[str, int]
+) -> tuple[tuple[Statement, ...], dict[str, Shape]]:
+    """The statements with the dimensions that `extents` (the elements of flat arrays) turn out to have, and their
+    shapes.
 
-    Arrays that have no such dimensions are not among the shapes. The product of a shape is the size of the array, or a little
-    more where its last row is not complete.
+    Arrays that have no such dimensions are not among the shapes. The product of a shape is the size of the array, or a
+    little more where its last row is not complete.
     """
     shapes = {name: shape for name, size in extents.items() if (shape := _shape(statements, name, size)) is not None}
     if not shapes:
@@ -75,7 +78,9 @@ def left_flat(statements: Sequence[Statement], arrays: Mapping[str, int]) -> dic
 
 
 def rowless(statements: Sequence[Statement]) -> frozenset[str]:
-    """The flat arrays that are subscripted like matrices and have no rows within which every access keeps, whatever their sizes are."""
+    """The flat arrays that are subscripted like matrices and have no rows within which every access keeps, whatever
+    their sizes are.
+    """
     flat = {access.array: _ANY_SIZE for statement in statements for access in statement.accesses
             if map_of(access.relation).dim(isl.dim_type.out) == 1}
     _, shapes = delinearized(statements, flat)
@@ -97,10 +102,15 @@ def _outside(statements: Sequence[Statement], array: str, row: int) -> int:
 def _shape(statements: Sequence[Statement], array: str, size: int) -> Shape | None:
     """The dimensions of `array`; None where it is best left flat."""
     flat = _accesses(statements, array)
-    if not flat or any(_ends(one.subscript, one.domain)[1] >= size or _ends(one.subscript, one.domain)[0] < 0 for one in flat):
+    if not flat or any(
+        _ends(one.subscript, one.domain)[1] >= size or _ends(one.subscript, one.domain)[0] < 0 for one in flat
+    ):
         return None
     for strides in _candidates(flat):
-        extents = [-(-size // strides[0]), *(outer // inner for outer, inner in zip(strides, (*strides[1:], 1), strict=True))]
+        extents = [
+            -(-size // strides[0]),
+            *(outer // inner for outer, inner in zip(strides, (*strides[1:], 1), strict=True)),
+        ]
         parts = [_divided(one, strides) for one in flat]
         if all(part is not None for part in parts) and _useful(parts):
             return tuple(extents)
@@ -142,7 +152,9 @@ def _sum(relation: Any) -> _Sum | None:
 
 def _candidates(flat: Sequence[_Flat]) -> Iterator[tuple[int, ...]]:
     """Strides to try, greatest first, each a multiple of the next; more dimensions come before fewer."""
-    seen = sorted({abs(factor) for one in flat for factor in one.subscript.factors if abs(factor) >= LEAST_ROW}, reverse=True)
+    seen = sorted(
+        {abs(factor) for one in flat for factor in one.subscript.factors if abs(factor) >= LEAST_ROW}, reverse=True
+    )
     for count in range(min(MOST_STRIDES, len(seen[:MOST_CANDIDATES])), 0, -1):
         for strides in combinations(seen[:MOST_CANDIDATES], count):
             if all(outer % inner == 0 and outer > inner for outer, inner in pairwise(strides)):
@@ -155,7 +167,9 @@ def _divided(flat: _Flat, strides: Sequence[int]) -> tuple[_Sum, ...] | None:
     for stride in reversed(strides):
         row = stride // below
         halves = [_nearest(factor, row) for factor in rest.factors]
-        inner = _Sum(tuple(factor - row * half for factor, half in zip(rest.factors, halves, strict=True)), rest.constant)
+        inner = _Sum(
+            tuple(factor - row * half for factor, half in zip(rest.factors, halves, strict=True)), rest.constant
+        )
         low, high = _ends(inner, flat.domain)
         whole = low // row
         if high - whole * row >= row:

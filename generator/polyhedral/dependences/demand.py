@@ -27,10 +27,18 @@ def program_demand(program: Program) -> Demand:
     reads, must = access_maps(program.statements, "read"), access_maps(program.statements, "write")
     written = must.union(access_maps(program.statements, "may_write"))
     inherited = value_flow(reads, must, written, schedule).unsourced
-    entering, leaving = _of_roles(program, inherited.range(), ("in", "inout")), _of_roles(program, written.range(), ("out", "inout"))
+    entering, leaving = (
+        _of_roles(program, inherited.range(), ("in", "inout")),
+        _of_roles(program, written.range(), ("out", "inout")),
+    )
     operations, types = _operations(program, schedule.get_domain())
-    return Demand(operations, _bytes(program, entering), _bytes(program, leaving), _bytes(program, entering.union(leaving)),
-                  types.most_common(1)[0][0] if types else "float")
+    return Demand(
+        operations,
+        _bytes(program, entering),
+        _bytes(program, leaving),
+        _bytes(program, entering.union(leaving)),
+        types.most_common(1)[0][0] if types else "float",
+    )
 
 
 def _operations(program: Program, domain: Any) -> tuple[Operations, Counter[str]]:

@@ -33,11 +33,12 @@ def value_flow(sinks: Any, must: Any, may: Any, schedule: Any) -> Flow:
     With `x -> e` a sink access, sources are the earlier `w` of `may` on `e`, except those before an `m` of `must`
     on `e` that is itself earlier than `x`.
 
-    Programs of many loops, one after the other, are gone through loop by loop (`flow_of_sequence`): that is the same, sooner.
+    Programs of many loops, one after the other, are gone through loop by loop (`flow_of_sequence`): that is the same,
+    sooner.
 
     By relational algebra alone. isl's own flow analysis searches the last source by parametric integer programming;
-    as of isl 0.27 that misses sources in some domains with strides (tests/generator/polyhedral/dependences/test_flow.py holds one)
-    and fails on some subscripts with divisions.
+    as of isl 0.27 that misses sources in some domains with strides (tests/generator/polyhedral/dependences/test_flow.py
+    holds one) and fails on some subscripts with divisions.
     """
     if _apart(sinks, may):
         return Flow(isl.UnionMap.empty(sinks.get_space()), sinks)
@@ -62,13 +63,17 @@ def _exact(sinks: Any, must: Any, may: Any, times: Any) -> Flow:
 def flow_of_sequence(sinks: Any, must: Any, may: Any, times: Any, places: Mapping[str, int]) -> Flow:
     """The same for loops that run one after the other; `places` says which statement belongs to which of them.
 
-    What a sink sees within its own loop is found among these statements alone. What it does not find there comes from the loops
-    before, the latest first: from each, what the loop itself does not overwrite, until writes for sure hide all that is older.
+    What a sink sees within its own loop is found among these statements alone. What it does not find there comes from
+    the loops before, the latest first: from each, what the loop itself does not overwrite, until writes for sure hide
+    all that is older.
     """
     def part(accesses: Any, place: int) -> Any:
         return _of_statements(accesses, places, place)
 
-    loops = {place: _Loop(part(sinks, place), part(must, place), part(may, place), times) for place in sorted(set(places.values()))}
+    loops = {
+        place: _Loop(part(sinks, place), part(must, place), part(may, place), times)
+        for place in sorted(set(places.values()))
+    }
     touched = _ranges(loop.may for loop in loops.values())
     dependences, unsourced = isl.UnionMap.empty(sinks.get_space()), isl.UnionMap.empty(sinks.get_space())
     for place, loop in loops.items():
@@ -97,9 +102,13 @@ class _Loop:
 
     @cached_property
     def left(self) -> Any:
-        """Those of `may` whose element is not overwritten for sure by an instance that runs later (instances to elements)."""
+        """Those of `may` whose element is not overwritten for sure by an instance that runs later (instances to
+        elements).
+        """
         earlier = _earlier(self.times, _meetings(self.must, self.may))
-        both = self.must.range_map().apply_range(self.may.reverse()).intersect(self.must.domain_map().apply_range(earlier))
+        both = (
+            self.must.range_map().apply_range(self.may.reverse()).intersect(self.must.domain_map().apply_range(earlier))
+        )
         return self.may.subtract(both.reverse().range_factor_range())
 
 
@@ -107,7 +116,11 @@ def _places(times: Any) -> dict[str, int]:
     """Which of the loops that follow each other a statement belongs to; {} where a loop is around all of them."""
     found = {}
     for clock in _maps(times):
-        first = clock.plain_get_val_if_fixed(isl.dim_type.out, 0) if clock.dim(isl.dim_type.out) else isl.Val.nan(times.get_ctx())
+        first = (
+            clock.plain_get_val_if_fixed(isl.dim_type.out, 0)
+            if clock.dim(isl.dim_type.out)
+            else isl.Val.nan(times.get_ctx())
+        )
         if first.is_nan():
             return {}
         found[clock.get_tuple_name(isl.dim_type.in_)] = int(first.to_python())
@@ -151,11 +164,15 @@ def _apart(sinks: Any, may: Any) -> bool:
 
 
 def _meetings(one: Any, other: Any) -> set[tuple[str, str]]:
-    """The pairs of statements (names) in which `one` and `other` may access the same element, as boxes around them tell."""
+    """The pairs of statements (names) in which `one` and `other` may access the same element, as boxes around them
+    tell.
+    """
     by_array: dict[str, list[tuple[str, _Box]]] = {}
     for array, statement, box in _boxes(other):
         by_array.setdefault(array, []).append((statement, box))
-    return {(a, b) for array, a, box in _boxes(one) for b, other_box in by_array.get(array, ()) if _meet(box, other_box)}
+    return {
+        (a, b) for array, a, box in _boxes(one) for b, other_box in by_array.get(array, ()) if _meet(box, other_box)
+    }
 
 
 def _boxes(accesses: Any) -> list[tuple[str, str, _Box]]:

@@ -1,9 +1,10 @@
 """Whether a Program stays inside its arrays, proven from nothing but the Program and the data that it reads.
 
-The front ends prove that while they make a Program. One that was read from somebody else's file is proven again: its domains,
-schedule and access relations are read as isl's, every subscript is turned into a relation once more, and both must be within
-the array. What data decide is bounded by intervals, from the values of arrays that nothing writes. Both hold for integers; so all numbers
-on the way must also be small enough for the types that kernels use (`generator.polyhedral.dependences.magnitudes`).
+The front ends prove that while they make a Program. One that was read from somebody else's file is proven again: its
+domains, schedule and access relations are read as isl's, every subscript is turned into a relation once more, and both
+must be within the array. What data decide is bounded by intervals, from the values of arrays that nothing writes. Both
+hold for integers; so all numbers on the way must also be small enough for the types that kernels use
+(`generator.polyhedral.dependences.magnitudes`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _LEAST = -2**63
 
 
 def unproven(program: Program, data: Mapping[str, Interval]) -> tuple[str, ...]:
-    """Accesses that may leave their arrays, in words: data or large numbers lead them. `data`: ranges of the integer arrays that are only read.
+    """Accesses that may leave their arrays, in words: data or large numbers lead them. `data`: ranges of the integer
+    arrays that are only read.
 
     Raises:
         InputError: sets or relations are not those of the statements, or an access leaves its array for sure.
@@ -39,9 +41,16 @@ def unproven(program: Program, data: Mapping[str, Interval]) -> tuple[str, ...]:
     try:
         _check_schedule(program)
         known = {name: values for name, values in data.items() if not _written(program, name)}
-        found = [words for statement in program.statements for words in _Statement(program, statement, known).unproven()]
-        found += [f"`{array.name}`, which has more than {MOST} elements," for array in program.arrays if array.elements > MOST]
-        return (*found, *(["the order of the loops, which counts with large numbers,"] if not _schedule_is_small(program) else []))
+        found = [
+            words for statement in program.statements for words in _Statement(program, statement, known).unproven()
+        ]
+        found += [
+            f"`{array.name}`, which has more than {MOST} elements," for array in program.arrays if array.elements > MOST
+        ]
+        return (
+            *found,
+            *(["the order of the loops, which counts with large numbers,"] if not _schedule_is_small(program) else []),
+        )
     except isl.Error as error:
         _refuse(f"isl cannot read a set or relation of it ({one_line(str(error))})")
 
@@ -189,13 +198,21 @@ class _Statement:
             yield from self._walk(following, _Around(around.at, inside))
 
     def _value_of(self, name: Name, value: Expr, names: Mapping[str, Interval]) -> Interval:
-        return self.ranges.integer(Cast(name.type, value), names) if small(value, names, self.ranges) else integer_limits(name.type)
+        return (
+            self.ranges.integer(Cast(name.type, value), names)
+            if small(value, names, self.ranges)
+            else integer_limits(name.type)
+        )
 
     def _load(self, load: Load, around: _Around) -> Iterator[str]:
         """An access: its subscripts are within its relation, and those that data decide within the array."""
         extents = self.program.array(load.array).extents
         accesses = self.statement.accesses
-        if not 0 <= load.access < len(accesses) or accesses[load.access].array != load.array or len(load.index) != len(extents):
+        if (
+            not 0 <= load.access < len(accesses)
+            or accesses[load.access].array != load.array
+            or len(load.index) != len(extents)
+        ):
             _refuse(f"an access of {self.statement.name} to `{load.array}` is none of those that it lists")
         for subscript in load.index:
             yield from self._walk(subscript, around)
@@ -212,5 +229,7 @@ class _Statement:
 
 
 def _refuse(what: str) -> NoReturn:
-    raise InputError(f"the stored program is not sound: {what}; the file was changed or made by something else, so start a new "
-                     "run from the source")
+    raise InputError(
+        f"the stored program is not sound: {what}; the file was changed or made by something else, so start a new "
+        "run from the source"
+    )

@@ -1,7 +1,8 @@
 """Whether the numbers from which a kernel computes its subscripts stay far within C's `int`.
 
-Sets and relations say what subscripts are as integers. Kernels compute them in `int`: `2147483647 * i / 2147483647` is `i` for isl, and
-something else in a kernel. A stored program whose numbers are larger than `MOST` anywhere on the way is not proven to stay inside its arrays.
+Sets and relations say what subscripts are as integers. Kernels compute them in `int`: `2147483647 * i / 2147483647` is
+`i` for isl, and something else in a kernel. A stored program whose numbers are larger than `MOST` anywhere on the way
+is not proven to stay inside its arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from generator.intervals import Interval, Intervals
 from generator.polyhedral.kit.members import ends
 
 MOST = 2**28
-"""An eighth of what `int` holds: tiles, skewed loops and rows of threads lead a little beyond what a program itself counts to."""
+"""An eighth of what `int` holds: tiles, skewed loops and rows of threads lead a little beyond what a program itself
+counts to.
+"""
 _IN, _SET, _DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.div
 
 
@@ -69,9 +72,15 @@ def set_is_small(points: Any) -> bool:
 
 def _piece_is_small(piece: Any, reach: Sequence[int]) -> bool:
     divs = _divs([piece.get_div(number) for number in range(piece.dim(_DIV))], reach)
-    sums: list[int] = [sum(abs(constraint.get_coefficient_val(kind, at).to_python()) * bound for kind, bounds in ((_SET, reach), (_DIV, divs))
-                for at, bound in enumerate(bounds)) + abs(constraint.get_constant_val().to_python())
-            for constraint in piece.get_constraints()]
+    sums: list[int] = [
+        sum(
+            abs(constraint.get_coefficient_val(kind, at).to_python()) * bound
+            for kind, bounds in ((_SET, reach), (_DIV, divs))
+            for at, bound in enumerate(bounds)
+        )
+        + abs(constraint.get_constant_val().to_python())
+        for constraint in piece.get_constraints()
+    ]
     return max([0, *reach, *divs, *sums]) <= MOST
 
 

@@ -181,10 +181,11 @@ def parallel_reductions(program: Program, strict_float: bool) -> tuple[str, ...]
 
 
 def sums(program: Program, reductions: Iterable[str]) -> frozenset[str]:
-    """Those of `reductions` that add up (or multiply) floating-point numbers and do not mind another order of all terms.
+    """Those of `reductions` that add up (or multiply) floating-point numbers and do not mind another order of all
+    terms.
 
-    That leaves out those that add sums of what is not rounded anyway: `x += a - b` could become `(x + a) - b`, where elements that
-    cancel swallow the rest. Of products each has an error of its own, as large as that.
+    That leaves out those that add sums of what is not rounded anyway: `x += a - b` could become `(x + a) - b`, where
+    elements that cancel swallow the rest. Of products each has an error of its own, as large as that.
     """
     found = []
     for name in reductions:
@@ -210,7 +211,9 @@ def _of_products(expr: Expr, inside: bool = False) -> bool:
 
 def _is_reduction(program: Program, statement: Statement) -> bool:
     update, target = update_of(program, statement), statement.body.target
-    seen = (update.contribution, *target.index, *((update.guard,) if update.guard is not None else ())) if update else ()
+    seen = (
+        (update.contribution, *target.index, *((update.guard,) if update.guard is not None else ())) if update else ()
+    )
     if update is None or any(load.array == target.array for expr in seen for load in loads_of(expr)):
         return False  # it would see what a part of the updates makes
     own = _between(model(program).dependences, statement.name, statement.name)

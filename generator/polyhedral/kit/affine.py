@@ -40,9 +40,28 @@ class Relation:
 
 
 # What isl's texts mean by these, in upper and lower case; found by trying.
-_ISL_WORDS = frozenset([
-    "and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "infty", "infinity",
-    "nan", "rat", "true", "false"])
+_ISL_WORDS = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "exists",
+        "implies",
+        "min",
+        "max",
+        "mod",
+        "floor",
+        "ceil",
+        "floord",
+        "ceild",
+        "infty",
+        "infinity",
+        "nan",
+        "rat",
+        "true",
+        "false",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +226,9 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool =
 
 
 def _after_end(reached: Iteration, holds: Any, step: int) -> Any:
-    """The iterations of a loop behind the one at which its condition, which `holds` where it does, first fails (an isl Set)."""
+    """The iterations of a loop behind the one at which its condition, which `holds` where it does, first fails (an
+    isl Set).
+    """
     space = reached.domain.space
     order = isl.Map.lex_lt(space) if step > 0 else isl.Map.lex_gt(space)
     for dim in range(len(reached.iterators) - 1):

@@ -1,7 +1,7 @@
 """Texts of a program's domains and accesses as isl objects, each read once: they are needed again and again.
 
-Every caller gets an object of its own: isl may rewrite the constraints of one that several share, and what is printed later
-would depend on who had asked before.
+Every caller gets an object of its own: isl may rewrite the constraints of one that several share, and what is printed
+later would depend on who had asked before.
 """
 
 from __future__ import annotations

@@ -47,7 +47,9 @@ def keepable(program: Program, part: KernelPart) -> tuple[Kept, ...]:
 
 
 def summed(program: Program, part: KernelPart) -> tuple[int, ...]:
-    """The parallel dimensions over which a kernel only sums up: those that matter to no array that a thread can keep in registers."""
+    """The parallel dimensions over which a kernel only sums up: those that matter to no array that a thread can
+    keep in registers.
+    """
     owned = {d for kept in keepable(program, part) for d in kept.owned}
     return tuple(d for d in range(len(part.parallel)) if d not in owned) if owned else ()
 

@@ -79,7 +79,9 @@ class _Finder:
         return self._shape(stage)[0]
 
     def check(self) -> None:
-        """The exact check of the tiles with their boxes: stages are run for all elements of theirs, or where a thread reads them."""
+        """The exact check of the tiles with their boxes: stages are run for all elements of theirs, or where a
+        thread reads them.
+        """
         stages = [stage for stage in self.program.stages if stage.array in self._reached]
         held = {stage.array: self._shape(stage)[1] for stage in stages if stage.where == "block"}
         readers, written, read = list(self.point.statements), isl.UnionMap("{ }"), isl.UnionMap("{ }")
@@ -95,9 +97,16 @@ class _Finder:
             if access.array in self._reached:
                 read = read.union(isl.UnionMap.from_map(map_of(access.relation)))
         holds = reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, held.values()))
-        anything = isl.UnionMap.from_domain_and_range(self.numbers.domain(), written.domain())  # nothing of stages is there before a launch
+        anything = isl.UnionMap.from_domain_and_range(
+            self.numbers.domain(), written.domain()
+        )  # nothing of stages is there before a launch
         tiles = OverlappedTiles(runs, self.numbers, anything, holds)
-        check_overlap(tiles, self.point.domain, read.apply_range(written.reverse()), read.intersect_range(holds.range().universe()))
+        check_overlap(
+            tiles,
+            self.point.domain,
+            read.apply_range(written.reverse()),
+            read.intersect_range(holds.range().universe()),
+        )
 
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
@@ -110,8 +119,8 @@ class _Finder:
     def read(self, array: str) -> Any:
         """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point (isl Map).
 
-        Made of parts that do not overlap: with others, what isl makes of it (and the text of the kernel) hangs on where in memory
-        its objects happen to lie.
+        Made of parts that do not overlap: with others, what isl makes of it (and the text of the kernel) hangs on where
+        in memory its objects happen to lie.
         """
         parts = list(self._readers(array))
         total = parts[0]

@@ -36,18 +36,25 @@ def thread_names(count: int) -> tuple[str, ...]:
     return tuple(f"t{d}" for d in range(count))
 
 
-def map_kernel(part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: tuple[int, ...] = ()) -> MappedKernel:
+def map_kernel(
+    part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: tuple[int, ...] = ()
+) -> MappedKernel:
     """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the stages.
 
-    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a thread's points, the
-    loops over the dimensions `outer` come first, in their order.
+    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a
+    thread's points, the loops over the dimensions `outer` come first, in their order.
 
     Raises:
         IllegalPlan: sizes that do not fit the kernel.
     """
     _check_sizes(part, plan)
     sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
-    several = tuple(sorted((d for d, (_, t, b) in enumerate(sizes) if t > b), key=lambda d: (outer.index(d) if d in outer else len(outer), d)))
+    several = tuple(
+        sorted(
+            (d for d, (_, t, b) in enumerate(sizes) if t > b),
+            key=lambda d: (outer.index(d) if d in outer else len(outer), d),
+        )
+    )
     mapper = _Mapper(part, plan, points, sizes, several)
     inside = mapper.below(part.tree, part.domain)
     members = tuple(tile_member(d, t) for d, t, _ in sizes)

@@ -1,4 +1,5 @@
-"""The exact check of overlapped tiles: what the threads that share a tile compute for themselves, though others do so, too.
+"""The exact check of overlapped tiles: what the threads that share a tile compute for themselves, though others do so,
+too.
 
     stages in boxes              a tile of the readers, and the elements of stages that it reads
     several time steps           a tile of the last step, and all that the steps before it contribute
@@ -18,8 +19,8 @@ from generator.errors import IllegalPlan
 class OverlappedTiles:
     """All tiles of a kernel, as isl UnionMaps from a tile's numbers.
 
-    `runs` are the instances that are run for it, `stores` those of them whose results are seen outside. `launch` are all instances of
-    the launch that it belongs to. `holds` are the elements that it has beside global memory.
+    `runs` are the instances that are run for it, `stores` those of them whose results are seen outside. `launch` are
+    all instances of the launch that it belongs to. `holds` are the elements that it has beside global memory.
     """
 
     runs: Any
@@ -31,9 +32,9 @@ class OverlappedTiles:
 def check_overlap(tiles: OverlappedTiles, stored: Any, sources: Any, touched: Any) -> None:
     """Raise IllegalPlan unless tiles are right by themselves.
 
-    `stored` are the instances (isl UnionSet) whose results must be seen: each of exactly one tile. `sources` maps instances to those
-    that compute what they read: those of the same launch must be run for the same tile. `touched` maps instances to elements of arrays
-    that tiles hold: a tile must hold them.
+    `stored` are the instances (isl UnionSet) whose results must be seen: each of exactly one tile. `sources` maps
+    instances to those that compute what they read: those of the same launch must be run for the same tile. `touched`
+    maps instances to elements of arrays that tiles hold: a tile must hold them.
     """
     owners = tiles.stores.reverse()
     if not owners.is_single_valued():

@@ -29,9 +29,9 @@ from generator.program import Program, Statement
 class Padded:
     """A program and one of its kernels with filled-up domains.
 
-    `outside` tells, per statement and access, in which subscripts (below 0, beyond the end) the new instances leave the array.
-    `full_tiles` counts, per dimension along which tiles stick out, those that do not: where a tile does in none, its instances
-    leave no array. (Empty: wherever it lies, they may.)
+    `outside` tells, per statement and access, in which subscripts (below 0, beyond the end) the new instances leave the
+    array. `full_tiles` counts, per dimension along which tiles stick out, those that do not: where a tile does in none,
+    its instances leave no array. (Empty: wherever it lies, they may.)
     """
 
     program: Program
@@ -47,9 +47,9 @@ class _Irregular(Exception):
 def padded(program: Program, part: KernelPart, plan: KernelPlan, kept: SequenceOf[Kept]) -> Padded | None:
     """`part` with full tiles along the dimensions that all of `kept` depend on; None where that changes nothing.
 
-    Where the kernel is a product of its parallel loops and the rest, tiles that stick out are filled up; where it is not (a
-    triangle), all tiles that hold some of its points. Every statement of the kernel must update one of the arrays `kept` and
-    nothing else. That the added instances update no element that exists is checked exactly.
+    Where the kernel is a product of its parallel loops and the rest, tiles that stick out are filled up; where it is
+    not (a triangle), all tiles that hold some of its points. Every statement of the kernel must update one of the
+    arrays `kept` and nothing else. That the added instances update no element that exists is checked exactly.
     """
     owned = [d for d in range(len(part.parallel)) if all(d in one.owned for one in kept)]
     partial = [d for d in owned if part.parallel[d].extent % plan.tile[d]]
@@ -83,7 +83,11 @@ def _with_full_tiles(program: Program, part: KernelPart, plan: KernelPlan, kept:
     outside = {(s.name, n): found for s in filled for n, found in enumerate(_outside(larger, s))}
     within = [_statement(s, _boxed(domains[s.name], real, part, dims)) for s, real in zip(filled, reals, strict=True)]
     safe = not any(any(leaves) for s in within for found in _outside(larger, s) for leaves in found)
-    full = {d: part.parallel[d].extent // plan.tile[d] for d in dims if part.parallel[d].extent % plan.tile[d]} if safe else {}
+    full = (
+        {d: part.parallel[d].extent // plan.tile[d] for d in dims if part.parallel[d].extent % plan.tile[d]}
+        if safe
+        else {}
+    )
     return Padded(larger, whole, full, outside)
 
 
@@ -112,7 +116,9 @@ def _unseen(kept: Kept, part: KernelPart, whole: KernelPart) -> bool:
 
 
 def _is_product(domain: Any, part: KernelPart, dims: SequenceOf[int]) -> bool:
-    """Whether `domain` is a box along the parallel loops `dims` for whatever its other iterators are. Raises _Irregular."""
+    """Whether `domain` is a box along the parallel loops `dims` for whatever its other iterators are. Raises
+    _Irregular.
+    """
     free = domain
     for d in dims:
         free = free.drop_constraints_involving_dims(isl.dim_type.set, _moves(part.parallel[d], domain)[1], 1)
@@ -120,7 +126,9 @@ def _is_product(domain: Any, part: KernelPart, dims: SequenceOf[int]) -> bool:
 
 
 def _boxed(larger: Any, domain: Any, part: KernelPart, dims: SequenceOf[int]) -> Any:
-    """The points of `larger` at which the parallel loops `dims`, known on `domain`, have values that they have in the kernel."""
+    """The points of `larger` at which the parallel loops `dims`, known on `domain`, have values that they have in
+    the kernel.
+    """
     for d in dims:
         value, _ = _moves(part.parallel[d], domain)
         larger = larger.intersect(_between(value, part.parallel[d].low, part.parallel[d].high))

@@ -137,7 +137,9 @@ class _Finder:
 
 @lru_cache(maxsize=16384)
 def _subscripts(program: Program, name: str, array: str) -> tuple[tuple[Expr, ...], ...]:
-    """The different subscripts, dimension by dimension, with which a statement reads `array`; none where it does not."""
+    """The different subscripts, dimension by dimension, with which a statement reads `array`; none where it does
+    not.
+    """
     found = list(read_subscripts(program.statement(name), array))
     return tuple(tuple(dict.fromkeys(along)) for along in zip(*found, strict=True))
 

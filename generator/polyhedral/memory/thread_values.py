@@ -1,10 +1,11 @@
 """Arrays whose values one point of a kernel's parallel loops writes and reads, and nobody else: variables of a thread.
 
-    for (i ...) for (j ...) { w[i] = x[j] - x[i]; y[i] += w[i] * w[i]; }   ->   w is one variable, of the thread that runs i
+    for (i ...) for (j ...) { w[i] = x[j] - x[i]; y[i] += w[i] * w[i]; }   ->   w is one variable, of the thread that
+    runs i
 
-Two conditions, both exact. No run of the program reads what the array holds at the kernel's end or held at its start. And one
-variable per point serves: with all elements of a point in one place, in the order of the kernel, every read sees the same
-write as in the original program.
+Two conditions, both exact. No run of the program reads what the array holds at the kernel's end or held at its start.
+And one variable per point serves: with all elements of a point in one place, in the order of the kernel, every read
+sees the same write as in the original program.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def thread_values(program: Program, part: KernelPart) -> tuple[str, ...]:
     `program` must be all that runs. The order within a point must be that of `part.tree`.
     """
     used = _read_by_stages(program)
-    return tuple(a.name for a in program.arrays if a.role == "temp" and a.name not in used and _is_own(program, part, a.name))
+    return tuple(
+        a.name for a in program.arrays if a.role == "temp" and a.name not in used and _is_own(program, part, a.name)
+    )
 
 
 def _read_by_stages(program: Program) -> set[str]:
@@ -55,7 +58,9 @@ def _is_own(program: Program, part: KernelPart, array: str) -> bool:
     if not before.unsourced.is_empty():
         return False
     point = _points(part, reads.union(may).domain())
-    read, written, touched = (point.intersect_domain(accesses.domain()) for accesses in (reads, must, may))  # its elements as one
+    read, written, touched = (
+        point.intersect_domain(accesses.domain()) for accesses in (reads, must, may)
+    )  # its elements as one
     after = value_flow(read, written, touched, to_schedule(part.tree, part.domain).intersect_domain(point.domain()))
     return bool(after.unsourced.is_empty() and after.dependences.is_equal(before.dependences))
 

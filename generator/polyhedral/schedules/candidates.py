@@ -47,7 +47,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Legal rows, the simplest first; `cut`: there were more joins than MOST_JOINED, so that legal ones may be missing."""
+    """Legal rows, the simplest first; `cut`: there were more joins than MOST_JOINED, so that legal ones may be
+    missing.
+    """
 
     rows: tuple[Row, ...]
     cut: bool
@@ -183,8 +185,9 @@ def _cost(vectors: Numbers) -> Numbers:
 
 
 def _joined(costs: Sequence[Numbers], lower: Mapping[tuple[int, int], Numbers]) -> tuple[Numbers, bool]:
-    """Vectors for all statements that are legal in pairs (shape: joins, statements), the simplest first; whether some are
-    missing because there are too many."""
+    """Vectors for all statements that are legal in pairs (shape: joins, statements), the simplest first; whether some
+    are missing because there are too many.
+    """
     order = _most_bound_first(len(costs), lower)
     combos: Numbers = np.arange(len(costs[order[0]]))[:, None]
     total, cut = costs[order[0]], False

@@ -1,7 +1,7 @@
 """What there is to decide about an explicit schedule: which rows are legal where, and who may share them.
 
-A NestPath is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live the
-dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
+A NestPath is a way from the outside in: the statements that share each loop, and the row of that loop. Inside it live
+the dependences that none of the rows orders, and what depends on itself in circles (a component) gets its next row
 together.
 """
 
@@ -168,7 +168,9 @@ def offer(program: Program, reductions: tuple[str, ...], place: NestPath, statem
 
 
 @remembered(maxsize=4096)
-def beside(program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]) -> tuple[Row, ...]:
+def beside(
+    program: Program, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...]
+) -> tuple[Row, ...]:
     """See O3.beside; `place` is that of these statements alone."""
     if not place or not all(is_permutation(row) for _, row in place):
         return ()

@@ -119,7 +119,9 @@ def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tre
         return _scheduled(place, place.flow)
     reads = _shared_reads(program, place)
     tree = _scheduled(place, _linked(program, place, place.flow.union(reads)))
-    if not _is_parallel(tree) and not reads.is_empty():  # many iterations that read one element may be far apart in all parallel loops
+    if (
+        not _is_parallel(tree) and not reads.is_empty()
+    ):  # many iterations that read one element may be far apart in all parallel loops
         plain = _scheduled(place, _linked(program, place, place.flow))
         tree = plain if _is_parallel(plain) else tree
     return tree if isinstance(tree, Band) else _side_by_side(program, reductions, path, place)
@@ -206,7 +208,9 @@ def _shared_reads(program: Program, place: _Place) -> Any:
 
 
 def _linked(program: Program, place: _Place, proximity: Any) -> Any:
-    """`proximity` with two statements that nothing connects connected by their iterators, so that isl treats all as one component."""
+    """`proximity` with two statements that nothing connects connected by their iterators, so that isl treats all as
+    one component.
+    """
     linked = links([place.dependences, proximity])
     for first, second in pairwise(statements_of(place.domain)):
         if not _connected(first, second, linked):

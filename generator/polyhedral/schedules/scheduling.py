@@ -68,7 +68,9 @@ def _ask_isl(asked: Constraints, choice: ScheduleChoice, whole: bool) -> Any:
             schedule_outer_coincidence=int(choice.outer_coincidence),
             schedule_whole_component=int(whole)):
         if asked.validity.is_empty() and asked.proximity.is_empty():
-            return constraints.compute_schedule()  # no linear program to solve: it takes no child process with a time limit
+            return (
+                constraints.compute_schedule()
+            )  # no linear program to solve: it takes no child process with a time limit
         text = limited(lambda: str(constraints.compute_schedule()), "scheduling with these options")
     return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
 

@@ -26,7 +26,8 @@ from generator.program import Program
 
 @remembered(maxsize=256)
 def check_time_tiles(program: Program, steps: int, tile: tuple[int, ...]) -> None:
-    """Raise IllegalPlan unless every tile can run a chunk of steps by itself; `tile` belongs to the dimensions of the arrays.
+    """Raise IllegalPlan unless every tile can run a chunk of steps by itself; `tile` belongs to the dimensions of the
+    arrays.
 
     What is run for it may only need values from before the chunk or values that are computed for it.
     """
@@ -40,7 +41,12 @@ def check_time_tiles(program: Program, steps: int, tile: tuple[int, ...]) -> Non
         for access in sweep.statement.accesses:
             if access.array in loop.arrays:
                 touched = touched.union(isl.UnionMap(access.relation))
-    check_overlap(OverlappedTiles(runs, stores, launch, blocks.held()), model(program).domain, model(program).flow.reverse(), touched)
+    check_overlap(
+        OverlappedTiles(runs, stores, launch, blocks.held()),
+        model(program).domain,
+        model(program).flow.reverse(),
+        touched,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,9 @@ class _Blocks:
         return " and ".join(parts)
 
     def in_chunk(self, sweep: Sweep, condition: str) -> Any:
-        """Instances of a sweep in the steps of a chunk, under a condition; `last` is its last step, `v0`, .. are the iterators."""
+        """Instances of a sweep in the steps of a chunk, under a condition; `last` is its last step, `v0`, ..
+        are the iterators.
+        """
         names = ", ".join(f"v{k}" for k in range(len(sweep.statement.iterators)))
         least, shorter, first = self.tiling.least, self.tiling.shorter, self.loop.first
         steps = (f"((c < {shorter} and begin = {first} + {least} c and last = begin + {least - 1}) or "

@@ -4,9 +4,10 @@
       for (i ..) B[i] = A[i - 1] + A[i] + A[i + 1];      a sweep: every element that it writes it writes once,
       for (i ..) A[i] = B[i - 1] + B[i] + B[i + 1];      and reads no element that another instance of it writes
 
-A block that has the surroundings of its tile can run `steps` time steps without seeing what other blocks do: the later the step,
-the less of the surroundings it computes (overlapped tiling; Krishnamoorthy et al., "Effective automatic parallelization of
-stencil computations", PLDI 2007). Neighbours compute the surroundings twice. `time_relations.py` says what follows for instances, and has it checked.
+A block that has the surroundings of its tile can run `steps` time steps without seeing what other blocks do: the later
+the step, the less of the surroundings it computes (overlapped tiling; Krishnamoorthy et al., "Effective automatic
+parallelization of stencil computations", PLDI 2007). Neighbours compute the surroundings twice. `time_relations.py`
+says what follows for instances, and has it checked.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ Margin: TypeAlias = tuple[tuple[int, int], ...]
 class Sweep:
     """A statement that writes elements of `array`, each once per time step.
 
-    Element `e` is written by the iteration whose iterator number `dims[d][0]` is `e[d] - dims[d][1]`; without an iterator (None)
-    `e[d]` is `dims[d][1]`. `ranges[p]` are the first and last value of iterator p (0: time). `reads` are elements of arrays that
-    sweeps write, relative to `e`.
+    Element `e` is written by the iteration whose iterator number `dims[d][0]` is `e[d] - dims[d][1]`; without an
+    iterator (None) `e[d]` is `dims[d][1]`. `ranges[p]` are the first and last value of iterator p (0: time). `reads`
+    are elements of arrays that sweeps write, relative to `e`.
     """
 
     statement: Statement
@@ -53,9 +54,9 @@ class Sweep:
 class TimeLoop:
     """A program that is a loop over time around sweeps: `count` steps from `first` on.
 
-    `arrays` are those that sweeps write (all have the same dimensions), `extents` the largest of them. A step reads elements of
-    `carried` arrays that an earlier one wrote, or that nobody wrote; of the others only elements outside of `written`, the box (first and
-    last index per dimension) that is written in every step.
+    `arrays` are those that sweeps write (all have the same dimensions), `extents` the largest of them. A step reads
+    elements of `carried` arrays that an earlier one wrote, or that nobody wrote; of the others only elements outside of
+    `written`, the box (first and last index per dimension) that is written in every step.
     """
 
     first: int
@@ -71,8 +72,8 @@ class TimeLoop:
 class Overlap:
     """What a block computes around its tile when `left` steps of its time tile are still to come.
 
-    Sweep k: `sweeps[k]` plus `left` times `slope` elements on each side. `arrays` says what it needs of each array before its first
-    step.
+    Sweep k: `sweeps[k]` plus `left` times `slope` elements on each side. `arrays` says what it needs of each array
+    before its first step.
     """
 
     sweeps: tuple[Margin, ...]
@@ -168,7 +169,9 @@ def _sweep(program: Program, statement: Statement, targets: set[str]) -> Sweep |
     if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses) or not domain.is_box():
         return None
     positions = sorted(d[0] for d in dims if d is not None and d[0] is not None)
-    if None in dims or positions != list(range(1, len(statement.iterators))):  # an element per iteration, none depends on time
+    if None in dims or positions != list(
+        range(1, len(statement.iterators))
+    ):  # an element per iteration, none depends on time
         return None
     write = next(a for a in statement.accesses if a.kind == "write")
     reads = []
@@ -180,7 +183,9 @@ def _sweep(program: Program, statement: Statement, targets: set[str]) -> Sweep |
             reads.append((access.array, distance))
     ranges = tuple((int(domain.dim_min_val(d).to_python()), int(domain.dim_max_val(d).to_python()))
                    for d in range(len(statement.iterators)))
-    return Sweep(statement, body.target.array, tuple(d for d in dims if d is not None), ranges, tuple(dict.fromkeys(reads)))
+    return Sweep(
+        statement, body.target.array, tuple(d for d in dims if d is not None), ranges, tuple(dict.fromkeys(reads))
+    )
 
 
 def _place(index: Expr, iterators: Sequence[str]) -> tuple[int | None, int] | None:
@@ -206,7 +211,9 @@ def _independent(program: Program, sweeps: Sequence[Sweep]) -> bool:
     for sweep in sweeps:
         names = [f"v{k}" for k in range(len(sweep.statement.iterators))]
         others = ["v0", *(f"w{k}" for k in range(1, len(names)))]
-        same = isl.UnionMap(f"{{ {sweep.statement.name}[{', '.join(names)}] -> {sweep.statement.name}[{', '.join(others)}] }}")
+        same = isl.UnionMap(
+            f"{{ {sweep.statement.name}[{', '.join(names)}] -> {sweep.statement.name}[{', '.join(others)}] }}"
+        )
         if not dependences.intersect(same).is_empty():
             return False
     return True
@@ -221,7 +228,9 @@ def _written(sweeps: Sequence[Sweep], array: str) -> tuple[tuple[int, int], ...]
 
 
 def _carries(program: Program, array: str, box: Sequence[tuple[int, int]]) -> bool:
-    """Whether a read of an element of `box` sees what an earlier time step wrote, or what was there before the program."""
+    """Whether a read of an element of `box` sees what an earlier time step wrote, or what was there before the
+    program.
+    """
     inside = isl.UnionSet(f"{{ {array}[{', '.join(f'e{d}' for d in range(len(box)))}] : "
                           f"{' and '.join(f'{low} <= e{d} <= {high}' for d, (low, high) in enumerate(box))} }}")
     reads = isl.UnionMap("{ }")
@@ -237,19 +246,26 @@ def _carries(program: Program, array: str, box: Sequence[tuple[int, int]]) -> bo
         return True
     listed = flow.dependences.get_map_list()
     pairs = (listed.get_at(k) for k in range(listed.n_map()))
-    return any(value_range(_time_of(pair, isl.dim_type.out).sub(_time_of(pair, isl.dim_type.in_))) != (0, 0) for pair in pairs)
+    return any(
+        value_range(_time_of(pair, isl.dim_type.out).sub(_time_of(pair, isl.dim_type.in_))) != (0, 0) for pair in pairs
+    )
 
 
 def _time_of(pair: Any, side: Any) -> Any:
     """The first iterator of one end of an isl Map, as an isl PwAff on the wrapped pairs."""
     wrapped = pair.wrap()
     position = 0 if side == isl.dim_type.in_ else pair.dim(isl.dim_type.in_)
-    return isl.Aff.var_on_domain(isl.LocalSpace.from_space(wrapped.get_space()), isl.dim_type.set, position).to_pw_aff().intersect_domain(
-        wrapped)
+    return (
+        isl.Aff.var_on_domain(isl.LocalSpace.from_space(wrapped.get_space()), isl.dim_type.set, position)
+        .to_pw_aff()
+        .intersect_domain(wrapped)
+    )
 
 
 def overlap(loop: TimeLoop, steps: int) -> Overlap:
-    """The least margins of this form with which a block can run by itself what launches of at most `steps` steps ask of it."""
+    """The least margins of this form with which a block can run by itself what launches of at most `steps` steps
+    ask of it.
+    """
     steps = time_tiling(loop, steps).most
     none: Margin = ((0, 0),) * len(loop.extents)
     need = dict.fromkeys(loop.arrays, none)

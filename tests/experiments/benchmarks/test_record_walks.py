@@ -66,7 +66,9 @@ def test_every_walk_is_there_with_its_outcome(run: Path, tmp_path: Path) -> None
             [c.decision.name, list(c.decision.subject), c.option] for c in choices]
         if isinstance(result.outcome, Timed):
             assert row["ms"] == pytest.approx(result.outcome.median_ms, rel=1e-4)
-            assert [statements for statements, _, _ in row["kernels"]] == [list(k.statements) for k in result.outcome.kernels]
+            assert [statements for statements, _, _ in row["kernels"]] == [
+                list(k.statements) for k in result.outcome.kernels
+            ]
             assert [m for _, _, m in row["kernels"]] == [
                 {name: pytest.approx(value, abs=1e-4) for name, value in k.metrics} for k in result.outcome.kernels]
         else:

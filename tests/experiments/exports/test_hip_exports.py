@@ -23,14 +23,27 @@ def without_shared(plan: Plan) -> Plan:
     return replace(plan, kernels=tuple(replace(k, shared=False) for k in plan.kernels))
 
 
-@pytest.mark.parametrize(("name", "change"), [
-    ("jacobi-2d", without_shared), ("gemm", placed("texture", "A", "B")), *few([("gemm", placed("constant", "A", "B"))], 0)])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("jacobi-2d", without_shared),
+        ("gemm", placed("texture", "A", "B")),
+        *few([("gemm", placed("constant", "A", "B"))], 0),
+    ],
+)
 def test_a_hip_export_agrees_on_a_pretended_device(name: str, change: support.Change, tmp_path: Path) -> None:
-    folder = exported(suite_run(tmp_path / "run", name, lambda plan: change(without_shared(plan)), target=HIP), Kind.hip, tmp_path / "export", 1)
+    folder = exported(
+        suite_run(tmp_path / "run", name, lambda plan: change(without_shared(plan)), target=HIP),
+        Kind.hip,
+        tmp_path / "export",
+        1,
+    )
     build_on_host(folder, "hip")
     done = subprocess.run("./selfcheck", cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and AGREES in done.stdout, done.stdout + done.stderr
-    assert "has not run on an AMD GPU yet" in " ".join((folder / f"kernel_{name.replace('-', '_')}.h").read_text().replace("*", " ").split())
+    assert "has not run on an AMD GPU yet" in " ".join(
+        (folder / f"kernel_{name.replace('-', '_')}.h").read_text().replace("*", " ").split()
+    )
 
 
 @pytest.mark.parametrize(("name", "changes"), [
@@ -38,7 +51,9 @@ def test_a_hip_export_agrees_on_a_pretended_device(name: str, change: support.Ch
 def test_a_hip_export_compiles(name: str, changes: tuple[support.Change, ...], tmp_path: Path) -> None:
     if shutil.which("hipcc") is None:
         pytest.skip("hipcc is not installed (Debian: hipcc)")
-    folder = exported(suite_run(tmp_path / "run", name, *changes, target=HIP), Kind.hip, tmp_path / "export", len(changes))
+    folder = exported(
+        suite_run(tmp_path / "run", name, *changes, target=HIP), Kind.hip, tmp_path / "export", len(changes)
+    )
     done = subprocess.run(["make"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "selfcheck").exists()

@@ -28,7 +28,11 @@ def test_make_check_finds_what_pip_installed(tmp_path: Path) -> None:
     pocl = support.pocl_environment(tmp_path)
     if "ANTUNE_OPENCL_DEVICE" in pocl:
         pytest.skip("PoCL's compiler does not know this CPU, which nothing repairs for C programs")
-    bare = {key: value for key, value in pocl.items() if key not in ("ANTUNE_OPENCL_LIBRARY", "OCL_ICD_VENDORS", "PYOPENCL_HOME")}
+    bare = {
+        key: value
+        for key, value in pocl.items()
+        if key not in ("ANTUNE_OPENCL_LIBRARY", "OCL_ICD_VENDORS", "PYOPENCL_HOME")
+    }
     folder = exported(suite_run(tmp_path / "run", "gemm"), Kind.opencl, tmp_path / "an export")
     assert (folder / "vendors" / "pocl.icd").read_text() == f"{bundled[1]}\n"
     text = checked(folder, {**bare, "ANTUNE_OPENCL_DEVICE": "Portable"})
@@ -37,7 +41,11 @@ def test_make_check_finds_what_pip_installed(tmp_path: Path) -> None:
                      r"when tuned 4.00 ms of device time, 5.00 ms on the wall clock, on pthread \(PoCL\)", text)
     if shutil.which("cmake"):
         build = tmp_path / "a build"
-        for command in (["cmake", "-S", str(folder), "-B", str(build)], ["cmake", "--build", str(build)], ["ctest", "--test-dir", str(build)]):
+        for command in (
+            ["cmake", "-S", str(folder), "-B", str(build)],
+            ["cmake", "--build", str(build)],
+            ["ctest", "--test-dir", str(build)],
+        ):
             done = ran(tmp_path, bare, *command)
             assert done.returncode == 0, done.stdout + done.stderr
     done = ran(folder, {**bare, "ANTUNE_OPENCL_LIBRARY": "/no/such.so"}, "make", "check")
@@ -46,10 +54,18 @@ def test_make_check_finds_what_pip_installed(tmp_path: Path) -> None:
 
 def test_the_numbers_of_opencl_are_right() -> None:
     """As the bindings of pyopencl have them."""
-    known = {"PLATFORM_NAME": cl.platform_info.NAME, "DEVICE_NAME": cl.device_info.NAME, "PROGRAM_BUILD_LOG": cl.program_build_info.LOG,
-             "MEM_READ_WRITE": cl.mem_flags.READ_WRITE, "MEM_READ_ONLY": cl.mem_flags.READ_ONLY, "R": cl.channel_order.R,
-             "RG": cl.channel_order.RG, "UNSIGNED_INT32": cl.channel_type.UNSIGNED_INT32,
-             "MEM_OBJECT_IMAGE2D": cl.mem_object_type.IMAGE2D, "MEM_OBJECT_IMAGE1D_BUFFER": cl.mem_object_type.IMAGE1D_BUFFER}
+    known = {
+        "PLATFORM_NAME": cl.platform_info.NAME,
+        "DEVICE_NAME": cl.device_info.NAME,
+        "PROGRAM_BUILD_LOG": cl.program_build_info.LOG,
+        "MEM_READ_WRITE": cl.mem_flags.READ_WRITE,
+        "MEM_READ_ONLY": cl.mem_flags.READ_ONLY,
+        "R": cl.channel_order.R,
+        "RG": cl.channel_order.RG,
+        "UNSIGNED_INT32": cl.channel_type.UNSIGNED_INT32,
+        "MEM_OBJECT_IMAGE2D": cl.mem_object_type.IMAGE2D,
+        "MEM_OBJECT_IMAGE1D_BUFFER": cl.mem_object_type.IMAGE1D_BUFFER,
+    }
     assert dict(CONSTANTS) == {name: known.get(name, getattr(cl.status_code, name, None)) for name, _ in CONSTANTS}
 
 
@@ -90,14 +106,20 @@ except ValueError as error:
 def test_a_python_function_makes_its_results(tmp_path: Path) -> None:
     """`out = mine(a, b)`: what is written as a whole need not be given; `count[0]` is kept, so `count` must be."""
     folder = exported(stored_run(tmp_path / "run", write_c(BLEND, tmp_path)), Kind.python, tmp_path / "a module")
-    assert "def blend(weight, a, b, total, count, *, sum=None, n=12, inplace=False):" in (folder / "blend.py").read_text()
+    assert (
+        "def blend(weight, a, b, total, count, *, sum=None, n=12, inplace=False):" in (folder / "blend.py").read_text()
+    )
     (folder / "use.py").write_text(USE)
     done = ran(folder, os.environ, sys.executable, "use.py")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == ("a must be a numpy array of float32 with shape (12,), the shape that the code was tuned for, not float32 with "
-                           "shape (6,)\n")
+    assert done.stdout == (
+        "a must be a numpy array of float32 with shape (12,), the shape that the code was tuned for, not float32 with "
+        "shape (6,)\n"
+    )
     done = ran(folder, os.environ, sys.executable, "-m", "blend")
-    assert done.returncode == 0 and "here on the wall clock, without copies; when tuned 4.00 ms of" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "here on the wall clock, without copies; when tuned 4.00 ms of" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_a_python_module_finds_the_driver_of_pip_that_it_was_tuned_with(tmp_path: Path) -> None:

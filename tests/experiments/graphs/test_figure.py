@@ -1,4 +1,5 @@
-"""The picture of a run's optimization graph: what it shows, for which runs it can be made, and what it says otherwise."""
+"""The picture of a run's optimization graph: what it shows, for which runs it can be made, and what it says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +65,17 @@ def words(svg: str) -> str:
 def test_a_run_is_drawn_with_its_decisions_options_and_failures(explorer: str, tmp_path: Path) -> None:
     svg = drawn(run(tmp_path, 60, explorer=explorer), parts())
     text = words(svg)
-    for part in ("60 walks", f"explorer {explorer}", "kernel S0", "tile", "block", "unroll", "512", "★", "\N{MULTIPLICATION SIGN}"):
+    for part in (
+        "60 walks",
+        f"explorer {explorer}",
+        "kernel S0",
+        "tile",
+        "block",
+        "unroll",
+        "512",
+        "★",
+        "\N{MULTIPLICATION SIGN}",
+    ):
         assert part in text
     assert ("pheromone, as the share" in text) == (explorer == "colony")
     assert "prefers-color-scheme: dark" in svg
@@ -92,7 +103,9 @@ def test_the_star_is_the_best_plan_s_after_a_final_that_found_another(tmp_path: 
         results, summary = store.results(), summarize(store)
         best, fastest = best_result(results, summary), best_of(results)
         assert best and fastest and best.evaluation.number not in (0, fastest.evaluation.number)
-        assert sorted(starred()) == sorted(str(choice.option) for choice in choices_from_json(store.walks()[best.evaluation.number]))
+        assert sorted(starred()) == sorted(
+            str(choice.option) for choice in choices_from_json(store.walks()[best.evaluation.number])
+        )
 
 
 def test_an_unfinished_iteration_is_drawn_too(tmp_path: Path) -> None:

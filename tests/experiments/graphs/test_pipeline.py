@@ -1,4 +1,6 @@
-"""The picture of what was fused with what: that its facts are those of the plan, that nothing covers anything, that all is said."""
+"""The picture of what was fused with what: that its facts are those of the plan, that nothing covers anything, that all
+is said.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ from tests.support.suite import TARGET, small_problem
 
 NEAR = 1e-6
 SVG = "{http://www.w3.org/2000/svg}"
-OUTSIDE = """[...document.querySelectorAll('#pipeline svg')].flatMap((svg) => [...svg.querySelectorAll('g')].flatMap((group) => {
+OUTSIDE = """[...document.querySelectorAll('#pipeline svg')].flatMap((svg) =>
+  [...svg.querySelectorAll('g')].flatMap((group) => {
   const box = group.querySelector('rect.ag-node')?.getBoundingClientRect();
   return box ? [...group.querySelectorAll('text')].filter((text) => {
     const words = text.getBoundingClientRect();
@@ -68,7 +71,11 @@ def drawing(graph: PipelineGraph, notes: Notes, tips: bool = False) -> Picture:
 def graphs(draw: st.DrawFn) -> tuple[list[Item], list[Arrow]]:
     """Items of random sizes, arrows from earlier to later ones."""
     count = draw(st.integers(1, 14))
-    arrows = draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda p: p[0] < p[1]), max_size=25))
+    arrows = draw(
+        st.sets(
+            st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda p: p[0] < p[1]), max_size=25
+        )
+    )
     sources = set(range(count)) - {end for _, end in arrows}
     sizes = draw(st.lists(st.tuples(st.floats(10, 300), st.floats(10, 200)), min_size=count, max_size=count))
     firsts = draw(st.booleans())
@@ -84,18 +91,24 @@ def check_layout(items: list[Item], arrows: list[Arrow], found: Layout, across: 
     for a, b in combinations(items, 2):
         (ax, ay), (bx, by) = corners[a.name], corners[b.name]
         if ay == by:
-            assert bx >= ax + a.width + across - NEAR or ax >= bx + b.width + across - NEAR, "neighbours keep their distance"
+            assert bx >= ax + a.width + across - NEAR or ax >= bx + b.width + across - NEAR, (
+                "neighbours keep their distance"
+            )
         else:
             assert ay + a.height < by or by + b.height < ay, "layers do not overlap"
     for arrow in arrows:
         way = found.ways[arrow]
         (x0, y0), (x1, y1) = found.places[arrow.start], found.places[arrow.end]
         high = next(item.height for item in items if item.name == arrow.start)
-        assert way[0] == pytest.approx((x0 + arrow.leaves, y0 + high)) and way[-1] == pytest.approx((x1 + arrow.arrives, y1))
+        assert way[0] == pytest.approx((x0 + arrow.leaves, y0 + high)) and way[-1] == pytest.approx(
+            (x1 + arrow.arrives, y1)
+        )
         assert all(above[1] <= below[1] for above, below in pairwise(way)), "down only"
         for item in items:
             x, y = corners[item.name]
-            assert not any(x < px < x + item.width and y < py < y + item.height for px, py in dense(way)), "through no box"
+            assert not any(x < px < x + item.width and y < py < y + item.height for px, py in dense(way)), (
+                "through no box"
+            )
 
 
 def dense(way: tuple[tuple[float, float], ...]) -> Iterator[tuple[float, float]]:
@@ -119,7 +132,9 @@ def test_what_need_not_cross_does_not() -> None:
     arrows = [Arrow(f"{side}{n}", f"{side}{n + 1}", side) for side in "ab" for n in range(2)]
     found = layout(items, arrows, 10, 20)
     assert len({found.places[f"a{n}"][0] < found.places[f"b{n}"][0] for n in range(3)}) == 1
-    assert all(found.places[f"{side}0"][0] == pytest.approx(found.places[f"{side}2"][0]) for side in "ab"), "straight down"
+    assert all(found.places[f"{side}0"][0] == pytest.approx(found.places[f"{side}2"][0]) for side in "ab"), (
+        "straight down"
+    )
 
 
 # ---- which kernel computes what
@@ -144,7 +159,10 @@ def test_a_stage_stands_in_every_kernel_that_computes_it() -> None:
     schedule = Stages(tuple((array, "inline") for array in sorted(possible_stages(harris)) if array not in kept))
     graph = pipeline_graph(harris, schedule)
     assert [kernel.stored for kernel in graph.kernels] == [("ixx",), ("iyy",), ("ixy",), ("harris",)]
-    assert [sum(("ix", "inline") in arrays for arrays in computed(graph)), sum(("gray", "inline") in a for a in computed(graph))] == [2, 3]
+    assert [
+        sum(("ix", "inline") in arrays for arrays in computed(graph)),
+        sum(("gray", "inline") in a for a in computed(graph)),
+    ] == [2, 3]
 
 
 def test_an_array_that_several_kernels_write_is_read_from_the_last() -> None:
@@ -161,7 +179,9 @@ def random_stages(given_program: Program, seed: int) -> Stages:
     return Stages(tuple((array, where[place]) for array, place in places if place < 2))
 
 
-@pytest.mark.parametrize("name", ["blur", "harris", "camera_pipe", "local_laplacian", "histogram_equalize", "bilateral_grid", "matmul"])
+@pytest.mark.parametrize(
+    "name", ["blur", "harris", "camera_pipe", "local_laplacian", "histogram_equalize", "bilateral_grid", "matmul"]
+)
 def test_every_array_is_there_when_it_is_read(name: str) -> None:
     """Whatever the schedule: an array is an input, or stored before, or computed in the same kernel before."""
     given_program = program(name)
@@ -175,7 +195,9 @@ def test_every_array_is_there_when_it_is_read(name: str) -> None:
         assert {array.name for array in given_program.outputs} <= there
         if isinstance(schedule, Stages):
             stored = {array for kernel in graph.kernels for array in kernel.stored}
-            assert stored == {s.body.target.array for s in given_program.statements} - {array for array, _ in schedule.computed}
+            assert stored == {s.body.target.array for s in given_program.statements} - {
+                array for array, _ in schedule.computed
+            }
 
 
 @pytest.mark.parametrize("name", ["harris", "local_laplacian", "stencil_chain"])
@@ -184,7 +206,9 @@ def test_kernels_have_the_names_that_plans_and_times_have(name: str) -> None:
     schedule = next(schedule for schedule in (random_stages(given_program, seed) for seed in range(20))
                     if legal(given_program, schedule))
     plan = default_plan(given_program, TARGET, choice=schedule)
-    assert {kernel.statements for kernel in plan.kernels} == {k.statements for k in pipeline_graph(given_program, schedule).kernels}
+    assert {kernel.statements for kernel in plan.kernels} == {
+        k.statements for k in pipeline_graph(given_program, schedule).kernels
+    }
 
 
 def legal(given_program: Program, schedule: Stages) -> bool:
@@ -210,7 +234,9 @@ def test_nothing_covers_anything(name: str) -> None:
         for kind in (nodes, boxes):
             assert not any(a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.y + b.height and b.y < a.y + a.height
                            for a, b in combinations(kind, 2))
-        assert all(min(r.x, r.y) >= 0 and r.x + r.width <= picture.width and r.y + r.height <= picture.height for r in rects)
+        assert all(
+            min(r.x, r.y) >= 0 and r.x + r.width <= picture.width and r.y + r.height <= picture.height for r in rects
+        )
         ElementTree.fromstring(svg(picture))
 
 
@@ -220,10 +246,16 @@ def test_each_place_has_a_word_and_a_colour_and_each_kernel_its_share() -> None:
     notes = {kernel.statements: KernelNote(0.001 * (n + 1), f"tiles {n}") for n, kernel in enumerate(graph.kernels)}
     picture = drawing(graph, notes, tips=True)
     text = svg(picture)
-    assert [word in text for word in (">inline<", ">block<", ">own kernel<", ">output<", ">input<", "kernel 1: tiles 0")] == [True] * 6
+    assert [
+        word in text for word in (">inline<", ">block<", ">own kernel<", ">output<", ">input<", "kernel 1: tiles 0")
+    ] == [True] * 6
     assert {piece.style for piece in picture.pieces if isinstance(piece, Rect)} >= {"ag-root", "ag-block", "ag-inline"}
     assert "gray: block, 40 x 24 elements\ngray(x, y) = 0.299 * image(x, y, 0)" in text
-    shares = [piece.width for piece in picture.pieces if isinstance(piece, Rect) and piece.style == "ag-root" and piece.height == 3]
+    shares = [
+        piece.width
+        for piece in picture.pieces
+        if isinstance(piece, Rect) and piece.style == "ag-root" and piece.height == 3
+    ]
     assert len(shares) == len(graph.kernels) and shares[-1] > shares[0]
     assert f">{describe_ms(0.001)}<" in text
 
@@ -246,7 +278,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic", "--evaluations", "6",
              "--out", str(folder / "run")]
     for command in (words, ["report", str(folder / "run"), "--plots", str(folder / "plots")]):
-        subprocess.run([sys.executable, "-m", "antune.cli", *command], cwd=ROOT, check=True, timeout=WAIT_S, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "antune.cli", *command], cwd=ROOT, check=True, timeout=WAIT_S, capture_output=True
+        )
     return folder
 
 
@@ -262,7 +296,9 @@ def test_the_page_shows_both_plans(finished: Path, width: int, scheme: str) -> N
         page.open((finished / "run" / "report.html").as_uri())
         page.until(DRAWN)
         assert page.errors == [] and page.run(WIDER) <= 0
-        labels = page.run("[...document.querySelectorAll('#pipeline svg')].map((svg) => svg.getAttribute('aria-label'))")
+        labels = page.run(
+            "[...document.querySelectorAll('#pipeline svg')].map((svg) => svg.getAttribute('aria-label'))"
+        )
         assert [re.sub(r"\d+ kernels?", "n", label) for label in labels] == [
             "kernels of the default plan: n", "kernels of the best plan: n"]
         assert page.run(OUTSIDE) == []
@@ -299,5 +335,7 @@ def test_a_c_program_has_no_such_section(tmp_path: Path) -> None:
     with made_run(tmp_path / "run", 3) as store:
         facts = gather(store)
     assert pipeline.section(facts) == [] and pipeline.stills(facts) == ()
-    (chosen,) = pipeline.section(replace(facts, info=replace(facts.info, options=replace(facts.info.options, space="pipeline"))))
+    (chosen,) = pipeline.section(
+        replace(facts, info=replace(facts.info, options=replace(facts.info.options, space="pipeline")))
+    )
     assert "svg" in chosen.body

@@ -23,11 +23,18 @@ from tests.support.runs import toy_info
 
 
 def measured(count: int) -> list[Result]:
-    """Walks whose time a tile decides, and beside it whether two switches are the same: neither switch alone tells it."""
+    """Walks whose time a tile decides, and beside it whether two switches are the same: neither switch alone tells
+    it.
+    """
     rng = np.random.default_rng(5)
     found = []
     for number in range(count):
-        tile, one, other, idle = int(rng.choice((8, 16, 32))), bool(rng.integers(2)), bool(rng.integers(2)), int(rng.integers(4))
+        tile, one, other, idle = (
+            int(rng.choice((8, 16, 32))),
+            bool(rng.integers(2)),
+            bool(rng.integers(2)),
+            int(rng.integers(4)),
+        )
         ms = tile * (3.0 if one == other else 1.0) * float(rng.lognormal(0, 0.05))
         found.append(result(number, timed(ms), tile=tile, one=one, other=other, idle=idle))
     return found
@@ -49,7 +56,10 @@ def test_importance_needs_walks_that_differ() -> None:
     same = [replace(one, outcome=timed(2.0)) for one in measured(40)]
     assert importance.importances(same, walks(same)) == "All walks took the same time: no decision matters."
     rng = np.random.default_rng(1)
-    noise = [result(n, timed(float(rng.lognormal(0, 1))), tile=int(rng.integers(9)), unroll=int(rng.integers(9))) for n in range(30)]
+    noise = [
+        result(n, timed(float(rng.lognormal(0, 1))), tile=int(rng.integers(9)), unroll=int(rng.integers(9)))
+        for n in range(30)
+    ]
     answer = importance.importances(noise, walks(noise))
     assert isinstance(answer, str) and "cannot predict" in answer
 
@@ -61,7 +71,8 @@ def test_lines_cross_the_axes_at_their_options() -> None:
     assert found is not None and found.best is not None
     assert found.axes[0].startswith("tile") and found.axes[-1] == "time"
     assert [word for _, word in found.labels[0]] == ["8", "16", "32"]
-    assert all("not asked" in dict(map(reversed, labels)) for labels in found.labels[1:-1]), "one walk met the tile alone"  # type: ignore[arg-type]  # labels are pairs
+    words: list[dict[str, float]] = [dict(map(reversed, labels)) for labels in found.labels[1:-1]]  # type: ignore[arg-type]  # labels are pairs
+    assert all("not asked" in labels for labels in words), "one walk met the tile alone"
     lines = [line for _, members in found.classes for line in members]
     assert len(lines) == 101 and found.left_out == 0
     assert (found.best.number, found.best.places[-1]) == (101, 0.0)
@@ -94,7 +105,13 @@ def test_the_overview_says_what_won_and_how_large_the_problem_is(run: Store) -> 
     assert facts.best is not None
     assert f"The winning decisions (evaluation {facts.best.evaluation.number})" in body
     assert "outer tile size" in body and "Problem size" in body
-    assert [describe_bytes(n) for n in (0, 812, 1100, 2_000_000, 3 << 30)] == ["0 B", "812 B", "1.07 KiB", "1.91 MiB", "3 GiB"]
+    assert [describe_bytes(n) for n in (0, 812, 1100, 2_000_000, 3 << 30)] == [
+        "0 B",
+        "812 B",
+        "1.07 KiB",
+        "1.91 MiB",
+        "3 GiB",
+    ]
 
 
 SOURCE = """int a[8], b[8];
@@ -112,11 +129,15 @@ void f(void) {
 def test_the_source_has_the_names_of_its_statements(tmp_path: Path, run: Store) -> None:
     facts = gather(run)
     old = toy_info().program.statements[0]
-    named = tuple(replace(old, name=name, text=text, line=line)
-                  for name, text, line in (("S0", "a[i] = b[i] < 3;", 5), ("S1", "b[i] = 2;", 5), ("S2", "a[i] += 1;", 6)))
+    named = tuple(
+        replace(old, name=name, text=text, line=line)
+        for name, text, line in (("S0", "a[i] = b[i] < 3;", 5), ("S1", "b[i] = 2;", 5), ("S2", "a[i] += 1;", 6))
+    )
     program: Program = replace(facts.info.program, statements=named)
     options = replace(facts.info.options, file=str(tmp_path / "f.c"))
-    body = source.section(replace(facts, info=replace(facts.info, program=program, options=options, source_text=SOURCE))).body
+    body = source.section(
+        replace(facts, info=replace(facts.info, program=program, options=options, source_text=SOURCE))
+    ).body
     lines = body.split("<pre")[1].split("</pre>")[0].splitlines()
     assert len(lines) == 6 and "#pragma scop" in lines[0] and "#pragma endscop" in lines[-1]
     assert ">S0 S1<" in lines[2] and "b[i] &lt; 3" in lines[2] and "   S2<" in lines[3]
@@ -128,7 +149,10 @@ def page() -> Iterator[Browser]:
         yield opened
 
 
-ROWS = "[...document.querySelectorAll('#evaluations tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[{}].textContent)"
+ROWS = (
+    "[...document.querySelectorAll('#evaluations tbody tr')].filter((row) => !row.hidden).map((row) => "
+    "row.cells[{}].textContent)"
+)
 
 
 def test_evaluations_can_be_sorted_and_filtered(page: Browser, run: Store, tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ def test_the_line_of_the_best_has_its_interval_on_both_axes(tmp_path: Path) -> N
                result(3, timed(2.0), 6.0)]
     by_number = convergence.convergence(results, summary)
     assert [(s.at, s.ms, s.number) for s in by_number.steps] == [(0, 5.0, 0), (1, 3.0, 1), (3, 2.0, 3)]
-    assert [(s.low_ms, s.high_ms) for s in by_number.steps] == [pytest.approx((0.9 * ms, 1.1 * ms)) for ms in (5.0, 3.0, 2.0)]
+    assert [(s.low_ms, s.high_ms) for s in by_number.steps] == [
+        pytest.approx((0.9 * ms, 1.1 * ms)) for ms in (5.0, 3.0, 2.0)
+    ]
     by_time = convergence.convergence(results, summary, "time")
     assert [(s.at, s.number) for s in by_time.steps] == [(1.0, 0), (6.0, 3)], "evaluation 1 came when 2 ms was known"
     assert (by_time.end, by_time.failures) == (9.0, ((4.0, "compile failed: x"),))
@@ -78,7 +80,9 @@ def test_thinning_keeps_the_extremes_and_the_order(times: list[float], most: int
 
 
 def test_messages_that_differ_in_numbers_count_together() -> None:
-    results = [result(n, CompileFailed(f"kernel{n} needs {n}.5e3 registers at 0x{n:x}f", Durations())) for n in range(4)]
+    results = [
+        result(n, CompileFailed(f"kernel{n} needs {n}.5e3 registers at 0x{n:x}f", Durations())) for n in range(4)
+    ]
     results += [result(4, CompileFailed("other", Durations())), result(5, TimedOut("compile", 5.0, Durations())),
                 result(6, timed(1.0))]
     assert failures.counts(results) == [("timed", 1), ("compile failed", 5), ("timed out", 1)]
@@ -102,8 +106,15 @@ def leaves(node: TreeNode) -> list[TreeNode]:
 
 def test_the_tree_asks_the_question_that_matters() -> None:
     rng = np.random.default_rng(1)
-    results = [result(n, timed(float((1.0 if tile >= 64 else 6.0) * (3.0 if kind == "b" else 1.0) * rng.uniform(0.98, 1.02))),
-                      tile=tile, kind=kind) for n, (tile, kind) in enumerate((t, k) for t in (16, 32, 64, 128) for k in "abc" * 2)]
+    results = [
+        result(
+            n,
+            timed(float((1.0 if tile >= 64 else 6.0) * (3.0 if kind == "b" else 1.0) * rng.uniform(0.98, 1.02))),
+            tile=tile,
+            kind=kind,
+        )
+        for n, (tile, kind) in enumerate((t, k) for t in (16, 32, 64, 128) for k in "abc" * 2)
+    ]
     root = fitted(results, walks(results))
     assert isinstance(root, TreeNode)
     assert root.question == "tile of S0 \u2264 32"
@@ -128,8 +139,10 @@ def test_the_best_leaf_is_that_of_the_run_s_best_plan() -> None:
 def test_the_tree_says_where_walks_go_that_were_never_asked() -> None:
     results = [result(n, timed(1.0 + n % 2 / 10), unroll=1) for n in range(8)]
     results += [result(n, timed(1.0 + n % 2 / 10)) for n in range(8, 12)]
-    results = [result(n.evaluation.number, n.outcome, 0.0, kernel="x", **({"unroll": 1} if n.evaluation.number < 8 else {}))
-               for n in results] + [result(n, timed(9.0), kernel="x", unroll=8) for n in range(12, 16)]
+    results = [
+        result(n.evaluation.number, n.outcome, 0.0, kernel="x", **({"unroll": 1} if n.evaluation.number < 8 else {}))
+        for n in results
+    ] + [result(n, timed(9.0), kernel="x", unroll=8) for n in range(12, 16)]
     root = fitted(results, walks(results))
     assert isinstance(root, TreeNode)
     assert root.question == "unroll of S0 \u2264 1 or not asked"
@@ -143,10 +156,20 @@ def test_no_tree_is_a_sentence() -> None:
     assert fitted(same, walks(same)) == "No decision splits the fast walks from the slow ones."
 
 
-CHOICES = st.builds(Choice, st.builds(Decision, st.text("ab},{\"\\[]: ", max_size=8), st.tuples(st.text("S}{", max_size=3)),
-                                      st.just(()) | st.tuples(st.tuples(st.text("x\"},{", max_size=6), st.integers()))),
-                    st.text("},{\"", max_size=6) | st.integers() | st.booleans() | st.floats(allow_nan=False)
-                    | st.tuples(st.integers(), st.integers()))
+CHOICES = st.builds(
+    Choice,
+    st.builds(
+        Decision,
+        st.text('ab},{"\\[]: ', max_size=8),
+        st.tuples(st.text("S}{", max_size=3)),
+        st.just(()) | st.tuples(st.tuples(st.text('x"},{', max_size=6), st.integers())),
+    ),
+    st.text('},{"', max_size=6)
+    | st.integers()
+    | st.booleans()
+    | st.floats(allow_nan=False)
+    | st.tuples(st.integers(), st.integers()),
+)
 
 
 @given(st.lists(st.lists(CHOICES, max_size=5), max_size=5))

@@ -35,9 +35,15 @@ def slower_again(plan: Plan, _sitting: Sitting) -> Outcome:
     outcome, factor = toy_outcome(plan), 3.0 if plan == DEFAULT else 1.0
     if not isinstance(outcome, Timed):
         return outcome
-    return replace(outcome, median_ms=factor * outcome.median_ms, low_ms=factor * outcome.low_ms, high_ms=factor * outcome.high_ms,
-                   samples_ms=tuple(factor * ms for ms in outcome.samples_ms), host_ms=factor * outcome.host_ms,
-                   kernels=tuple(replace(k, median_ms=factor * k.median_ms) for k in outcome.kernels))
+    return replace(
+        outcome,
+        median_ms=factor * outcome.median_ms,
+        low_ms=factor * outcome.low_ms,
+        high_ms=factor * outcome.high_ms,
+        samples_ms=tuple(factor * ms for ms in outcome.samples_ms),
+        host_ms=factor * outcome.host_ms,
+        kernels=tuple(replace(k, median_ms=factor * k.median_ms) for k in outcome.kernels),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +60,9 @@ def cells(body: str, row: str) -> list[str]:
     return next(line for line in lines if line[0] == row)
 
 
-def test_cards_tables_and_terminal_have_the_same_figures(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cards_tables_and_terminal_have_the_same_figures(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     parts = replace(toy_parts(ToyRunner(answer_again=slower_again)),
                     read_problem=lambda *_: Problem(PROGRAM, replace(REFERENCE, baselines=BASELINES)))
     finish = tune(toy_options(source, 20, explorer="random"), tmp_path / "run", Log(), parts)
@@ -72,7 +80,9 @@ def test_cards_tables_and_terminal_have_the_same_figures(source: Path, tmp_path:
     first = toy_outcome(DEFAULT)
     assert isinstance(first, Timed) and finish.summary.default_ms == pytest.approx(3 * first.median_ms)
     assert cells(kernels.section(facts).body, "S0")[1] == cells(page, "default plan")[1]
-    assert cells(evaluations.section(facts).body, "0")[4] == "1x", "times of the search have the default plan's of the search beside them"
+    assert cells(evaluations.section(facts).body, "0")[4] == "1x", (
+        "times of the search have the default plan's of the search beside them"
+    )
     for words in ("71.0 ms", "your OpenMP, 2 threads", "1 thread, cc 1.0.", "2 threads, cc 1.0 -O3 -fopenmp."):
         assert words in shown and words in page, words
 
@@ -89,7 +99,12 @@ def disturbed(plan: Plan, sitting: Sitting) -> Outcome:
 def test_ratios_are_those_of_the_times_beside_them_also_on_a_busy_machine(source: Path, tmp_path: Path,
                                                                          capsys: pytest.CaptureFixture[str]) -> None:
     def table(answer: AnswerAgain, name: str) -> tuple[float, str]:
-        finish = tune(toy_options(source, 20, explorer="random"), tmp_path / name, Log(), toy_parts(ToyRunner(answer_again=answer)))
+        finish = tune(
+            toy_options(source, 20, explorer="random"),
+            tmp_path / name,
+            Log(),
+            toy_parts(ToyRunner(answer_again=answer)),
+        )
         print_finish(finish)
         default_ms, best_ms = finish.summary.default_ms, finish.summary.best_ms
         assert default_ms and best_ms
@@ -111,7 +126,12 @@ def test_runs_of_older_versions_are_read_and_go_on_from_their_default_plan(sourc
     with read_store(directory) as store:
         summary = summarize(store)
         assert store.info().baselines == () and "sequential C" in overview.section(gather(store)).body
-    assert (summary.sequential_o3_ms, summary.openmp_ms, summary.sequential_ms, summary.compiler) == (None, None, 51.0, "cc 1.0")
+    assert (summary.sequential_o3_ms, summary.openmp_ms, summary.sequential_ms, summary.compiler) == (
+        None,
+        None,
+        51.0,
+        "cc 1.0",
+    )
     now = replace(DEFAULT, kernels=(replace(DEFAULT.kernels[0], unroll=8),))
     parts = replace(toy_parts(ToyRunner()), default_plan=lambda *_: now)
     assert resume(directory, Budget(evaluations=9), Log(), parts).summary.evaluations == 9

@@ -1,4 +1,6 @@
-"""A run that goes on from a checkpoint is the run that was never stopped, and a checkpoint that does not fit does no harm."""
+"""A run that goes on from a checkpoint is the run that was never stopped, and a checkpoint that does not fit does no
+harm.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_resumed_from_a_checkpoint_equals_replayed_and_uninterrupted(name: str, 
     assert histories[0] == histories[1] == histories[2]
 
 
-@pytest.mark.parametrize("damage", few(["cut", "gone", "old code", "changed history", "noise", "empty", "other run", "directory"], 4))
+@pytest.mark.parametrize(
+    "damage", few(["cut", "gone", "old code", "changed history", "noise", "empty", "other run", "directory"], 4)
+)
 def test_a_checkpoint_that_does_not_fit_is_not_used(damage: str, source: Path, tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     run, file = tmp_path / "run", tmp_path / "run" / CHECKPOINT_FILE

@@ -1,4 +1,6 @@
-"""Real faults while a run is worked on: full and read-only disks, vanished directories, noise in every file, odd clocks."""
+"""Real faults while a run is worked on: full and read-only disks, vanished directories, noise in every file, odd
+clocks.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from runners.base import Job
 from tests.support.runs import Log, ToyRunner, history, toy_options, toy_parts
 
 KIB = 1024
-needs_root = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a small disk takes root")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a small disk takes root"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +49,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 512 KiB."""
     place = tmp_path / "disk"
     place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(place)], check=False, capture_output=True)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(place)], check=False, capture_output=True
+    )
     if made.returncode:
         pytest.skip("this machine lets nobody mount a disk")
     yield place
@@ -65,7 +71,9 @@ def full(place: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize("at", [3, 11, 17])
-def test_a_disk_that_gets_full_is_one_error_and_nothing_is_lost(at: int, source: Path, disk: Path, tmp_path: Path) -> None:
+def test_a_disk_that_gets_full_is_one_error_and_nothing_is_lost(
+    at: int, source: Path, disk: Path, tmp_path: Path
+) -> None:
     def fill(job: Job) -> None:
         if job.number == at:
             full(disk)
@@ -162,7 +170,9 @@ def worked_on(run: Path, source: Path, budget: Budget) -> None:
 
 
 def killed_at_random(kills: int, source: Path, tmp_path: Path) -> None:
-    """SIGKILL at random moments, in a measurement, a commit, a checkpoint or a final: the run is that of one left alone."""
+    """SIGKILL at random moments, in a measurement, a commit, a checkpoint or a final: the run is that of one left
+    alone.
+    """
     run, budget, rng, kept = tmp_path / "run", Budget(evaluations=120), np.random.default_rng(3), 0
     began_s = time.monotonic()
     tune(toy_options(source, budget=budget), tmp_path / "whole", Log(), toy_parts(ToyRunner()))
@@ -183,7 +193,9 @@ def killed_at_random(kills: int, source: Path, tmp_path: Path) -> None:
     assert history(run) == whole
 
 
-def test_killed_at_random_nothing_is_lost_and_nothing_changes(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_at_random_nothing_is_lost_and_nothing_changes(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("experiments.search.checkpoints.LEAST_S", 0.0)
     monkeypatch.setattr("experiments.search.checkpoints.TIMES", 0.0)
     killed_at_random(8, source, tmp_path)

@@ -45,7 +45,9 @@ class Told:
     """A real colony that remembers what it was told."""
 
     def __init__(self) -> None:
-        self.inner: Explorer = PARTS.make_explorer("colony", toy_space(PROGRAM, TARGET, toy_options(Path("toy.c"))), 0, ())
+        self.inner: Explorer = PARTS.make_explorer(
+            "colony", toy_space(PROGRAM, TARGET, toy_options(Path("toy.c"))), 0, ()
+        )
         self.asked: list[list[Walk]] = []
         self.told: list[tuple[Walk, Outcome]] = []
 

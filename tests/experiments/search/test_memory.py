@@ -1,4 +1,6 @@
-"""A long run fits in memory: what is kept of an evaluation is small, and nothing that is done now and then takes much more."""
+"""A long run fits in memory: what is kept of an evaluation is small, and nothing that is done now and then takes much
+more.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,23 @@ def most_mb(evaluations: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["o1", "o2", "o3"])
 def test_ten_thousand_evaluations_fit_in_300_mb(level: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "antune", "tune", str(SUITES / "polybench" / "gemm.c"), "-D", "MINI_DATASET", "--device",
-               "deterministic", "--level", level, "--evaluations", str(EVALUATIONS), "--out", str(tmp_path / "run")]
+    command = [
+        sys.executable,
+        "-m",
+        "antune",
+        "tune",
+        str(SUITES / "polybench" / "gemm.c"),
+        "-D",
+        "MINI_DATASET",
+        "--device",
+        "deterministic",
+        "--level",
+        level,
+        "--evaluations",
+        str(EVALUATIONS),
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
         _, status, used = os.wait4(process.pid, 0)

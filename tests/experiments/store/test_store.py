@@ -92,10 +92,22 @@ def test_program_with_every_kind_of_expression_round_trips() -> None:
     body = Select(Unary("!", Name("i")), Call("sqrt", (Cast("double", Int(2)),)), Load("A", (Int(0),), 0))
     statement = PROGRAM.statements[0]
     read, write = Access("A", "{ S0[i] -> A[0] }", "read"), Access("A", "{ S0[i] -> A[0] }", "write")
-    odd = Program("odd", "é.c", PROGRAM.arrays,
-                  (type(statement)("S0", ("i",), "{ S0[i] }", type(statement.body)(Load("A", (Int(0),), 1), "", body), (read, write), "", 1),
-                   type(statement)("S1", (), "{ S1[] }", type(statement.body)(Load("A", (Int(0),), 0), "", Real("0.2f")), (write,), "", 2)),
-                  "", (), ())
+    odd = Program(
+        "odd",
+        "é.c",
+        PROGRAM.arrays,
+        (
+            type(statement)(
+                "S0", ("i",), "{ S0[i] }", type(statement.body)(Load("A", (Int(0),), 1), "", body), (read, write), "", 1
+            ),
+            type(statement)(
+                "S1", (), "{ S1[] }", type(statement.body)(Load("A", (Int(0),), 0), "", Real("0.2f")), (write,), "", 2
+            ),
+        ),
+        "",
+        (),
+        (),
+    )
     for program in (PROGRAM, odd):
         text = to_json(program)
         assert hash(program) and to_json(program) == text  # what a program remembers of itself is not stored

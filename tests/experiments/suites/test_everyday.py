@@ -18,8 +18,23 @@ def antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
 
 
 @pytest.mark.parametrize("name", programs())
-def test_an_everyday_program_is_tuned(name: str, antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("tune", program_file(name), "-D", "SMALL", "--device", "pocl", "--evaluations", 3, "--finalists", 0, "--out", "run")
+def test_an_everyday_program_is_tuned(
+    name: str, antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "tune",
+        program_file(name),
+        "-D",
+        "SMALL",
+        "--device",
+        "pocl",
+        "--evaluations",
+        3,
+        "--finalists",
+        0,
+        "--out",
+        "run",
+    )
     assert antune(*words) == 0
     out = capsys.readouterr().out
     assert "warning" not in out
@@ -27,9 +42,25 @@ def test_an_everyday_program_is_tuned(name: str, antune: Antune, tmp_path: Path,
     assert set(outcomes) == {"timed"} and outcomes["timed"] == 4
 
 
-def test_the_suite_makes_a_table_of_what_tuning_gains(antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert antune("suite", "everyday", "--programs", "matmul_flat", "--small", "--budget", 2, "--device", "deterministic", "--json",
-                  "table.json") == 0
+def test_the_suite_makes_a_table_of_what_tuning_gains(
+    antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        antune(
+            "suite",
+            "everyday",
+            "--programs",
+            "matmul_flat",
+            "--small",
+            "--budget",
+            2,
+            "--device",
+            "deterministic",
+            "--json",
+            "table.json",
+        )
+        == 0
+    )
     assert "matmul_flat" in capsys.readouterr().out
     rows = json.loads((tmp_path / "table.json").read_text())["rows"]
     assert {row["program"] for row in rows} == {"matmul_flat"} and {row["suite"] for row in rows} == {"everyday"}

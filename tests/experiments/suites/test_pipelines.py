@@ -1,4 +1,5 @@
-"""The pipelines of the suite: the interpreter, sequential C and the device compute what an independent reference says."""
+"""The pipelines of the suite: the interpreter, sequential C and the device compute what an independent reference says.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +66,10 @@ def test_programs_as_deep_as_they_are_tuned_agree_with_numpy(program: Pipeline) 
 
 @pytest.mark.parametrize("name", ["bilateral_grid", "histogram_equalize"])
 def test_walks_of_one_graph_agree_on_what_is_offered(name: str) -> None:
-    """A kernel of the same statements may hold copies of what its blocks update in one schedule and not in another, and is
-    then offered other tiles: which these are is a part of the decision. A graph refuses a decision with two sets of options."""
+    """A kernel of the same statements may hold copies of what its blocks update in one schedule and not in another, and
+    is then offered other tiles: which these are is a part of the decision. A graph refuses a decision with two sets of
+    options.
+    """
     found, sizes = pipeline(name), dict(pipeline(name).parameters_at("medium"))
     program = program_of(load_pipeline(found.file, None, sizes), list(sizes.values()))
     options = RunOptions(str(found.file), Compilation(), Budget(1), space="pipeline")

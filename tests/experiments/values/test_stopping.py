@@ -49,8 +49,16 @@ def run(source: Path, budget: Budget, before: Callable[[Job], None] = lambda _jo
     return finish.ending, finish.summary.evaluations, finish.summary.reason
 
 
-@pytest.mark.parametrize(("text", "goal"), [("8x", Goal("default", 8)), (" 1.5X", Goal("default", 1.5)), (".5x", Goal("default", 0.5)),
-                                            ("2x-sequential", Goal("sequential", 2)), ("90 %", Goal("roofline", 90))])
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [
+        ("8x", Goal("default", 8)),
+        (" 1.5X", Goal("default", 1.5)),
+        (".5x", Goal("default", 0.5)),
+        ("2x-sequential", Goal("sequential", 2)),
+        ("90 %", Goal("roofline", 90)),
+    ],
+)
 def test_goals_are_read_and_written(text: str, goal: Goal) -> None:
     assert parse_goal(text) == goal
     assert parse_goal(goal.option) == goal
@@ -89,8 +97,12 @@ def test_a_run_ends_at_its_goal_and_says_so(source: Path) -> None:
     assert reason is not None and reason.startswith("1.5x over the default plan reached by evaluation ")
     with read_store(source.parent / "run") as store:
         times = [r.outcome.high_ms for r in store.results() if isinstance(r.outcome, Timed)]
-        first = next(r.evaluation.number for r in store.results() if isinstance(r.outcome, Timed)
-                     and r.outcome.high_ms <= store.results()[0].outcome.median_ms / 1.5)  # type: ignore[union-attr]  # it is timed
+        default = store.results()[0]
+        first = next(
+            r.evaluation.number
+            for r in store.results()
+            if isinstance(r.outcome, Timed) and r.outcome.high_ms <= default.outcome.median_ms / 1.5  # type: ignore[union-attr]  # it is timed
+        )
     assert min(times) <= min(times[:1]) / 1.5
     assert evaluations - 6 < first <= evaluations
 
@@ -121,7 +133,12 @@ def test_an_interrupted_run_ends_where_the_uninterrupted_one_does(source: Path, 
         if job.number == 9:
             os.kill(os.getpid(), signal.SIGINT)
 
-    expected = tune(replace(toy_options(source), budget=budget, explorer="random"), tmp_path / "other", Log(), toy_parts(ToyRunner()))
+    expected = tune(
+        replace(toy_options(source), budget=budget, explorer="random"),
+        tmp_path / "other",
+        Log(),
+        toy_parts(ToyRunner()),
+    )
     assert run(source, budget, interrupt)[0] == "interrupted"
     finish = resume(tmp_path / "run", None, Log(), toy_parts(ToyRunner()))
     assert (finish.ending, finish.summary.reason) == ("finished", expected.summary.reason)
@@ -165,11 +182,16 @@ def test_the_default_number_of_iterations_holds_where_a_run_might_not_end() -> N
 
 def test_the_command_says_why_it_ended(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
                                        capsys: pytest.CaptureFixture[str]) -> None:
-    source.write_text("int n = 8; double A[8], x = 3;\nvoid f(void) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] += x * 2;\n"
-                      "#pragma endscop\n}\nint main(void) { f(); return A[0] > 0 ? 0 : 1; }\n")
+    source.write_text(
+        "int n = 8; double A[8], x = 3;\nvoid f(void) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] += x * 2;\n"
+        "#pragma endscop\n}\nint main(void) { f(); return A[0] > 0 ? 0 : 1; }\n"
+    )
     monkeypatch.chdir(tmp_path)
     antune = antune_command(monkeypatch)
-    assert antune("tune", source, "--device", "deterministic", "--explorer", "random", "--stagnation", 8, "--finalists", 0) == 0
+    assert (
+        antune("tune", source, "--device", "deterministic", "--explorer", "random", "--stagnation", 8, "--finalists", 0)
+        == 0
+    )
     assert "evaluations: no clear improvement since evaluation" in capsys.readouterr().out
     assert antune("tune", source, "--device", "deterministic", "--stop-at", "90%") == 2
     assert "measures nothing" in capsys.readouterr().err

@@ -41,8 +41,11 @@ PLAIN = INSIDE.replace("#pragma omp", "// omp")
 
 def program(scop: str, first: str = "i + j") -> str:
     """A program that runs `scop` on two matrices."""
-    return ("#define N 64\nfloat a[N][N], b[N][N];\nint main(void) {\n"
-            f"  for (int i = 0; i < N; i++)\n    for (int j = 0; j < N; j++)\n      a[i][j] = {first};\n{scop}  return 0;\n}}\n")
+    return (
+        "#define N 64\nfloat a[N][N], b[N][N];\nint main(void) {\n"
+        f"  for (int i = 0; i < N; i++)\n    for (int j = 0; j < N; j++)\n      a[i][j] = {first};\n{scop}  return "
+        f"0;\n}}\n"
+    )
 
 
 def reference(folder: Path, text: str, *cflags: str) -> Reference:
@@ -53,7 +56,9 @@ def reference(folder: Path, text: str, *cflags: str) -> Reference:
 
 
 @pytest.mark.parametrize("scop", [ABOVE, INSIDE], ids=["above", "inside"])
-def test_a_file_with_openmp_is_timed_in_three_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scop: str) -> None:
+def test_a_file_with_openmp_is_timed_in_three_builds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scop: str
+) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     found = reference(tmp_path, program(scop))
     o3, openmp = found.baselines
@@ -62,7 +67,10 @@ def test_a_file_with_openmp_is_timed_in_three_builds(tmp_path: Path, monkeypatch
     assert found.compiler.startswith(o3.compiler) and found.compiler.split()[-1] in ("-O3", *NATIVE)
     assert all(len(times) >= 5 and min(times) > 0 for times in (found.sequential_ms, o3.samples_ms, openmp.samples_ms))
     assert not found.warnings
-    expected = reference(tmp_path, program(PLAIN if scop == INSIDE else scop.partition("#pragma scop")[1] + scop.partition("#pragma scop")[2]))
+    expected = reference(
+        tmp_path,
+        program(PLAIN if scop == INSIDE else scop.partition("#pragma scop")[1] + scop.partition("#pragma scop")[2]),
+    )
     assert [baseline.name for baseline in expected.baselines] == ["o3"]
     np.testing.assert_array_equal(found.outputs["b"], expected.outputs["b"])
 
@@ -93,7 +101,9 @@ def test_threads_are_counted_where_the_user_names_openmp(tmp_path: Path, monkeyp
     assert (o3.threads, openmp.threads) == (1, 2)
 
 
-def test_sequential_builds_have_one_thread_whatever_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sequential_builds_have_one_thread_whatever_the_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     text = program(PLAIN, "omp_get_max_threads()").replace("#define", "#include <omp.h>\n#define")
     found = reference(tmp_path, text, "-fopenmp")
@@ -115,7 +125,11 @@ def test_baselines_are_kept_with_the_reference(tmp_path: Path) -> None:
     found = reference(tmp_path, program(PLAIN))
     save_reference(found, tmp_path / "kept.npz")
     again = load_reference(tmp_path / "kept.npz")
-    assert (again.baselines, again.compiler, again.sequential_ms) == (found.baselines, found.compiler, found.sequential_ms)
+    assert (again.baselines, again.compiler, again.sequential_ms) == (
+        found.baselines,
+        found.compiler,
+        found.sequential_ms,
+    )
 
 
 def test_the_story_of_a_file_with_openmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -244,7 +244,10 @@ def test_a_size_that_leaves_no_memory_is_refused(tmp_path: Path) -> None:
 
 
 def test_parameters_of_a_program_that_sets_its_own_are_told_to_be_idle(tmp_path: Path) -> None:
-    text = GEMM + "int main(void) { double a[2][2] = {{1}}, b[2][2] = {{1}}, c[2][2]; gemm(2, 2, 1, c, a, b); return 0; }\n"
+    text = (
+        GEMM
+        + "int main(void) { double a[2][2] = {{1}}, b[2][2] = {{1}}, c[2][2]; gemm(2, 2, 1, c, a, b); return 0; }\n"
+    )
     captured = run(tmp_path, text, {"n": 50})
     assert captured.reference.origin == "capture" and captured.parameters["n"] == 2
     assert "--param n=50 has no effect" in captured.reference.warnings[0]

@@ -105,7 +105,9 @@ def test_libraries_and_old_language_standards(tmp_path: Path) -> None:
     library = tmp_path / "libextra.a"
     subprocess.run(["cc", "-c", str(tmp_path / "extra.c"), "-o", str(tmp_path / "extra.o")], check=True)
     subprocess.run(["ar", "rcs", str(library), str(tmp_path / "extra.o")], check=True)
-    text = AXPY.replace("axpy(N - 1, 0.5)", "axpy(N - 1, extra())").replace("#define N", "double extra(void);\n#define N")
+    text = AXPY.replace("axpy(N - 1, 0.5)", "axpy(N - 1, extra())").replace(
+        "#define N", "double extra(void);\n#define N"
+    )
     flags = ("-std=c90", "-Werror", "-Wall", "-L", str(tmp_path), "-lextra")
     captured = run(tmp_path, text, Compilation(cflags=flags))
     assert captured.reference.warnings == () and captured.reference.inputs["alpha"] == 4

@@ -59,8 +59,13 @@ def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
     told, scratch = tmp_path / "told", tmp_path / "scratch"
     scratch.mkdir()
     file = write_c(PROGRAM.replace("BEFORE", ENDLESS % told), tmp_path)
-    antune = subprocess.Popen([sys.executable, "-c", HEEDING, "explain", str(file)], cwd=tmp_path, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)})
+    antune = subprocess.Popen(
+        [sys.executable, "-c", HEEDING, "explain", str(file)],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)},
+    )
     try:
         wait_until(lambda: told.is_file() and len(told.read_text().split()) == 3, "the program to begin")
         pids = [int(word) for word in told.read_text().split() if int(word)]
@@ -86,12 +91,16 @@ def test_what_it_prints_is_bounded(tmp_path: Path) -> None:
 
 
 def test_much_output_does_no_harm(tmp_path: Path) -> None:
-    program = read('  for (int k = 0; k < 500000; k++) fprintf(k % 2 ? stdout : stderr, "noise noise noise\\n");', tmp_path).program
+    program = read(
+        '  for (int k = 0; k < 500000; k++) fprintf(k % 2 ? stdout : stderr, "noise noise noise\\n");', tmp_path
+    ).program
     assert program.array("x").role == "out"
 
 
 def test_refusals_come_before_it_is_run(tmp_path: Path) -> None:
-    text = PROGRAM.replace("BEFORE", f'  fopen("{tmp_path}/ran", "w");').replace("x[i] = i;", "while (x[i] > 0) x[i]--;")
+    text = PROGRAM.replace("BEFORE", f'  fopen("{tmp_path}/ran", "w");').replace(
+        "x[i] = i;", "while (x[i] > 0) x[i]--;"
+    )
     with pytest.raises(InputError, match="is not static control"):
         read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
     assert not (tmp_path / "ran").exists()

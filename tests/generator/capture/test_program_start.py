@@ -1,4 +1,5 @@
-"""How a user's program is compiled and started: arguments, input, definitions, missing libraries, files that are no C."""
+"""How a user's program is compiled and started: arguments, input, definitions, missing libraries, files that are no C.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def problem_of(file: Path, args: str = "", stdin: Path | None = None, define: list[str] | None = None, cflags: str = "") -> Problem:
+def problem_of(
+    file: Path, args: str = "", stdin: Path | None = None, define: list[str] | None = None, cflags: str = ""
+) -> Problem:
     """What `antune tune FILE` with these options reads."""
     scoped = parse_scoped(file, None, define, None, cflags, None, None, None, args=args, stdin=stdin)
     return read_problem(scoped.file, scoped.compilation, None, None, {}, 0)
@@ -84,7 +87,10 @@ def test_a_program_gets_its_arguments_and_its_input(reader: Path) -> None:
 
 
 def test_without_them_the_message_names_the_options(reader: Path) -> None:
-    assert "run without arguments, it never reached the SCoP" in (message := refusal(reader)) and "usage: reader N FILE" in message
+    assert (
+        "run without arguments, it never reached the SCoP" in (message := refusal(reader))
+        and "usage: reader N FILE" in message
+    )
     assert "--args" in message and "--stdin" in message
     assert "run with the arguments 50 nothing.txt, it never" in refusal(reader, "50 nothing.txt")
     assert "balance the quotes" in refusal(reader, "50 'factor.txt")
@@ -94,11 +100,15 @@ def test_nothing_takes_the_place_of_a_program_that_fails_with_the_users_argument
     """A function that is called by itself with random data is not what the user asked for."""
     text = FILL.replace("int main(void)", "void fill(void)").replace("return END;", "")
     assert "has no `main`" in refusal(written(tmp_path, text), "3")
-    assert "the program cannot be run: run with the arguments 3" in refusal(written(tmp_path, f"{text}int main(void) {{ return 1; }}"), "3")
+    assert "the program cannot be run: run with the arguments 3" in refusal(
+        written(tmp_path, f"{text}int main(void) {{ return 1; }}"), "3"
+    )
 
 
 def test_a_run_keeps_arguments_and_input_and_tells_when_the_input_changed(reader: Path) -> None:
-    scoped = parse_scoped(reader, None, None, None, "", None, None, None, args="50 --in=factor.txt -v", stdin=Path("offset.txt"))
+    scoped = parse_scoped(
+        reader, None, None, None, "", None, None, None, args="50 --in=factor.txt -v", stdin=Path("offset.txt")
+    )
     options = RunOptions(str(reader), scoped.compilation, Budget(evaluations=1))
     assert from_json(to_json(options), RunOptions) == options
     folder = reader.parent
@@ -118,19 +128,28 @@ def test_a_run_keeps_arguments_and_input_and_tells_when_the_input_changed(reader
 
 
 def test_a_definition_that_the_file_overrides_is_warned_about(tmp_path: Path) -> None:
-    file = written(tmp_path, "#define N 8\n#ifndef M\n#define M 1\n#endif\n" + FILL.replace("8", "N").replace("END", "M - M"))
+    file = written(
+        tmp_path, "#define N 8\n#ifndef M\n#define M 1\n#endif\n" + FILL.replace("8", "N").replace("END", "M - M")
+    )
     warnings = problem_of(file, define=["N=6", "M=3"]).reference.warnings
     assert [w for w in warnings if "overrides" in w] == [
-        f"{file}:1: `#define N` overrides -D N=6, which has no effect; put `#ifndef N` before it and `#endif` behind it"]
+        f"{file}:1: `#define N` overrides -D N=6, which has no effect; put `#ifndef N` before it and `#endif` behind it"
+    ]
 
 
 def test_missing_functions_come_with_a_remedy(tmp_path: Path) -> None:
-    openmp = written(tmp_path, "#include <omp.h>\n" + FILL.replace("END", "omp_get_max_threads() + omp_get_num_procs() < 1"))
+    openmp = written(
+        tmp_path, "#include <omp.h>\n" + FILL.replace("END", "omp_get_max_threads() + omp_get_num_procs() < 1")
+    )
     said = refusal(openmp)
-    assert "the program cannot be run: it uses OpenMP, so add --cflags -fopenmp; " in said and said.count("-fopenmp") == 1
+    assert (
+        "the program cannot be run: it uses OpenMP, so add --cflags -fopenmp; " in said and said.count("-fopenmp") == 1
+    )
     assert said.count("undefined reference") == 1
     assert problem_of(openmp, cflags="-fopenmp").reference.origin == "capture"
-    assert "the C file that defines other with --source" in refusal(written(tmp_path, "int other(void);\n" + FILL.replace("END", "other()")))
+    assert "the C file that defines other with --source" in refusal(
+        written(tmp_path, "int other(void);\n" + FILL.replace("END", "other()"))
+    )
 
 
 def test_a_missing_semicolon_is_told_in_the_compilers_words(tmp_path: Path) -> None:
@@ -144,7 +163,9 @@ def test_a_missing_semicolon_is_told_in_the_compilers_words(tmp_path: Path) -> N
     ('extern "C" void f(void);', 'extern "C"')])
 def test_cplusplus_in_a_c_file_is_named(line: str, word: str, tmp_path: Path) -> None:
     file = written(tmp_path, f"/* std::vector */\n{line}\n{FILL}")
-    assert refusal(file).startswith(f"{file}:2: `{word}` is C++, which antune does not read; move the loops into a C file")
+    assert refusal(file).startswith(
+        f"{file}:2: `{word}` is C++, which antune does not read; move the loops into a C file"
+    )
 
 
 def test_a_cplusplus_file_is_named_and_c_with_its_words_is_not(tmp_path: Path) -> None:

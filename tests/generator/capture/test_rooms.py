@@ -1,4 +1,6 @@
-"""How much memory lies behind a pointer whose elements data choose: asked of the allocator, or of the executable's symbols."""
+"""How much memory lies behind a pointer whose elements data choose: asked of the allocator, or of the executable's
+symbols.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""NAME.c beside NAME.h: linked where it defines what is missing. A program that does not link or run is an error, not random data."""
+"""NAME.c beside NAME.h: linked where it defines what is missing. A program that does not link or run is an error, not
+random data.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def read(folder: Path, sibling: str, own: str = "", random_inputs: bool = False)
     (folder / "gemm.h").write_text(HEADER)
     (folder / "gemm.c").write_text(sibling)
     (folder / "gemm_v2.c").write_text(TUNED.replace("OWN", own))
-    return read_problem(folder / "gemm_v2.c", Compilation(invocation=Invocation(random_inputs=random_inputs)), None, None, {}, 0)
+    return read_problem(
+        folder / "gemm_v2.c", Compilation(invocation=Invocation(random_inputs=random_inputs)), None, None, {}, 0
+    )
 
 
 def test_a_sibling_that_defines_what_is_missing_is_linked(tmp_path: Path) -> None:
@@ -47,7 +51,9 @@ def test_a_sibling_that_nobody_needs_is_left_alone(sibling: str, tmp_path: Path)
 
 
 def test_a_program_that_does_not_link_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"undefined reference to `fill'.*--random-inputs tunes `kernel` with random data"):
+    with pytest.raises(
+        InputError, match=r"undefined reference to `fill'.*--random-inputs tunes `kernel` with random data"
+    ):
         read(tmp_path, "this is not C")
 
 

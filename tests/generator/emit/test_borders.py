@@ -67,7 +67,9 @@ def _read(value: Expr, names: Mapping[str, int]) -> Iterator[int]:
 
 offsets = st.integers(-90, 90).flatmap(lambda n: st.sampled_from([
     Int(n), Binary("+", Binary("*", Int(64), B), Int(n)), Binary("-", Int(n), B), Binary("/", B, Int(2))]))
-clamps = st.builds(clamped, st.builds(moved, st.integers(-1, 4), offsets), st.integers(-40, 60), st.integers(-10, 150), st.booleans())
+clamps = st.builds(
+    clamped, st.builds(moved, st.integers(-1, 4), offsets), st.integers(-40, 60), st.integers(-10, 150), st.booleans()
+)
 
 
 @given(st.lists(clamps, min_size=1, max_size=4), st.integers(-3, 6), st.integers(0, 5))
@@ -97,17 +99,32 @@ def test_conditions_and_loops_around_stay() -> None:
     assert len(str(cut)) > 2 * len(str(outer))
 
 
-@pytest.mark.parametrize("node", [
-    loop([moved(1, Int(-1))]),
-    loop([clamped(B, 0, 9)]),
-    loop([clamped(Binary("/", X, Int(2)), 0, 9)]),
-    loop([clamped(moved(-1, Int(40)), 0, 9)]),
-    loop([clamped(Load("table", (X,)), 0, 9)]),
-    loop([Select(Binary("<", X, B), clamped(moved(1, Load("table", (B,))), 0, 9), Int(0))]),
-    loop([clamped(moved(1, Int(-1)), 0, 9)], bound=Int(20)),
-    loop([clamped(moved(1, Int(-1)), 0, 9)], bound=LENGTH),
-    loop([clamped(moved(1, Int(-1)), 0, 9)] * (MOST_LOADS + 1)),
-    For("x", Int(0), Binary("<=", X, Int(63)), 1, (Barrier(), *loop([clamped(moved(1, Int(-1)), 0, 9)]).body)),
-], ids=["no clamp", "one for all", "not linear", "backwards", "of data", "by data", "short", "of unknown length", "large", "barrier"])
+@pytest.mark.parametrize(
+    "node",
+    [
+        loop([moved(1, Int(-1))]),
+        loop([clamped(B, 0, 9)]),
+        loop([clamped(Binary("/", X, Int(2)), 0, 9)]),
+        loop([clamped(moved(-1, Int(40)), 0, 9)]),
+        loop([clamped(Load("table", (X,)), 0, 9)]),
+        loop([Select(Binary("<", X, B), clamped(moved(1, Load("table", (B,))), 0, 9), Int(0))]),
+        loop([clamped(moved(1, Int(-1)), 0, 9)], bound=Int(20)),
+        loop([clamped(moved(1, Int(-1)), 0, 9)], bound=LENGTH),
+        loop([clamped(moved(1, Int(-1)), 0, 9)] * (MOST_LOADS + 1)),
+        For("x", Int(0), Binary("<=", X, Int(63)), 1, (Barrier(), *loop([clamped(moved(1, Int(-1)), 0, 9)]).body)),
+    ],
+    ids=[
+        "no clamp",
+        "one for all",
+        "not linear",
+        "backwards",
+        "of data",
+        "by data",
+        "short",
+        "of unknown length",
+        "large",
+        "barrier",
+    ],
+)
 def test_other_loops_stay(node: For) -> None:
     assert cut_at_borders((node,)) == (node,)

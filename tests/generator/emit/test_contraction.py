@@ -49,7 +49,9 @@ def planned(found: Problem, shared: bool) -> Plan:
     (CONVERTED, False, False), ("A[j][k] * alpha + A[j][k]", True, False),
     ("i == 0 ? A[j][k] * alpha : A[j][k] * 0.5f + alpha", True, False),
     (f"{CONVERTED} > 3 ? 1 : 2", True, True)])
-def test_only_kernels_with_barriers_and_converted_indices(value: str, shared: bool, there: bool, tmp_path: Path) -> None:
+def test_only_kernels_with_barriers_and_converted_indices(
+    value: str, shared: bool, there: bool, tmp_path: Path
+) -> None:
     found = captured(value, tmp_path)
     source = lower(found.program, planned(found, shared), TARGET).source
     assert ("barrier(" in source) == shared

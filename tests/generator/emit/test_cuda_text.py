@@ -38,7 +38,20 @@ def test_nvcc_accepts_the_text(name: str, arch: str, tmp_path: Path) -> None:
     for number, text in enumerate(sources(name)):
         file = tmp_path / f"{name}{number}.cu"
         file.write_text(text)
-        result = subprocess.run(["nvcc", f"-arch=sm_{arch}", "-Werror", "all-warnings", "-cubin", "-o",
-                                 str(file.with_suffix(".cubin")), str(file)], capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            [
+                "nvcc",
+                f"-arch=sm_{arch}",
+                "-Werror",
+                "all-warnings",
+                "-cubin",
+                "-o",
+                str(file.with_suffix(".cubin")),
+                str(file),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert result.returncode == 0, result.stderr
         assert not result.stderr.strip()

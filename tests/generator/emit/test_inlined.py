@@ -84,11 +84,15 @@ def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
-@pytest.mark.parametrize("kind", few([hl.UInt(32), hl.Int(64), hl.Float(32), hl.Int(32), hl.UInt(64), hl.Int(16)], 2), ids=str)
+@pytest.mark.parametrize(
+    "kind", few([hl.UInt(32), hl.Int(64), hl.Float(32), hl.Int(32), hl.UInt(64), hl.Int(16)], 2), ids=str
+)
 def test_least_and_greatest_of_all_types(kind: hl.Type, platform: str, tmp_path: Path) -> None:
     x, out = hl.Var("x"), hl.Func("out")
     one, other = hl.cast(kind, x * 30000000 - 7), hl.cast(kind, 2000000000 - x * x * 400000)
-    out[x] = hl.min(one, other) + hl.max(one, hl.cast(kind, 1)) / hl.max(hl.cast(kind, 2), hl.min(other, hl.cast(kind, 9)))
+    out[x] = hl.min(one, other) + hl.max(one, hl.cast(kind, 1)) / hl.max(
+        hl.cast(kind, 2), hl.min(other, hl.cast(kind, 9))
+    )
     check_blocks(problem_of([out], (SIZE,), "out"), platform, tmp_path / "work")
 
 
@@ -101,11 +105,16 @@ def test_only_what_is_called() -> None:
 
 
 def test_one_thread_has_them_with_all_compilers() -> None:
-    program = program_of(scop("for (i = 0; i < 60; i++) x[i] = sqrt(fmax(y[i], 3)) + fabs(z[i]);", "double x[60], y[60], z[60];"))
+    program = program_of(
+        scop("for (i = 0; i < 60; i++) x[i] = sqrt(fmax(y[i], 3)) + fabs(z[i]);", "double x[60], y[60], z[60];")
+    )
     alone, beside = (lower(program, with_blocks(program, 16, block), TARGET) for block in (1, 16))
     (kernel,), (other,) = alone.kernels, beside.kernels
     assert "antune_min(15, " in kernel.source
-    assert "= sqrt((double)(antune_fmax((double)(y[" in kernel.source and "= sqrt((double)(fmax((double)(y[" in other.source
+    assert (
+        "= sqrt((double)(antune_fmax((double)(y[" in kernel.source
+        and "= sqrt((double)(fmax((double)(y[" in other.source
+    )
     assert "sqrt(fmax(y[i], 3))" in kernel.source, "the comment says what the program says"
     text = alone.preamble
     assert text.index("#ifdef __clang__") < text.index(" antune_min(int a") < text.index("#else")

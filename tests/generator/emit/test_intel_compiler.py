@@ -1,4 +1,6 @@
-"""Code for Intel's CPU runtime avoids what its compiler gets wrong (`generator/emit/guards.py`, `generator/emit/opaque.py`)."""
+"""Code for Intel's CPU runtime avoids what its compiler gets wrong (`generator/emit/guards.py`,
+`generator/emit/opaque.py`).
+"""
 
 from __future__ import annotations
 

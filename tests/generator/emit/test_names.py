@@ -35,19 +35,36 @@ LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.
 LOOPS = "for (i = 0; i < 9; i++) for (j = 0; j < 8; j++) "
 PROGRAMS = {
     "indices": ("double b0[9], t0[8], e0[9][8], b0_[9];", LOOPS + "b0[i] += t0[j] * e0[i][j] + b0_[i];"),
-    "iterators": ("double A[9][9], t0_[9]; int t0, b0, e0;", """
+    "iterators": (
+        "double A[9][9], t0_[9]; int t0, b0, e0;",
+        """
       for (t0 = 0; t0 < 3; t0++) for (b0 = 1; b0 < 8; b0++) for (e0 = 1; e0 < 8; e0++)
-        A[b0][e0] = A[b0][e0 - 1] + A[b0 - 1][e0] + t0_[e0];"""),
-    "opencl": ("float kernel[9], global[9], local[9][8], half, float4[8], image2d_t[8], uint, get_local_id[9];", LOOPS + """
-      kernel[i] += (global[i] + half) * local[i][j] * float4[j] + image2d_t[j] * uint + get_local_id[i];"""),
-    "cuda": ("double threadIdx[9], texture[8], new[9][8], this, __shared__[8];", LOOPS + """
-      threadIdx[i] += texture[j] * new[i][j] * this + __shared__[j];"""),
-    "functions": ("float min[9], exp[8], A[9][8], M_PI[9], barrier[8]; int sqrt, max;", """
+        A[b0][e0] = A[b0][e0 - 1] + A[b0 - 1][e0] + t0_[e0];""",
+    ),
+    "opencl": (
+        "float kernel[9], global[9], local[9][8], half, float4[8], image2d_t[8], uint, get_local_id[9];",
+        LOOPS
+        + """
+      kernel[i] += (global[i] + half) * local[i][j] * float4[j] + image2d_t[j] * uint + get_local_id[i];""",
+    ),
+    "cuda": (
+        "double threadIdx[9], texture[8], new[9][8], this, __shared__[8];",
+        LOOPS
+        + """
+      threadIdx[i] += texture[j] * new[i][j] * this + __shared__[j];""",
+    ),
+    "functions": (
+        "float min[9], exp[8], A[9][8], M_PI[9], barrier[8]; int sqrt, max;",
+        """
       for (sqrt = 0; sqrt < 9; sqrt++) for (max = 0; max < 8; max++)
-        min[sqrt] += expf(A[sqrt][max]) * exp[max] + sqrtf(M_PI[sqrt]) * barrier[max];"""),
-    "generated": ("double A[9][8], A_shared[8], A_here[9], A_0[8], kernel0[9], double_parts[9]; int A_1;", """
+        min[sqrt] += expf(A[sqrt][max]) * exp[max] + sqrtf(M_PI[sqrt]) * barrier[max];""",
+    ),
+    "generated": (
+        "double A[9][8], A_shared[8], A_here[9], A_0[8], kernel0[9], double_parts[9]; int A_1;",
+        """
       for (A_1 = 0; A_1 < 9; A_1++) for (j = 0; j < 8; j++)
-        kernel0[A_1] += A[A_1][j] * A_shared[j] + A_here[A_1] * A_0[j] + double_parts[A_1];"""),
+        kernel0[A_1] += A[A_1][j] * A_shared[j] + A_here[A_1] * A_0[j] + double_parts[A_1];""",
+    ),
 }
 
 
@@ -107,12 +124,19 @@ def test_functions_that_programs_may_call_are_reserved() -> None:
 
 
 def test_new_names_are_new() -> None:
-    assert renamed(["A", "b0", "t0", "barrier"], {"A", "b0", "b0_"}) == {"b0": "b0__", "t0": "t0_", "barrier": "barrier_"}
+    assert renamed(["A", "b0", "t0", "barrier"], {"A", "b0", "b0_"}) == {
+        "b0": "b0__",
+        "t0": "t0_",
+        "barrier": "barrier_",
+    }
     assert free_name("t0", {"t0_"}) == "t0__"
 
 
-@given(st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True) | st.sampled_from(["M_PI", "__shared__", "_Bool", "kernel", "e3"]),
-       st.sets(st.sampled_from(["M_PI_", "own_M_PI", "kernel_", "e3_", "own___shared__"])))
+@given(
+    st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True)
+    | st.sampled_from(["M_PI", "__shared__", "_Bool", "kernel", "e3"]),
+    st.sets(st.sampled_from(["M_PI_", "own_M_PI", "kernel_", "e3_", "own___shared__"])),
+)
 def test_there_is_a_free_name_for_every_name(name: str, taken: set[str]) -> None:
     found = free_name(name, taken)
     assert not reserved(found) and found not in taken

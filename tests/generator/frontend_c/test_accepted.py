@@ -77,7 +77,8 @@ void kernel(const int n, const matrix in, volatile double *restrict v, size_t co
   LOOP(q, N) LOOP(r, N) M[q][r] = in[q][r] * (real)2 + (local_real)q;
   for (size_t k = 0; k < count; ++k) v[k] = v[k] * scale;
   for (wide = N - 1; wide >= 0; wide -= 1L) b[wide] += (double)wide / 2;
-  for (i = N - 1; i > -1; i = i - 2) { double tmp = b[i], two = 2; { double tmp = 1.0; b[i] = tmp; } b[i] += tmp * two; }
+  for (i = N - 1; i > -1; i = i - 2) { double tmp = b[i], two = 2;
+    { double tmp = 1.0; b[i] = tmp; } b[i] += tmp * two; }
   #pragma omp parallel for
   for (i = LOW; HIGH >= i; i = 1 + i) for (j = i; j != LOCAL + HALF; j++) P[i][j] = MAX(i, j) + sqrt(fabs(P[i][j]));
   for (unsigned int u = 0; u < un; u++) { if (u >= 1u && u - 1u < 3) out[u - 1][0] = 1;
@@ -232,7 +233,9 @@ def test_blanking_keeps_lines_and_initialisers() -> None:
 
 
 def test_types_of_pointers_to_functions_come_from_system_headers(tmp_path: Path) -> None:
-    text = scop("for (int i = 0; i < 8; i++) A[i] = i;", "static int A[8];").replace("#pragma scop", "signal(SIGHUP, SIG_IGN);\n#pragma scop")
+    text = scop("for (int i = 0; i < 8; i++) A[i] = i;", "static int A[8];").replace(
+        "#pragma scop", "signal(SIGHUP, SIG_IGN);\n#pragma scop"
+    )
     file = write_c("#include <signal.h>\n" + text, tmp_path)
     problem = read_problem(file, Compilation(), None, None, {}, 0)
     assert problem.program.statements[0].text == "A[i] = i;"

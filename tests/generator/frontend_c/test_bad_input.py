@@ -16,37 +16,83 @@ LOOP = FOR + "\n  "  # what follows stands on line 6
 
 # SCoP text (from line 5 of the file), the line that is blamed, and the essence of the message.
 REFUSED = {
-    "any element of a pointer": (LOOP + "free[idx[i]] = 0;", 6,
-                                 "the size of `free` is unknown: declare it as `double free[SIZE]`"),
+    "any element of a pointer": (
+        LOOP + "free[idx[i]] = 0;",
+        6,
+        "the size of `free` is unknown: declare it as `double free[SIZE]`",
+    ),
     "any row of a pointer": (LOOP + "y[i] = rows[idx[i]][0];", 6, "declare it as `double rows[SIZE][16]`"),
-    "product in a pointer": (FOR + "free[i * i] = 0;", 5,
-                             "is not affine: it multiplies two iterators; so it may be any element, but the size"),
+    "product in a pointer": (
+        FOR + "free[i * i] = 0;",
+        5,
+        "is not affine: it multiplies two iterators; so it may be any element, but the size",
+    ),
     "pointer in a condition": (FOR + "\nif (free[idx[i]] > 0) x[i] = 0;", 6, "the size of `free` is unknown"),
     "division by zero": (FOR + "x[i / 0] = 0;", 5, "it divides by 0"),
     "remainder by zero": (FOR + "x[i % (n - n)] = 0;", 5, "it divides by 0"),
-    "data in bound": (FOR + "for (j = 0; j < s; j++)\n  x[j] = 0;", 5,
-                      "`for (j = 0; j < s; j++)` has bounds that are data and writes elements of `x` that depend on its iterations"),
-    "data in both bounds": (FOR + "for (j = idx[i]; j < idx[i + 1]; j++)\n  x[j] = 0;", 5,
-                            "has bounds that are data and writes elements of `x`"),
-    "bound changes": ("n = idx[3];\nfor (i = 0; i < n; i++) x[i] = 0;", 6, "has bounds that are data and writes elements of `x`"),
-    "division by zero in condition": (LOOP + "if (i / 0) y[i] = 0;", 6, "the condition `i / 0` has no value: it divides"),
+    "data in bound": (
+        FOR + "for (j = 0; j < s; j++)\n  x[j] = 0;",
+        5,
+        "`for (j = 0; j < s; j++)` has bounds that are data and writes elements of `x` that depend on its iterations",
+    ),
+    "data in both bounds": (
+        FOR + "for (j = idx[i]; j < idx[i + 1]; j++)\n  x[j] = 0;",
+        5,
+        "has bounds that are data and writes elements of `x`",
+    ),
+    "bound changes": (
+        "n = idx[3];\nfor (i = 0; i < n; i++) x[i] = 0;",
+        6,
+        "has bounds that are data and writes elements of `x`",
+    ),
+    "division by zero in condition": (
+        LOOP + "if (i / 0) y[i] = 0;",
+        6,
+        "the condition `i / 0` has no value: it divides",
+    ),
     "and data": (LOOP + "if (x[i] > 0 && i / 0) y[i] = 0;", 6, "has no value: it divides by 0"),
     "side effect in condition": (LOOP + "if (s++ > 0) y[i] = 0;", 6, "`s++` cannot stand in a SCoP's expression"),
     "assignment in condition": (LOOP + "if (s = x[i]) y[i] = 0;", 6, "`s = x[i]` cannot stand in a SCoP's expression"),
     "call in condition": (LOOP + "if (foo(i)) y[i] = 0;", 6, "call of `foo` in a SCoP: its effects are unknown"),
     "iterator changed on data": (FOR + "{\nif (x[i] > 0)\n i++; x[i] = 0; }", 7, "the iterator `i` is changed inside"),
-    "outside under data": (LOOP + "if (x[i] > 0) y[i + 62] = 0;", 6, "subscript 1 of `y` in `if (x[i] > 0) y[i + 62] = 0;`"),
+    "outside under data": (
+        LOOP + "if (x[i] > 0) y[i + 62] = 0;",
+        6,
+        "subscript 1 of `y` in `if (x[i] > 0) y[i + 62] = 0;`",
+    ),
     "unknown call": (LOOP + "x[i] = foo(i);", 6, "call of `foo` in a SCoP: its effects are unknown"),
     "call as statement": (LOOP + "foo(x, i);", 6, "call of `foo` as a statement: its effects are unknown"),
     "function pointer": ("x[0] = (*callback)(1);", 5, "call of `*callback` in a SCoP"),
     "address of function": ("x[0] = callback == 0;", 1, "`double (*callback)(int)` is not supported in a SCoP"),
-    "continue": (FOR + "{\nif (i > 3) { if (x[i] > 0)\n continue;\n x[i] = 0; } }", 7, "`continue;` is not static control"),
-    "while": ("s = 1;\nwhile (s > 0) s = s - 1;", 6, ("`while (s > 0) s = s - 1;` is not static control: a SCoP holds `for` loops, "
-              "`if`/`else` and assignments; a `while` loop is understood where it counts")),
-    "do": ("do { s = s - 1; } while (s > 0);", 5, ("`do` is not static control: a SCoP holds `for` loops, `if`/`else` and assignments; "
-           "write a `for` loop, or leave it out")),
-    "switch": ("switch (n) { case 1: s = 0; }", 5, ("`switch (n)` is not static control: a SCoP holds `for` loops, `if`/`else` and assignments; "
-               "write it as `if`/`else if`")),
+    "continue": (
+        FOR + "{\nif (i > 3) { if (x[i] > 0)\n continue;\n x[i] = 0; } }",
+        7,
+        "`continue;` is not static control",
+    ),
+    "while": (
+        "s = 1;\nwhile (s > 0) s = s - 1;",
+        6,
+        (
+            "`while (s > 0) s = s - 1;` is not static control: a SCoP holds `for` loops, "
+            "`if`/`else` and assignments; a `while` loop is understood where it counts"
+        ),
+    ),
+    "do": (
+        "do { s = s - 1; } while (s > 0);",
+        5,
+        (
+            "`do` is not static control: a SCoP holds `for` loops, `if`/`else` and assignments; "
+            "write a `for` loop, or leave it out"
+        ),
+    ),
+    "switch": (
+        "switch (n) { case 1: s = 0; }",
+        5,
+        (
+            "`switch (n)` is not static control: a SCoP holds `for` loops, `if`/`else` and assignments; "
+            "write it as `if`/`else if`"
+        ),
+    ),
     "goto": ("s = 1;\ngoto end;\nend: s = 0;", 6, "`goto end;` is not static control"),
     "return": ("s = 1; return;", 5, "`return;` is not static control"),
     "iterator changed": (FOR + "{\n x[i] = 0;\n i = i + 1; }", 7, "the iterator `i` is changed inside its loop"),
@@ -63,20 +109,40 @@ REFUSED = {
     "step from data": ("for (i = 1; i < n; i += s) x[i] = 0;", 5, "not by `i += s`"),
     "other step": ("for (i = 0; i < n; j++) x[i] = 0;", 5, "the loop must advance `i` by a constant"),
     "endless up": ("for (i = 0; i >= 0; i++) x[i] = 0;", 5, "the loop has no end"),
-    "step in the condition": ("for (unsigned q = 10; q-- > 0;) x[q] = 0;", 5, "in the last part of its header, which is empty"),
-    "wraps": ("for (unsigned char q = 252; q != 4; q++) x[q % 64] = 0;", 5, "reaches it only as its iterator wraps around"),
+    "step in the condition": (
+        "for (unsigned q = 10; q-- > 0;) x[q] = 0;",
+        5,
+        "in the last part of its header, which is empty",
+    ),
+    "wraps": (
+        "for (unsigned char q = 252; q != 4; q++) x[q % 64] = 0;",
+        5,
+        "reaches it only as its iterator wraps around",
+    ),
     "endless equal": ("for (i = 0; i != 10; i += 3) x[i] = 0;", 5, "the loop has no end"),
     "endless unsigned": ("for (unsigned u = 9; u >= 0; u--) x[u] = 0;", 5, "unsigned or narrow integers wrap"),
     "mixed comparison": ("for (i = -2; i < 4u; i++) x[i + 2] = 0;", 5, "wrap around"),
     "pointer arithmetic": (LOOP + "*(x * i) = 0;", 6, "`*(x * i)` is not an element of an array or a scalar variable"),
     "address": ("s = &s == 0;", 5, "`&s` cannot stand in a SCoP's expression"),
-    "pointer into array": ("double *q = x; q = x + 1; q[0] = 0;", 5, "`q` is assigned to in the SCoP, so the pointer may point elsewhere later"),
+    "pointer into array": (
+        "double *q = x; q = x + 1; q[0] = 0;",
+        5,
+        "`q` is assigned to in the SCoP, so the pointer may point elsewhere later",
+    ),
     "dangling pointer": ("double *q; q[0] = 0;", 4, "the size `?` of `q`, which is declared inside the SCoP"),
-    "rows somewhere": ("pp[0][0] = 0;", 1, "; allocate its rows as one block (`double (*pp)[m] = malloc(n * sizeof *pp);`)"),
+    "rows somewhere": (
+        "pp[0][0] = 0;",
+        1,
+        "; allocate its rows as one block (`double (*pp)[m] = malloc(n * sizeof *pp);`)",
+    ),
     "pointer to pointer": ("pp[0][0] = 0;", 1, "`double **pp` is not supported in a SCoP: use scalars and arrays"),
     "array of pointers": ("ap[0][0] = 0;", 1, "is not supported in a SCoP: use scalars and arrays"),
     "member": (LOOP + "p.c = i;", 6, "`p.c`: there is no member of that name"),
-    "structure": ("x[0] = p;", 1, "`struct point` is used as a whole, and its members have different types (`a` is int, `b` is float)"),
+    "structure": (
+        "x[0] = p;",
+        1,
+        "`struct point` is used as a whole, and its members have different types (`a` is int, `b` is float)",
+    ),
     "too few subscripts": (LOOP + "A[i] = 0;", 6, "`A[i]` has 1 subscripts but `A` has 2 dimensions"),
     "too many subscripts": (LOOP + "x[i][i] = 0;", 6, "`x[i][i]` has 2 subscripts but `x` has 1 dimensions"),
     "subscripted scalar": ("s[0] = 0;", 5, "`s[0]` has 1 subscripts but `s` has 0 dimensions"),
@@ -97,7 +163,11 @@ REFUSED = {
     "long double": ("s = 1.0L;", 5, "the constant 1.0L (long double) is not supported"),
     "long double variable": ("ld = 1;", 1, "`long double ld` is not supported"),
     "assignment in a value": ("s = 1 + (x[0] = 3);", 5, "`x[0] = 3` cannot stand in a SCoP's expression"),
-    "side effect in subscript": ("x[s++] = 0;", 5, "`s++` cannot stand in a SCoP's expression: it changes a variable; make it a statement of its own"),
+    "side effect in subscript": (
+        "x[s++] = 0;",
+        5,
+        "`s++` cannot stand in a SCoP's expression: it changes a variable; make it a statement of its own",
+    ),
     "side effect in value": ("x[0] = s++;", 5, "`s++` cannot stand in a SCoP's expression"),
     "comma": ("s = (x[0], 3);", 5, "cannot stand in a SCoP's expression"),
     "comma statement": ("s = 0, s = 1;", 5, "is not static control"),
@@ -115,7 +185,8 @@ REFUSED = {
     "endscop in a block": (FOR + "{\n x[i] = 0;\n#pragma endscop\n}", 7, "both pragmas must stand in the same block"),
 }
 
-DECLARATIONS = """double A[16][16], x[64], y[64], s, *free, (*rows)[16], **pp, *ap[4], (*callback)(int); int idx[64]; long double ld;
+DECLARATIONS = """double A[16][16], x[64], y[64], s, *free, (*rows)[16], **pp, *ap[4], (*callback)(int); int idx[64];
+long double ld;
 struct point { int a; float b; } p, *ps;"""
 
 

@@ -50,12 +50,17 @@ EACH = "for (int i = 0; i < N; i++) "
 ACCEPTED = {
     "square and add": EACH + "a[i] = a[i] * a[i] + c;",
     "quotients": EACH + "{ e[i] = d[i] / (2.5 - d[i] * d[i]); a[i] = 1 / (a[i] + 3 * I); d[i] = d[i] / 3; }",
-    "compound assignments": EACH + "{ a[i] *= a[i]; a[i] -= c * x[i]; a[i] /= 2 + 0.5f * I; a[i] += I; a[i] += a[i] * c; d[i] *= 2; }",
-    "parts": EACH + "{ x[i] = crealf(a[i]) * cimagf(a[i] + c) + cabsf(a[i] * c); e[i] = conj(d[i]) * -d[i] + x[i]; x[i] += creal(I); }",
+    "compound assignments": EACH
+    + "{ a[i] *= a[i]; a[i] -= c * x[i]; a[i] /= 2 + 0.5f * I; a[i] += I; a[i] += a[i] * c; d[i] *= 2; }",
+    "parts": EACH
+    + "{ x[i] = crealf(a[i]) * cimagf(a[i] + c) + cabsf(a[i] * c); e[i] = conj(d[i]) * -d[i] + x[i]; x[i] += "
+        "creal(I); }",
     "mixed widths": EACH + "{ e[i] = a[i] * d[i] + x[i]; a[i] = d[i] * d[i]; d[i] = x[i]; }",
     "real into complex": EACH + "{ a[i] = x[i]; e[i] = x[i] * I; }",
-    "local variable": EACH + "{ float complex z = a[i]; z = z * z + c; z = z * z + c; escaped[i] = cabsf(z) > 2; a[i] = z - conjf(z); }",
-    "names like parts": EACH + "{ float z_re = 3, z_im_1 = 2; float complex z = a[i]; z *= z; x[i] = z_re + crealf(z) - z_im_1; }",
+    "local variable": EACH
+    + "{ float complex z = a[i]; z = z * z + c; z = z * z + c; escaped[i] = cabsf(z) > 2; a[i] = z - conjf(z); }",
+    "names like parts": EACH
+    + "{ float z_re = 3, z_im_1 = 2; float complex z = a[i]; z *= z; x[i] = z_re + crealf(z) - z_im_1; }",
     "sum": "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) total += b[i][j] * a[j];",
     "swapped": EACH + "for (int j = 0; j < i; j++) b[i][j] = b[j][i] * (crealf(b[i][j]) + I * cimagf(c));",
     "exponential": EACH + "{ e[i] = cexp(d[i] * 0.25); a[i] = cexpf(-2 * I * x[i]); }",
@@ -67,7 +72,10 @@ REFUSED = {
     "a function": ("a[i] = csqrtf(a[i]);", "`a[i]` is complex where a real number is needed"),
     "a chain": ("a[i] = d[i] = 0;", "write one assignment per complex number"),
     "a cast": ("a[i] = (double complex)x[i];", "casts to complex types"),
-    "work under a condition": ("x[i] = i > 0 ? cabsf(b[i - 1][0] * a[i] * c * a[i]) : 0;", "computes with complex numbers under a condition"),
+    "work under a condition": (
+        "x[i] = i > 0 ? cabsf(b[i - 1][0] * a[i] * c * a[i]) : 0;",
+        "computes with complex numbers under a condition",
+    ),
 }
 
 
@@ -100,5 +108,7 @@ def test_a_python_export_checks_itself(tmp_path: Path) -> None:
     with read_store(run) as store:
         export(store, Kind.python, None, tmp_path / "python")
     module = next((tmp_path / "python").glob("*.py")).stem
-    done = subprocess.run([sys.executable, "-m", module], cwd=tmp_path / "python", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", module], cwd=tmp_path / "python", capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -212,7 +212,9 @@ def test_a_condition_outside_all_loops() -> None:
 
 
 def test_elements_that_may_keep_their_values_are_live() -> None:
-    program = program_of(scop("for (i = 0; i < 4; i++) { y[i] = 0; if (x[i] > 0) y[i] = 1; if (x[i] > 1) A[i][0] = 1; }"))
+    program = program_of(
+        scop("for (i = 0; i < 4; i++) { y[i] = 0; if (x[i] > 0) y[i] = 1; if (x[i] > 1) A[i][0] = 1; }")
+    )
     assert roles(program) == {"x": "in", "y": "out", "A": "inout"}
     assert [(box.array, box.low, box.high) for box in program.poison] == [("y", (0,), (3,))]
     later = program_of(scop("for (i = 0; i < 4; i++) if (x[i] > 0) y[i] = 1; for (i = 1; i < 4; i++) y[i] = 2;"))
@@ -236,7 +238,9 @@ def test_a_condition_does_not_make_loops_serial() -> None:
 
 
 def test_no_shared_copies_of_arrays_with_unknown_subscripts() -> None:
-    program = program_of(scop("for (i = 0; i < 9; i++) for (j = 0; j < 7; j++) A[i][j] += x[idx[i]] * y[j] * y[j + 1];"))
+    program = program_of(
+        scop("for (i = 0; i < 9; i++) for (j = 0; j < 7; j++) A[i][j] += x[idx[i]] * y[j] * y[j + 1];")
+    )
     (shape,) = kernel_shapes(program, ScheduleChoice())
     assert {"idx", "y"} <= set(shape.shareable)
     assert "x" not in shape.shareable

@@ -1,4 +1,6 @@
-"""Matrices in one dimension: `a[i*n + j]` has the model of `a[i][j]` where every access keeps within its row, else none."""
+"""Matrices in one dimension: `a[i*n + j]` has the model of `a[i][j]` where every access keeps within its row, else
+none.
+"""
 
 from __future__ import annotations
 
@@ -65,23 +67,48 @@ def test_however_it_is_written_it_is_the_matrix_that_it_means(way: str, tmp_path
 
 def flat_text(loops: Sequence[str], size: int, *subscripts: str) -> str:
     sums = " + ".join(f"A[{one}]" for one in subscripts[1:]) or "1"
-    return f"static float A[{size}]; void f(void) {{\n#pragma scop\n{' '.join(loops)} A[{subscripts[0]}] = {sums};\n#pragma endscop\n}}"
+    return (
+        f"static float A[{size}]; void f(void) {{\n#pragma scop\n{' '.join(loops)} A[{subscripts[0]}] = "
+        f"{sums};\n#pragma endscop\n}}"
+    )
 
 
-@pytest.mark.parametrize(("loops", "size", "subscripts", "shape"), [
-    (("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 5; j++)"), 30, ("i * 5 + j",), (6, 5)),
-    (("for (int i = 0; i < 6; i++)", "for (int j = 0; j <= 5; j++)"), 36, ("i * 5 + j",), None),  # the next row
-    (("for (int i = 1; i < 5; i++)", "for (int j = 1; j < 4; j++)"), 29, ("i * 5 + j", "(i - 1) * 5 + j + 1", "i * 5 + 5 + j - 1"), (6, 5)),
-    (("for (int i = 0; i < 6; i++)",), 36, ("i * 7",), None),  # a diagonal alone has no rows
-    (("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 6; j++)"), 36, ("i * 6 + j", "i * 7", "j * 6 + i"), (6, 6)),
-    (("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 6; j++)"), 60, ("i * 6 + j", "i * 4 + j"), None),
-    (("for (int i = 0; i < 3; i++)", "for (int j = 0; j < 4; j++)", "for (int k = 0; k < 5; k++)"), 60,
-     ("i * 20 + j * 5 + k",), (3, 4, 5)),
-    (("for (int y = 0; y < 4; y++)", "for (int x = 0; x < 5; x++)"), 60, ("(y * 5 + x) * 3", "(y * 5 + x) * 3 + 2"), (4, 15)),
-    (("for (int i = 0; i < 9; i++)",), 18, ("2 * i", "2 * i + 1"), None),
-    (("for (int i = 0; i < 4; i++)", "for (int j = 0; j < 5; j++)"), 20, ("19 - i * 5 - j",), (4, 5)),
-    (("for (int i = 0; i < 4; i++)", "for (int j = 0; j < 5; j++)"), 20, ("i * 5 + j", "(i * j) % 20"), None),
-])
+@pytest.mark.parametrize(
+    ("loops", "size", "subscripts", "shape"),
+    [
+        (("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 5; j++)"), 30, ("i * 5 + j",), (6, 5)),
+        (("for (int i = 0; i < 6; i++)", "for (int j = 0; j <= 5; j++)"), 36, ("i * 5 + j",), None),  # the next row
+        (
+            ("for (int i = 1; i < 5; i++)", "for (int j = 1; j < 4; j++)"),
+            29,
+            ("i * 5 + j", "(i - 1) * 5 + j + 1", "i * 5 + 5 + j - 1"),
+            (6, 5),
+        ),
+        (("for (int i = 0; i < 6; i++)",), 36, ("i * 7",), None),  # a diagonal alone has no rows
+        (
+            ("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 6; j++)"),
+            36,
+            ("i * 6 + j", "i * 7", "j * 6 + i"),
+            (6, 6),
+        ),
+        (("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 6; j++)"), 60, ("i * 6 + j", "i * 4 + j"), None),
+        (
+            ("for (int i = 0; i < 3; i++)", "for (int j = 0; j < 4; j++)", "for (int k = 0; k < 5; k++)"),
+            60,
+            ("i * 20 + j * 5 + k",),
+            (3, 4, 5),
+        ),
+        (
+            ("for (int y = 0; y < 4; y++)", "for (int x = 0; x < 5; x++)"),
+            60,
+            ("(y * 5 + x) * 3", "(y * 5 + x) * 3 + 2"),
+            (4, 15),
+        ),
+        (("for (int i = 0; i < 9; i++)",), 18, ("2 * i", "2 * i + 1"), None),
+        (("for (int i = 0; i < 4; i++)", "for (int j = 0; j < 5; j++)"), 20, ("19 - i * 5 - j",), (4, 5)),
+        (("for (int i = 0; i < 4; i++)", "for (int j = 0; j < 5; j++)"), 20, ("i * 5 + j", "(i * j) % 20"), None),
+    ],
+)
 def test_rows_are_found_exactly_where_they_are(loops: Sequence[str], size: int, subscripts: Sequence[str],
                                                shape: tuple[int, ...] | None) -> None:
     program = program_of(flat_text(loops, size, *subscripts))
@@ -93,26 +120,41 @@ def test_a_subscript_beyond_the_array_is_still_refused() -> None:
         program_of(flat_text(("for (int i = 0; i < 6; i++)", "for (int j = 0; j < 5; j++)"), 25, "i * 5 + j"))
 
 
-SUBSCRIPT = st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 60))
+SUBSCRIPT = st.tuples(
+    st.integers(-2, 2), st.integers(-2, 2), st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 60)
+)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
-@given(st.integers(2, 9), st.lists(SUBSCRIPT, min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6), st.booleans())
-def test_every_element_is_the_one_that_c_means(row: int, subscripts: list[tuple[int, int, int, int, int]], rows: int, columns: int,
-                                               triangle: bool) -> None:
+@given(
+    st.integers(2, 9), st.lists(SUBSCRIPT, min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6), st.booleans()
+)
+def test_every_element_is_the_one_that_c_means(
+    row: int, subscripts: list[tuple[int, int, int, int, int]], rows: int, columns: int, triangle: bool
+) -> None:
     """Whatever the shape that is found: flattened again, every access is what the subscript says."""
     formulas: list[tuple[str, Callable[[int, int], int]]] = []
     for a, b, c, d, e in subscripts:
-        formulas.append((f"({a * row + c}) * i + ({b * row + d}) * j + {e + 120}",
-                         lambda i, j, f=a * row + c, g=b * row + d, h=e + 120: f * i + g * j + h))  # type: ignore[misc]  # defaults bind the numbers
+        formulas.append(
+            (
+                f"({a * row + c}) * i + ({b * row + d}) * j + {e + 120}",
+                lambda i, j, f=a * row + c, g=b * row + d, h=e + 120: f * i + g * j + h,  # type: ignore[misc]  # defaults bind the numbers
+            )
+        )
     size = 120 + 61 + 5 * (2 * row + 1) + 6 * (2 * row + 1) + 1
     bound = "i + 1" if triangle else str(columns)
     loops = (f"for (int i = 0; i < {rows}; i++)", f"for (int j = 0; j < {bound}; j++)")
     program = program_of(flat_text(loops, size, *(text for text, _ in formulas)))
     shape = program.array("A").extents
     assert math.prod(shape) >= size and math.prod(shape[1:]) * (shape[0] - 1) < size
-    reads = {(instance[1], int(np.ravel_multi_index(element[1], shape))) for instance, element in access_pairs(program, "read")}
-    writes = {(instance[1], int(np.ravel_multi_index(element[1], shape))) for instance, element in access_pairs(program, "write")}
+    reads = {
+        (instance[1], int(np.ravel_multi_index(element[1], shape)))
+        for instance, element in access_pairs(program, "read")
+    }
+    writes = {
+        (instance[1], int(np.ravel_multi_index(element[1], shape)))
+        for instance, element in access_pairs(program, "write")
+    }
     points = {point for point, _ in writes}
     assert writes == {(point, formulas[0][1](*point)) for point in points}
     assert reads == {(point, formula(*point)) for point in points for _, formula in formulas[1:]}
@@ -159,8 +201,9 @@ def test_exports_take_the_flat_array_also_where_its_last_row_is_not_complete(
 
 
 def test_a_matrix_that_must_stay_flat_is_told(tmp_path: Path) -> None:
-    text = MATMUL.format(declarations="static float a[N * N], b[N * N], c[N * N];", a="a[i * N + k]", b="b[k * N + j]",
-                         c="c[i * N + j]").replace("#pragma scop\n", "#pragma scop\n  for (int i = 0; i < N * N; i++) c[i] = 1;\n")
+    text = MATMUL.format(
+        declarations="static float a[N * N], b[N * N], c[N * N];", a="a[i * N + k]", b="b[k * N + j]", c="c[i * N + j]"
+    ).replace("#pragma scop\n", "#pragma scop\n  for (int i = 0; i < N * N; i++) c[i] = 1;\n")
     (tmp_path / "program.c").write_text(text)
     warnings = read_problem(tmp_path / "program.c", Compilation(), None, None, {}, 0).reference.warnings
     assert len(warnings) == 1
@@ -177,7 +220,10 @@ def test_a_matrix_that_must_stay_flat_is_told(tmp_path: Path) -> None:
 ])
 def test_a_pointer_that_moves_is_refused(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        program_of(f"static float A[30]; static int idx[30]; void f(int k) {{\n#pragma scop\nfor (int i = 0; i < 5; i++) {{ {body} }}\n#pragma endscop\n}}")
+        program_of(
+            f"static float A[30]; static int idx[30]; void f(int k) {{\n#pragma scop\nfor (int i = 0; i < 5; i++) {{ "
+            f"{body} }}\n#pragma endscop\n}}"
+        )
 
 
 def test_a_pointer_may_be_declared_before_all_loops_and_in_several() -> None:

@@ -1,4 +1,6 @@
-"""What an iterator holds after its loop, with and without `break`, and `while` loops that count: results are those of C."""
+"""What an iterator holds after its loop, with and without `break`, and `while` loops that count: results are those of
+C.
+"""
 
 from __future__ import annotations
 
@@ -35,24 +37,36 @@ BODY
 EACH = "for (i = 0; i < N; i++) "
 BODIES = {
     "search": EACH + "{ int k; for (k = 0; k < n; k++) if (d[i][k] == 9) break; y[i] += k; }",
-    "two ways out": EACH + "{ int k; for (k = 2; k < N; k += 3) { if (d[i][k] > 27) { z[i] += 1; break; } if (d[i][k] < 2) break; "
-                           "z[i] += d[i][k]; } z[i] += 100 * k; }",
+    "two ways out": EACH
+    + "{ int k; for (k = 2; k < N; k += 3) { if (d[i][k] > 27) { z[i] += 1; break; } if (d[i][k] < 2) break; "
+    "z[i] += d[i][k]; } z[i] += 100 * k; }",
     "no iterations": EACH + "{ int k; for (k = 5; k < none; k++) if (d[i][k] == 9) break; w[i] += k; "
-                            "for (k = i; k < 4; k++) w[i] += 1; w[i] += k; }",
-    "without break": EACH + "{ int k; for (k = i; k < N; k++) y[i] += d[i][k]; y[i] += k * 3; for (k = N - 1; k >= i; k--) y[i] ^= k; y[i] += k; "
-                            "for (k = 0; k <= i; k++) y[i] += 2; y[i] -= k; for (k = 1; k < i; k += 4) y[i] += 1; y[i] += k; }",
-    "with continue": EACH + "{ int k; for (k = 0; k < N; k++) { if (d[i][k] % 3) continue; z[i] += k; if (d[i][k] > 20) break; } z[i] += k; }",
-    "inner loops": EACH + "{ int k, m; for (k = 0; k < N; k++) { for (m = 0; m < 4; m++) if (d[k][m] == i) break; if (m < 4) break; } "
-                          "w[i] += 10 * k + m; }",
+    "for (k = i; k < 4; k++) w[i] += 1; w[i] += k; }",
+    "without break": EACH
+    + "{ int k; for (k = i; k < N; k++) y[i] += d[i][k]; y[i] += k * 3; for (k = N - 1; k >= i; k--) y[i] ^= k; y[i] "
+        "+= k; "
+    "for (k = 0; k <= i; k++) y[i] += 2; y[i] -= k; for (k = 1; k < i; k += 4) y[i] += 1; y[i] += k; }",
+    "with continue": EACH
+    + "{ int k; for (k = 0; k < N; k++) { if (d[i][k] % 3) continue; z[i] += k; if (d[i][k] > 20) break; } z[i] += k; "
+        "}",
+    "inner loops": EACH
+    + "{ int k, m; for (k = 0; k < N; k++) { for (m = 0; m < 4; m++) if (d[k][m] == i) break; if (m < 4) break; } "
+    "w[i] += 10 * k + m; }",
     "bounds that are data": EACH + "{ int k; for (k = 0; k < d[i][0] && r[i] < 40; k++) r[i] += d[i][2]; y[i] += k; }",
-    "while": EACH + "{ double x = 1; int k = 0; while (x < 50 && k < 12) { x = x * 1.4 + i * 0.1; k++; } z[i] += k; r[i] += x; }",
-    "while with a break": EACH + "{ int k = 3; double x = 0; while (k < N) { x += d[i][k]; if (x > 60) break; k += 2; } w[i] += k; }",
+    "while": EACH
+    + "{ double x = 1; int k = 0; while (x < 50 && k < 12) { x = x * 1.4 + i * 0.1; k++; } z[i] += k; r[i] += x; }",
+    "while with a break": EACH
+    + "{ int k = 3; double x = 0; while (k < N) { x += d[i][k]; if (x > 60) break; k += 2; } w[i] += k; }",
     "while down": EACH + "{ int k; k = i; while (k > 0 && d[i][k] > 4) k -= 1; y[i] += k; }",
     "narrow": EACH + "{ unsigned char k; for (k = 250; k < 254; k++) if (d[i][k - 250] < i) break; z[i] += k - 255; }",
-    "set by other statements": EACH + "{ int k = 7; if (d[i][1] > 9) for (k = 0; k < 5; k++) w[i] += k; w[i] += k; k = i; w[i] += k; "
-                                      "for (k = k + 2; k < N; k++) w[i] += 1; w[i] -= k; }",
-    "across iterations": "last = 0; " + EACH + "{ y[i] += last; for (last = i; last < N; last++) if (d[i][last] == 11) break; }",
-    "read after the SCoP": "after += i; for (after = 0; after < N; after++) { if (d[after][3] == 30) break; z[after] += 1; } w[2] += after;",
+    "set by other statements": EACH
+    + "{ int k = 7; if (d[i][1] > 9) for (k = 0; k < 5; k++) w[i] += k; w[i] += k; k = i; w[i] += k; "
+    "for (k = k + 2; k < N; k++) w[i] += 1; w[i] -= k; }",
+    "across iterations": "last = 0; "
+    + EACH
+    + "{ y[i] += last; for (last = i; last < N; last++) if (d[i][last] == 11) break; }",
+    "read after the SCoP": "after += i; for (after = 0; after < N; after++) { if (d[after][3] == 30) break; z[after] "
+        "+= 1; } w[2] += after;",
 }
 
 

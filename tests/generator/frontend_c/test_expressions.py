@@ -16,13 +16,28 @@ from runners.registry import open_runner
 from tests.support.devices import LIMITS
 from tests.support.programs import write_c
 
-KINDS = ("_Bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "long", "unsigned long", "float", "double")
+KINDS = (
+    "_Bool",
+    "char",
+    "signed char",
+    "unsigned char",
+    "short",
+    "unsigned short",
+    "int",
+    "unsigned int",
+    "long",
+    "unsigned long",
+    "float",
+    "double",
+)
 WHOLE = KINDS[:-2]
 STATEMENTS, POINTS = 20, 8
 
 
 class Expressions:
-    """Random expressions whose value C defines: no signed overflow, no division by 0, small shifts, integers for integer operators."""
+    """Random expressions whose value C defines: no signed overflow, no division by 0, small shifts, integers for
+    integer operators.
+    """
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -42,11 +57,21 @@ class Expressions:
             return self.leaf(kinds)
         one, other = (self.value(depth - 1, kinds) for _ in range(2))
         whole, small = (self.value(depth - 1, WHOLE) for _ in range(2))
-        forms = [f"({one} {self.pick('+', '-')} {other})", f"({one} {self.pick('<', '<=', '>', '>=', '==', '!=')} {other})",
-                 f"({one} {self.pick('&&', '||')} {other})", f"({one} ? {other} : {whole})", f"!{one}", f"-{self.leaf(kinds)}",
-                 f"({self.leaf(kinds)} * {self.leaf(kinds)})", f"({self.pick(*kinds)})({self.leaf(WHOLE)} * 3 - 7)",
-                 f"({whole} {self.pick('&', '|', '^')} {small})", f"({whole} {self.pick('/', '%')} (({small} & 7) + 1))",
-                 f"(({whole} & 255) {self.pick('<<', '>>')} ({small} & 3))", f"v_int[{whole} & 7]", f"~{whole}"]
+        forms = [
+            f"({one} {self.pick('+', '-')} {other})",
+            f"({one} {self.pick('<', '<=', '>', '>=', '==', '!=')} {other})",
+            f"({one} {self.pick('&&', '||')} {other})",
+            f"({one} ? {other} : {whole})",
+            f"!{one}",
+            f"-{self.leaf(kinds)}",
+            f"({self.leaf(kinds)} * {self.leaf(kinds)})",
+            f"({self.pick(*kinds)})({self.leaf(WHOLE)} * 3 - 7)",
+            f"({whole} {self.pick('&', '|', '^')} {small})",
+            f"({whole} {self.pick('/', '%')} (({small} & 7) + 1))",
+            f"(({whole} & 255) {self.pick('<<', '>>')} ({small} & 3))",
+            f"v_int[{whole} & 7]",
+            f"~{whole}",
+        ]
         return self.pick(*forms)
 
     def statement(self, number: int) -> tuple[str, str]:
@@ -56,8 +81,13 @@ class Expressions:
         value = self.value(3, WHOLE if kind.startswith("unsigned") else KINDS)
         if kind not in ("float", "double"):  # what does not fit into an integer has no value
             value = self.value(3, WHOLE)
-        form = self.pick(f"{target} = {value};", f"{target} = {value};", f"if ({self.value(2)}) {target} = {value}; else {target} = 3;",
-                         f"{target} += {value};", f"o{number}[({self.value(2, WHOLE)} & 0) + i] = {value};")
+        form = self.pick(
+            f"{target} = {value};",
+            f"{target} = {value};",
+            f"if ({self.value(2)}) {target} = {value}; else {target} = 3;",
+            f"{target} += {value};",
+            f"o{number}[({self.value(2, WHOLE)} & 0) + i] = {value};",
+        )
         return f"static {kind} o{number}[{POINTS}];\n", form
 
 
@@ -66,12 +96,18 @@ def program(seed: int) -> str:
     statements = [made.statement(number) for number in range(STATEMENTS)]
     declared = "".join(declaration for declaration, _ in statements)
     data = "".join(f"static {kind} v_{kind.replace(' ', '_')}[{POINTS}];\n" for kind in KINDS)
-    filled = " ".join(f"v_{kind.replace(' ', '_')}[k] = (k * {5 + number} + {number}) % 19 - {0 if 'unsigned' in kind else 7};"
-                      for number, kind in enumerate(KINDS))
+    filled = " ".join(
+        f"v_{kind.replace(' ', '_')}[k] = (k * {5 + number} + {number}) % 19 - {0 if 'unsigned' in kind else 7};"
+        for number, kind in enumerate(KINDS)
+    )
     shown = " + ".join(f"o{number}[3]" for number in range(STATEMENTS))
     body = "\n".join(f"    {text}" for _, text in statements)
-    return (f"#include <stdio.h>\n{data}{declared}int main(void) {{\n  for (int k = 0; k < {POINTS}; k++) {{ {filled} }}\n#pragma scop\n"
-            f"  for (int i = 0; i < {POINTS}; i++) {{\n{body}\n  }}\n#pragma endscop\n  printf(\"%f\\n\", (double)({shown}));\n  return 0;\n}}\n")
+    return (
+        f"#include <stdio.h>\n{data}{declared}int main(void) {{\n  for (int k = 0; k < {POINTS}; k++) {{ {filled} "
+        f"}}\n#pragma scop\n"
+        f'  for (int i = 0; i < {POINTS}; i++) {{\n{body}\n  }}\n#pragma endscop\n  printf("%f\\n", '
+        f'(double)({shown}));\n  return 0;\n}}\n'
+    )
 
 
 def check(seed: int, folder: Path) -> None:

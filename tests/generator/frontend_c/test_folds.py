@@ -1,4 +1,6 @@
-"""Loops whose bounds are data: what they compute is what C computes, whatever the data are; what cannot be a fold is refused."""
+"""Loops whose bounds are data: what they compute is what C computes, whatever the data are; what cannot be a fold is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ int main(void)
 #pragma scop
 BODY
 #pragma endscop
-  printf("%f\\n", y[0] + z[1] + diag[2] + C[3][4] + best[5] + count[6] + total + g[7] + creal(cy[8]) + q[9].re + deg[1] + flat[3]);
+  printf("%f\\n", y[0] + z[1] + diag[2] + C[3][4] + best[5] + count[6] + total
+    + g[7] + creal(cy[8]) + q[9].re + deg[1] + flat[3]);
   return 0;
 }
 """
@@ -78,63 +81,100 @@ BODIES = {
     "local sum": EACH + "{ double s = 0; " + ROW + "{ int c = col[k]; double v = val[k]; s += v * x[c]; } z[i] = s; }",
     "variable of the function": EACH + "{ z[i] = 0; " + ROW + "{ c = col[k]; z[i] += val[k] * x[c]; } }",
     "float": EACH + "{ g[i] = 0; " + ROW + "g[i] += f[k] * x[col[k]]; }",
-    "lengths": EACH + "{ double s = 1; for (int k = 0; k < length[i]; k++) s *= 1 + 0.01 * val[row[i] + k]; z[i] = s; }",
+    "lengths": EACH
+    + "{ double s = 1; for (int k = 0; k < length[i]; k++) s *= 1 + 0.01 * val[row[i] + k]; z[i] = s; }",
     "unsigned long": EACH + "for (unsigned long k = first[i]; k < first[i + 1]; k++) y[i] += val[k];",
     "backwards by two": EACH + "for (int k = row[i + 1] - 1; k >= row[i]; k -= 2) y[i] -= val[k] * x[col[k]];",
     "and the data": EACH + "for (int k = row[i]; k < row[i + 1] && val[k] < 8; k++) count[i]++;",
-    "diagonal and rest": EACH + "{ double s = 0, d = 1; " + ROW + "{ if (col[k] == i) d = val[k]; else s += val[k] * x[col[k]]; } "
-                                "z[i] = (y[i] - s) / d; diag[i] = d; }",
+    "diagonal and rest": EACH
+    + "{ double s = 0, d = 1; "
+    + ROW
+    + "{ if (col[k] == i) d = val[k]; else s += val[k] * x[col[k]]; } "
+    "z[i] = (y[i] - s) / d; diag[i] = d; }",
     "greatest": EACH + "{ double m = -1e9; " + ROW + "if (val[k] > m) m = val[k]; z[i] = m; }",
     "last": EACH + ROW + "best[i] = col[k];",
     "twice": EACH + ROW + "{ y[i] += val[k]; y[i] *= 0.5; }",
     "two results": EACH + ROW + "{ y[i] += val[k]; count[i] += val[k] > 0 ? 1 : 2; }",
     "chain": EACH + ROW + "z[i] = diag[i] = val[k];",
-    "conditions in conditions": EACH + ROW + "{ double v = val[k]; if (v > 0) { double u = v * x[col[k]]; if (u > v) y[i] += u; else y[i] -= v; } "
-                                             "else if (col[k] < i) z[i] += x[col[k]]; }",
+    "conditions in conditions": EACH
+    + ROW
+    + "{ double v = val[k]; if (v > 0) { double u = v * x[col[k]]; if (u > v) y[i] += u; else y[i] -= v; } "
+    "else if (col[k] < i) z[i] += x[col[k]]; }",
     "continue": EACH + ROW + "{ if (col[k] == i) continue; y[i] += val[k]; }",
     "under a condition": EACH + "if (x[i] > 0) " + ROW + "y[i] += val[k];",
     "matrix": EACH + ROW + "for (int j = 0; j < M; j++) C[i][j] += val[k] * B[col[k]][j];",
-    "matrix with variables": EACH + ROW + "{ double v = val[k]; int c = col[k]; for (int j = 0; j < M; j++) C[i][j] += v * B[c][j]; }",
+    "matrix with variables": EACH
+    + ROW
+    + "{ double v = val[k]; int c = col[k]; for (int j = 0; j < M; j++) C[i][j] += v * B[c][j]; }",
     "matrix in one dimension": EACH + ROW + "for (int j = 0; j < M; j++) flat[i * M + j] += val[k] * B[col[k]][j];",
     "two steps away": EACH + ROW + "for (int l = row[col[k]]; l < row[col[k] + 1]; l++) y[i] += val[k] * val[l];",
-    "sum inside": EACH + ROW + "{ double d = 0; for (int j = 0; j < M; j++) d += B[i][j] * B[col[k]][j]; z[i] += val[k] * d; }",
+    "sum inside": EACH
+    + ROW
+    + "{ double d = 0; for (int j = 0; j < M; j++) d += B[i][j] * B[col[k]][j]; z[i] += val[k] * d; }",
     "product of a sum": EACH + ROW + "{ for (int j = 0; j < M; j++) y[i] += B[col[k]][j]; y[i] *= 0.25; }",
-    "a condition on a sum inside": EACH + ROW + "{ int n = 0; for (int l = row[col[k]]; l < row[col[k] + 1]; l++) if (col[l] == i) n++; "
-                                                "if (n) count[i] += n; }",
+    "a condition on a sum inside": EACH
+    + ROW
+    + "{ int n = 0; for (int l = row[col[k]]; l < row[col[k] + 1]; l++) if (col[l] == i) n++; "
+    "if (n) count[i] += n; }",
     "loop in a branch": EACH + ROW + "if (val[k] > 0) for (int j = 0; j < M; j++) y[i] += B[col[k]][j];",
     "all rows": EACH + ROW + "total += val[k];",
     "complex": EACH + ROW + "cy[i] += w[k] * cx[col[k]];",
     "structures": EACH + ROW + "{ q[i].re += p[k].re; q[i].im += p[k].im * p[k].re; }",
     "function": EACH + ROW + "y[i] += fmax(val[k], x[col[k]]);",
-    "whole sweep": "for (int t = 0; t < 3; t++) { " + EACH + "{ double s = 0; " + ROW + "s += val[k] * x[col[k]]; z[i] = s; } " + EACH
-                   + "x[i] = 0.01 * z[i]; }",
+    "whole sweep": "for (int t = 0; t < 3; t++) { "
+    + EACH
+    + "{ double s = 0; "
+    + ROW
+    + "s += val[k] * x[col[k]]; z[i] = s; } "
+    + EACH
+    + "x[i] = 0.01 * z[i]; }",
     "depends on another": EACH + ROW + "{ count[i]++; y[i] += val[k] * count[i]; }",
     "place of the greatest": EACH + "{ double m = -1e9; " + ROW + "if (val[k] > m) { m = val[k]; best[i] = col[k]; } }",
     "both at once": EACH + ROW + "{ double t = y[i]; y[i] = z[i] + 1; z[i] = 0.5 * t + val[k]; }",
-    "changes its bounds": EACH + "for (int k = row[i]; k < row[i] + deg[i]; k++) if (deg[i] > 3) deg[i]--; else y[i] += val[k];",
-    "bounded by a sum inside": EACH + ROW + "{ int n = 0; for (int l = row[col[k]]; l < row[col[k] + 1]; l++) n += col[l] % 2; "
-                                           "for (int m = 0; m < n; m++) y[i] += val[k] * m; }",
-    "a sum inside twice": EACH + ROW + "{ double d = 0; for (int j = 0; j < M; j++) d += B[col[k]][j]; y[i] += d * d; z[i] -= d; d *= 2; "
-                                       "if (d > 3) for (int j = 0; j < M; j++) y[i] += d * B[i][j]; }",
+    "changes its bounds": EACH
+    + "for (int k = row[i]; k < row[i] + deg[i]; k++) if (deg[i] > 3) deg[i]--; else y[i] += val[k];",
+    "bounded by a sum inside": EACH
+    + ROW
+    + "{ int n = 0; for (int l = row[col[k]]; l < row[col[k] + 1]; l++) n += col[l] % 2; "
+    "for (int m = 0; m < n; m++) y[i] += val[k] * m; }",
+    "a sum inside twice": EACH
+    + ROW
+    + "{ double d = 0; for (int j = 0; j < M; j++) d += B[col[k]][j]; y[i] += d * d; z[i] -= d; d *= 2; "
+    "if (d > 3) for (int j = 0; j < M; j++) y[i] += d * B[i][j]; }",
     "carried in a variable": "double s = 0, u = 3; " + EACH + ROW + "{ s += 0.01 * val[k]; u = s; y[i] += s; }",
     "break": EACH + ROW + "{ if (col[k] % 7 == 3) { z[i] = val[k]; break; } y[i] += val[k]; }",
-    "break in both parts": EACH + ROW + "{ if (val[k] > 5) { z[i] = 1; break; } else { y[i] += 1; if (val[k] < -5) break; } count[i]++; }",
-    "break inside": EACH + ROW + "for (int l = row[col[k]]; l < row[col[k] + 1]; l++) { if (col[l] % 5 == 1) break; y[i] += val[l]; }",
+    "break in both parts": EACH
+    + ROW
+    + "{ if (val[k] > 5) { z[i] = 1; break; } else { y[i] += 1; if (val[k] < -5) break; } count[i]++; }",
+    "break inside": EACH
+    + ROW
+    + "for (int l = row[col[k]]; l < row[col[k] + 1]; l++) { if (col[l] % 5 == 1) break; y[i] += val[l]; }",
     "neighbour's row": EACH + "if (i > 0) for (int k = row[i - 1]; k < row[i]; k++) y[i] += val[k] * y[i - 1] * 0.01;",
 }
 
 REFUSED = {
     "elements of the loop": (EACH + ROW + "val[k] *= x[i];", "writes elements of `val` that depend on its iterations"),
     "scatter": (EACH + ROW + "y[col[k]] += val[k];", "writes elements of `y` that depend on its iterations"),
-    "neighbours": (EACH + ROW + "{ y[i] += val[k]; z[i] += y[(i + 1) % N]; }", "uses several elements of `y`, which it changes"),
+    "neighbours": (
+        EACH + ROW + "{ y[i] += val[k]; z[i] += y[(i + 1) % N]; }",
+        "uses several elements of `y`, which it changes",
+    ),
     "changes its iterator": (EACH + ROW + "{ y[i] += val[k]; k++; }", "the iterator is changed inside its loop"),
     "while": (EACH + ROW + "{ while (y[i] > 1) y[i] /= 2; }", "such a loop holds assignments, `if`/`else` and loops"),
 }
 
 
 def captured(body: str, folder: Path) -> Problem:
-    return read_problem(write_c(PROGRAM.replace("BODY", body).replace("#include <stdio.h>", "#include <math.h>\n#include <stdio.h>"), folder),
-                        Compilation(), None, None, {}, 0)
+    return read_problem(
+        write_c(
+            PROGRAM.replace("BODY", body).replace("#include <stdio.h>", "#include <math.h>\n#include <stdio.h>"), folder
+        ),
+        Compilation(),
+        None,
+        None,
+        {},
+        0,
+    )
 
 
 def test_default_plans_on_pocl(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Loops without `#pragma scop`: which nests are found, which one is taken, and that results are those of the program."""
+"""Loops without `#pragma scop`: which nests are found, which one is taken, and that results are those of the program.
+"""
 
 from __future__ import annotations
 
@@ -161,8 +162,12 @@ def test_what_a_block_declares_is_never_inside(tmp_path: Path) -> None:
 
 
 def test_loops_in_included_files_are_not_of_this_file(tmp_path: Path) -> None:
-    (tmp_path / "other.h").write_text("double z[9];\nstatic void g(void) {\n  for (int i = 0; i < 9; i++)\n    z[i] = 1;\n}\n")
-    text = '#include "other.h"\nint main(void) {\n  g();\n  for (int i = 0; i < 9; i++)\n    z[i] = 2;\n  return 0;\n}\n'
+    (tmp_path / "other.h").write_text(
+        "double z[9];\nstatic void g(void) {\n  for (int i = 0; i < 9; i++)\n    z[i] = 1;\n}\n"
+    )
+    text = (
+        '#include "other.h"\nint main(void) {\n  g();\n  for (int i = 0; i < 9; i++)\n    z[i] = 2;\n  return 0;\n}\n'
+    )
     found = find_nests(write_c(text, tmp_path), Compilation())
     assert [nest.source.function for nest in found.nests] == ["main"]
 
@@ -203,7 +208,9 @@ def test_a_run_without_pragmas_is_a_run_like_any(tmp_path: Path, monkeypatch: py
                                                  capsys: pytest.CaptureFixture[str]) -> None:
     run = antune_command(monkeypatch)
     file = write_c(PROGRAM.replace("300", "40"), tmp_path)
-    assert run("tune", file, "--function", "heavy", "--evaluations", 1, "--finalists", 0, "--out", tmp_path / "run") == 0
+    assert (
+        run("tune", file, "--function", "heavy", "--evaluations", 1, "--finalists", 0, "--out", tmp_path / "run") == 0
+    )
     assert "taking loop nest 1, lines 8 to 17 in heavy" in capsys.readouterr().out
     file.unlink()
     assert run("resume", tmp_path / "run", "--evaluations", 2) == 0
@@ -211,13 +218,20 @@ def test_a_run_without_pragmas_is_a_run_like_any(tmp_path: Path, monkeypatch: py
     assert "b[i][j] += a[i][k] * a[k][j]" in "".join(f.read_text() for f in (tmp_path / "export").glob("*.[ch]"))
 
 
-def test_it_is_told_when_the_time_is_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_told_when_the_time_is_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = antune_command(monkeypatch)
     busy = "  double x = 1;\n  while (x < 2e8) { x += 1 + x * 0; }\n  row[2] = x;\n"
-    file = write_c(PROGRAM.replace("300", "12").replace("  double left = 3;\n", busy + "  double left = 3;\n"), tmp_path)
+    file = write_c(
+        PROGRAM.replace("300", "12").replace("  double left = 3;\n", busy + "  double left = 3;\n"), tmp_path
+    )
     assert run("explain", file, "--find") == 0
     lines = " ".join(capsys.readouterr().out.split())
-    assert "The program's time is elsewhere: of " in lines and " 100 % are outside of all loops that can be tuned. A larger problem" in lines
+    assert (
+        "The program's time is elsewhere: of " in lines
+        and " 100 % are outside of all loops that can be tuned. A larger problem" in lines
+    )
     warnings = read_problem(file, Compilation(), None, None, {}, 0).reference.warnings
     assert any("The program's time is elsewhere" in note for note in warnings)
     heavy = choose_nest(write_c(PROGRAM, tmp_path, "heavy.c"), Compilation(), None, None)

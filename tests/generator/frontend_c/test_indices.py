@@ -43,8 +43,9 @@ MEANT = ALL + "b[y * W + x] = a[y * W + x - 1] + a[y * W + x + W];"
 WAYS = {
     "a variable of the loop": ALL + "{ int at = y * W + x; b[at] = a[at - 1] + a[at + W]; }",
     "one after another": ALL + "{ const int row = y * W, p = row + x; b[p] = a[p - 1] + a[p + W]; }",
-    "of the outer loop": "for (int y = 1; y < H - 1; y++) { const size_t row = (size_t)y * W; for (int x = 1; x < W - 1; x++) "
-                         "b[row + x] = a[row + x - 1] + a[row + x + W]; }",
+    "of the outer loop": "for (int y = 1; y < H - 1; y++) { const size_t row = (size_t)y * W; for (int x = 1; x < W - "
+        "1; x++) "
+    "b[row + x] = a[row + x - 1] + a[row + x + W]; }",
     "assigned twice": ALL + "{ int p = y * W + x - 1, q; q = p; p = y * W + x; b[p] = a[q] + a[p + W]; }",
     "a pointer to it": ALL + "{ int p = y * W + x; const float *c = a + p; b[p] = c[-1] + c[W]; }",
     "shifts": ALL + "{ int p = y * (W >> 1) * 2 + (x << 1) / 2; b[p] = a[p - (1 << 0)] + a[p + (10 << 1)]; }",
@@ -58,11 +59,15 @@ KEPT = {
     "narrow": "for (int x = 0; x < 300; x++) { unsigned char p = x; if (p < W) narrow[p] = x; }",
     "without a sign": ALL + "{ unsigned p = x - 3; b[y * W + x] = p / 2; }",
     "data": ALL + "{ int p = y * W + k[x]; b[y * W + x] = a[p]; }",
-    "of another loop": "for (int x = 0; x < W; x++) { int p = x; for (int y = 0; y < 3; y++) { b[p] += a[p + y]; p = x + y; } }",
+    "of another loop": "for (int x = 0; x < W; x++) { int p = x; for (int y = 0; y < 3; y++) { b[p] += a[p + y]; p = "
+        "x + y; } }",
     "clamped": ALL + "{ int p = clamp(x - 3, 0, W / 2); b[y * W + x] = a[y * W + p]; }",
     "the lowest bits": "for (int x = -40; x < 40; x++) { int p = x & 15; b[p] += x; k[x >> 3 & 7] = x >> 2; }",
-    "known bounds and sizes": "last = 7; int m = 4; for (int x = 0; x < last; x++) { float t[m]; t[1] = x; b[x] = t[1]; }",
-    "infinity": ALL + "{ float least = INFINITY; for (int j = 0; j < 5; j++) if (a[y * W + j] < least) least = a[y * W + j]; b[y * W + x] = least; }",
+    "known bounds and sizes": "last = 7; int m = 4; for (int x = 0; x < last; x++) { float t[m]; t[1] = x; b[x] = "
+        "t[1]; }",
+    "infinity": ALL
+    + "{ float least = INFINITY; for (int j = 0; j < 5; j++) if (a[y * W + j] < least) least = a[y * W + j]; b[y * W "
+        "+ x] = least; }",
 }
 
 
@@ -93,7 +98,9 @@ def test_it_computes_the_same(name: str, tmp_path: Path) -> None:
     assert printed(as_read(text, tmp_path), tmp_path) == printed(text, tmp_path)
 
 
-@pytest.mark.parametrize("name", few(["the lowest bits", "infinity", "shifts", "clamped", "read afterwards", "without a sign", "narrow"], 3))
+@pytest.mark.parametrize(
+    "name", few(["the lowest bits", "infinity", "shifts", "clamped", "read afterwards", "without a sign", "narrow"], 3)
+)
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = read_problem(write_c(program((WAYS | KEPT)[name]), tmp_path), Compilation(), None, None, {}, 0)
     runner = open_runner(found, "pocl", LIMITS, tmp_path)

@@ -1,4 +1,5 @@
-"""`continue` under an `if` is the rest of the body under the opposite condition; other jumps are refused with advice."""
+"""`continue` under an `if` is the rest of the body under the opposite condition; other jumps are refused with advice.
+"""
 
 from __future__ import annotations
 
@@ -59,19 +60,34 @@ def test_a_variable_of_a_branch_keeps_no_loop_serial() -> None:
 STOPS = {
     "at a number": ("if (i == 5) break; x[i] += 1;", "if (i == 5) on = 0; if (on) x[i] += 1;"),
     "data": ("if (y[i] > 2) break; x[i] = y[i] * 2;", "if (y[i] > 2) on = 0; if (on) x[i] = y[i] * 2;"),
-    "with statements around": ("y[i] += 1; if (y[i] > 3) { x[i] = 1; break; } x[i] = y[i]; y[i] = 4;",
-                               "y[i] += 1; if (y[i] > 3) { x[i] = 1; on = 0; } if (on) { x[i] = y[i]; y[i] = 4; }"),
-    "at the end": ("x[i + 1] = x[i] + y[i]; if (x[i + 1] > 6) break;", "x[i + 1] = x[i] + y[i]; if (x[i + 1] > 6) on = 0;"),
-    "in the other part": ("if (y[i] < 3) x[i] = 1; else { y[i] = 7; break; } y[i] = x[i];",
-                          "if (y[i] < 3) x[i] = 1; else { y[i] = 7; on = 0; } if (on) y[i] = x[i];"),
-    "twice": ("if (y[i] > 3) break; x[i] = 1; if (x[i + 1] > 3) { break; } x[i] += 3;",
-              "if (y[i] > 3) on = 0; if (on) { x[i] = 1; if (x[i + 1] > 3) on = 0; if (on) x[i] += 3; }"),
-    "nested": ("if (i > 2) { y[i] += 1; if (y[i] > 2) { x[i] = 5; break; } y[i] += 2; } x[i] = y[i];",
-               "if (i > 2) { y[i] += 1; if (y[i] > 2) { x[i] = 5; on = 0; } if (on) y[i] += 2; } if (on) x[i] = y[i];"),
-    "with continue": ("if (y[i] < 1) continue; x[i] = 2; if (y[i] > 2) break; x[i] = 3;",
-                      "if (!(y[i] < 1)) { x[i] = 2; if (y[i] > 2) on = 0; if (on) x[i] = 3; }"),
-    "around a loop": ("for (j = 0; j < 5; j++) x[i] += A[i][j]; if (x[i] > 6) break; y[i] = x[i];",
-                      "for (j = 0; j < 5; j++) x[i] += A[i][j]; if (x[i] > 6) on = 0; if (on) y[i] = x[i];"),
+    "with statements around": (
+        "y[i] += 1; if (y[i] > 3) { x[i] = 1; break; } x[i] = y[i]; y[i] = 4;",
+        "y[i] += 1; if (y[i] > 3) { x[i] = 1; on = 0; } if (on) { x[i] = y[i]; y[i] = 4; }",
+    ),
+    "at the end": (
+        "x[i + 1] = x[i] + y[i]; if (x[i + 1] > 6) break;",
+        "x[i + 1] = x[i] + y[i]; if (x[i + 1] > 6) on = 0;",
+    ),
+    "in the other part": (
+        "if (y[i] < 3) x[i] = 1; else { y[i] = 7; break; } y[i] = x[i];",
+        "if (y[i] < 3) x[i] = 1; else { y[i] = 7; on = 0; } if (on) y[i] = x[i];",
+    ),
+    "twice": (
+        "if (y[i] > 3) break; x[i] = 1; if (x[i + 1] > 3) { break; } x[i] += 3;",
+        "if (y[i] > 3) on = 0; if (on) { x[i] = 1; if (x[i + 1] > 3) on = 0; if (on) x[i] += 3; }",
+    ),
+    "nested": (
+        "if (i > 2) { y[i] += 1; if (y[i] > 2) { x[i] = 5; break; } y[i] += 2; } x[i] = y[i];",
+        "if (i > 2) { y[i] += 1; if (y[i] > 2) { x[i] = 5; on = 0; } if (on) y[i] += 2; } if (on) x[i] = y[i];",
+    ),
+    "with continue": (
+        "if (y[i] < 1) continue; x[i] = 2; if (y[i] > 2) break; x[i] = 3;",
+        "if (!(y[i] < 1)) { x[i] = 2; if (y[i] > 2) on = 0; if (on) x[i] = 3; }",
+    ),
+    "around a loop": (
+        "for (j = 0; j < 5; j++) x[i] += A[i][j]; if (x[i] > 6) break; y[i] = x[i];",
+        "for (j = 0; j < 5; j++) x[i] += A[i][j]; if (x[i] > 6) on = 0; if (on) y[i] = x[i];",
+    ),
 }
 
 
@@ -97,8 +113,11 @@ def test_break_leaves_the_inner_loop_alone() -> None:
 
 def test_a_break_in_a_loop_whose_pointers_change_places_is_refused() -> None:
     with pytest.raises(InputError, match="which of them is which would then depend on data"):
-        program_of("void f(int n, float *a, float *b) {\n float *t;\n#pragma scop\n for (int s = 0; s < 9; s++) { for (int i = 0; i < 9; i++) "
-                   "b[i] = a[i] + 1; if (b[3] > 4) break; t = a; a = b; b = t; }\n#pragma endscop\n}\n")
+        program_of(
+            "void f(int n, float *a, float *b) {\n float *t;\n#pragma scop\n for (int s = 0; s < 9; s++) { for (int i "
+            "= 0; i < 9; i++) "
+            "b[i] = a[i] + 1; if (b[3] > 4) break; t = a; a = b; b = t; }\n#pragma endscop\n}\n"
+        )
 
 
 @pytest.mark.parametrize(("body", "words"), [

@@ -1,4 +1,6 @@
-"""What C means where other languages mean something else: `_Bool`, narrow iterators, comparisons of comparisons, labels, rounded quotients."""
+"""What C means where other languages mean something else: `_Bool`, narrow iterators, comparisons of comparisons,
+labels, rounded quotients.
+"""
 
 from __future__ import annotations
 
@@ -59,16 +61,24 @@ BODIES = {
     "comparisons of comparisons": EACH + "y[i] += (x[i] < 2) < 1; " + EACH + "z[i] += (x[i] == 2) != (i < 5) == 0;",
     "narrow": "for (unsigned char k = 3; k < 60; k++) y[k] += k * 5;",
     "down to one": "for (unsigned k = 59; k >= 1; k--) z[k] += z[k - 1];",
-    "iterators of one name": "for (unsigned i = 0; i < N; i++) r[i] += (i - 7) * 0.25; for (unsigned char i = 0; i < N; i++) { r[i] *= i - 9; "
-                             "z[i] += (i - 5) / 2; } for (short i = N - 1; i > 0; i--) y[i] += (i - 8) / 2 + z[i - 1]; "
-                             "{ unsigned k; for (k = 0; k < N; k++) y[k] += (k - 3) / 2; } { long k; for (k = 0; k < N; k++) r[k] += k - 4; }",
+    "iterators of one name": "for (unsigned i = 0; i < N; i++) r[i] += (i - 7) * 0.25; for (unsigned char i = 0; i < "
+        "N; i++) { r[i] *= i - 9; "
+    "z[i] += (i - 5) / 2; } for (short i = N - 1; i > 0; i--) y[i] += (i - 8) / 2 + z[i - 1]; "
+    "{ unsigned k; for (k = 0; k < N; k++) y[k] += (k - 3) / 2; } { long k; for (k = 0; k < N; k++) r[k] += k - 4; }",
     "labels": "begin: for (i = 0; i < N; i++) { here: y[i] += 2; }",
-    "rounded quotients": "for (int t = ceild(-7, 4); t <= floord(N - 1, 8); t++) for (i = max(0, 8 * t); i <= min(N - 1, 8 * t + 7); i++) "
-                         "{ y[i] += t; z[(int)floord(i, 2)] += i; }",
+    "rounded quotients": "for (int t = ceild(-7, 4); t <= floord(N - 1, 8); t++) for (i = max(0, 8 * t); i <= min(N - "
+        "1, 8 * t + 7); i++) "
+    "{ y[i] += t; z[(int)floord(i, 2)] += i; }",
 }
 WRAPPING = {
-    "unsigned char upwards": ("for (unsigned char k = 252; k < 260; k++) x[k - 252] = 1;", "`k` is of type `unsigned char`, from 0 to 255"),
-    "unsigned downwards": ("for (unsigned k = 5; k >= 0; k--) x[k] = 1;", "its unsigned or narrow integers wrap around"),
+    "unsigned char upwards": (
+        "for (unsigned char k = 252; k < 260; k++) x[k - 252] = 1;",
+        "`k` is of type `unsigned char`, from 0 to 255",
+    ),
+    "unsigned downwards": (
+        "for (unsigned k = 5; k >= 0; k--) x[k] = 1;",
+        "its unsigned or narrow integers wrap around",
+    ),
     "over the end": ("for (unsigned char k = 0; k <= 255; k++) x[k / 8] = 1;", "`k` is of type `unsigned char`"),
     "char": ("for (char k = 0; k < 200; k++) x[k / 8] = 1;", "`k` is of type `char`, from -128 to 127"),
 }
@@ -97,7 +107,10 @@ def test_iterators_that_leave_their_type_are_refused(name: str) -> None:
 
 
 def test_a_label_that_is_jumped_to_is_refused(tmp_path: Path) -> None:
-    body = "again: for (i = 0; i < N; i++) y[i] += 2;\n#pragma endscop\n  if (y[0] < 5) goto again;\n#pragma scop\none = 1;"
+    body = (
+        "again: for (i = 0; i < N; i++) y[i] += 2;\n#pragma endscop\n  if (y[0] < 5) goto again;\n#pragma scop\none = "
+        "1;"
+    )
     with pytest.raises(InputError, match="is not static control"):
         read_problem(write_c(PROGRAM.replace("BODY", body), tmp_path), Compilation(), None, 1, {}, 0)
 

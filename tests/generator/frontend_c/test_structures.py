@@ -67,40 +67,83 @@ EACH = "for (int i = 0; i < n; i++) "
 # What is in the SCoP, and the arrays that it becomes with their extents.
 ACCEPTED: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     "members": (EACH + "{ float dx = q[i].pos.x - q[0].pos.y; acc[i][1].z += dx * q[i].mass; }", {"acc": (24, 2, 3)}),
-    "members that are arrays": (EACH + "for (int k = 0; k < 3; k++) q[i].v[k] = 2 * q[i].v[2 - k] + k;", {"q": (24, 7)}),
-    "matrices": (EACH + "for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) g[i].w[r][c] += g[i].w[1 - r][c] * i;",
-                 {"g": (24, 6)}),
-    "whole structures": (EACH + "{ old[i] = q[i]; acc[i][0] = q[n - 1 - i].pos; old[i].pos = acc[i][1]; }",
-                         {"old": (24, 7), "acc": (24, 2, 3)}),
-    "local structure": (EACH + "{ struct body b = q[i]; vec f; f.x = f.y = b.mass; f.z = b.v[1]; b.v[2] = 3; acc[i][0] = f; "
-                        "old[i] = b; }", {"acc": (24, 2, 3)}),
-    "a name like a member's": (EACH + "{ float f_x = 2, f_y; vec f; f.x = q[i].mass; f_y = f_x * f.x; acc[i][0].x = f_y; }",
-                               {"acc": (24, 2, 3)}),
-    "single structures": (EACH + "{ mean.x += q[i].pos.x * first.mass; mean.y = first.v[0]; }", {"mean": (3,), "first": (7,)}),
+    "members that are arrays": (
+        EACH + "for (int k = 0; k < 3; k++) q[i].v[k] = 2 * q[i].v[2 - k] + k;",
+        {"q": (24, 7)},
+    ),
+    "matrices": (
+        EACH + "for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) g[i].w[r][c] += g[i].w[1 - r][c] * i;",
+        {"g": (24, 6)},
+    ),
+    "whole structures": (
+        EACH + "{ old[i] = q[i]; acc[i][0] = q[n - 1 - i].pos; old[i].pos = acc[i][1]; }",
+        {"old": (24, 7), "acc": (24, 2, 3)},
+    ),
+    "local structure": (
+        EACH + "{ struct body b = q[i]; vec f; f.x = f.y = b.mass; f.z = b.v[1]; b.v[2] = 3; acc[i][0] = f; "
+        "old[i] = b; }",
+        {"acc": (24, 2, 3)},
+    ),
+    "a name like a member's": (
+        EACH + "{ float f_x = 2, f_y; vec f; f.x = q[i].mass; f_y = f_x * f.x; acc[i][0].x = f_y; }",
+        {"acc": (24, 2, 3)},
+    ),
+    "single structures": (
+        EACH + "{ mean.x += q[i].pos.x * first.mass; mean.y = first.v[0]; }",
+        {"mean": (3,), "first": (7,)},
+    ),
     "through a pointer": (EACH + "old[i].mass = one->mass + q->pos.x;", {"one": (1, 7), "q": (1, 7)}),
-    "matrices in one dimension": (EACH + "for (int j = 0; j < 4; j++) if (i < 6) old[i * 4 + j].mass = q[j * 6 + i].mass;", {"old": (24, 7)}),
-    "subscripts from data": (EACH + "acc[next[i]][0].x = square(p[next[i]].pos.y + 1) + old[i].v[next[i] % 3];",
-                             {"acc": (24, 2, 3)}),
+    "matrices in one dimension": (
+        EACH + "for (int j = 0; j < 4; j++) if (i < 6) old[i * 4 + j].mass = q[j * 6 + i].mass;",
+        {"old": (24, 7)},
+    ),
+    "subscripts from data": (
+        EACH + "acc[next[i]][0].x = square(p[next[i]].pos.y + 1) + old[i].v[next[i] % 3];",
+        {"acc": (24, 2, 3)},
+    ),
     "different types": (EACH + "mixed[i].v += mixed[i].id; ", {"mixed_v": (24,), "mixed_id": (24,)}),
-    "different types in two dimensions": (EACH + "for (int j = 0; j < 2; j++) pair[i][j].v = 2 * pair[i][1 - j].id + mixed[i].id;",
-                                          {"pair_v": (24, 2), "pair_id": (24, 2)}),
-    "members of all kinds": (EACH + "{ rich[i].pos.x += rich[i].tag; rich[i].m[1][i % 3] = rich[i].in.v; if (rich[i].in.id) rich[i].tag = 7; }",
-                             {"rich_tag": (24,), "rich_pos_x": (24,), "rich_m": (24, 2, 3), "rich_in_v": (24,), "rich_in_id": (24,)}),
-    "copies of different types": (EACH + "{ mixed[i] = pair[i][1]; kept[i].in = rich[n - 1 - i].in; struct mixed t = mixed[i]; t.v += t.id; "
-                                         "pair[i][0] = t; }", {"kept_in_v": (24,), "pair_id": (24, 2)}),
-    "one structure of different types": (EACH + "{ single.in.v += rich[i].pos.y; single.m[1][2] = single.tag + i; }",
-                                         {"single_in_v": (), "single_m": (2, 3)}),
-    "different types through a pointer": (EACH + "if (i < 9) other[i].v = other->id + (*other).v + other[i + 1].id;",
-                                          {"other_v": (9,), "other_id": (10,)}),
-    "different types chosen by data": (EACH + "kept[next[i]].pos.z = rich[next[i]].in.id;", {"kept_pos_z": (24,), "rich_in_id": (24,)}),
+    "different types in two dimensions": (
+        EACH + "for (int j = 0; j < 2; j++) pair[i][j].v = 2 * pair[i][1 - j].id + mixed[i].id;",
+        {"pair_v": (24, 2), "pair_id": (24, 2)},
+    ),
+    "members of all kinds": (
+        EACH
+        + "{ rich[i].pos.x += rich[i].tag; rich[i].m[1][i % 3] = rich[i].in.v; if (rich[i].in.id) rich[i].tag = 7; }",
+        {"rich_tag": (24,), "rich_pos_x": (24,), "rich_m": (24, 2, 3), "rich_in_v": (24,), "rich_in_id": (24,)},
+    ),
+    "copies of different types": (
+        EACH + "{ mixed[i] = pair[i][1]; kept[i].in = rich[n - 1 - i].in; struct mixed t = mixed[i]; t.v += t.id; "
+        "pair[i][0] = t; }",
+        {"kept_in_v": (24,), "pair_id": (24, 2)},
+    ),
+    "one structure of different types": (
+        EACH + "{ single.in.v += rich[i].pos.y; single.m[1][2] = single.tag + i; }",
+        {"single_in_v": (), "single_m": (2, 3)},
+    ),
+    "different types through a pointer": (
+        EACH + "if (i < 9) other[i].v = other->id + (*other).v + other[i + 1].id;",
+        {"other_v": (9,), "other_id": (10,)},
+    ),
+    "different types chosen by data": (
+        EACH + "kept[next[i]].pos.z = rich[next[i]].in.id;",
+        {"kept_pos_z": (24,), "rich_in_id": (24,)},
+    ),
     "condition": (EACH + "if (q[i].pos.y > 0) { q[i].pos.y = -q[i].pos.y; q[i].v[0] = 1; }", {"q": (24, 7)}),
 }
 REFUSED = {
     "a pointer as a member": ("\n" + EACH + "rich[i].link = 0;", 8, "= s.link;`) and use these"),
     "bits": (EACH + "rich[i].bits = 0;", 8, "numbers, arrays of numbers, and structures of these"),
-    "no such member of different types": ("\n" + EACH + "mixed[i].w = 1;", 22, "`mixed[i].w`: there is no member of that name"),
+    "no such member of different types": (
+        "\n" + EACH + "mixed[i].w = 1;",
+        22,
+        "`mixed[i].w`: there is no member of that name",
+    ),
     "the whole as a value": ("\n" + EACH + "acc[i][0].x = square(rich[i].in);", 22, "is no number"),
-    "copied from another kind": ("\n" + EACH + "mixed[i] = kept[i];", 22, "can only be copied from a variable or an element"),
+    "copied from another kind": (
+        "\n" + EACH + "mixed[i] = kept[i];",
+        22,
+        "can only be copied from a variable or an element",
+    ),
     "no such member": ("\n" + EACH + "q[i].speed = 1;", 22, "`q[i].speed`: there is no member of that name"),
     "a structure as a value": ("\n" + EACH + "q[i].mass = square(acc[i]);", 22, "is no number"),
     "another structure": ("\n" + EACH + "q[i] = g[i];", 22, "can only be copied from a variable or an element"),
@@ -128,7 +171,9 @@ def test_on_pocl(name: str, tmp_path: Path) -> None:
 
 def test_local_structures_are_numbers_of_their_own(tmp_path: Path) -> None:
     program = captured(ACCEPTED["local structure"][0], tmp_path).program
-    assert {"f_x", "f_y", "b_pos_x", "b_v_2", "b_mass"} <= {array.name for array in program.arrays if array.role == "temp"}
+    assert {"f_x", "f_y", "b_pos_x", "b_v_2", "b_mass"} <= {
+        array.name for array in program.arrays if array.role == "temp"
+    }
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -147,8 +192,13 @@ def test_exports_take_structures(tmp_path: Path) -> None:
             export(store, kind, None, tmp_path / kind)
     header = (tmp_path / Kind.opencl / "run.h").read_text()
     assert "void run(float q[24][7], int n, void *other, float acc[24][2][3], float old[24][7]);" in header
-    assert "`q`: structures or complex numbers of 7 x float in the original; pass their address as (float (*)[7])." in header.replace("\n * ", " ")
-    done = subprocess.run([sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
+    assert (
+        "`q`: structures or complex numbers of 7 x float in the original; pass their address as (float (*)[7])."
+        in header.replace("\n * ", " ")
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -160,14 +210,20 @@ def test_exports_take_members_of_different_types_as_arrays(tmp_path: Path) -> No
             export(store, kind, None, tmp_path / kind)
     header = (tmp_path / Kind.opencl / "run.h").read_text()
     assert "void run(void *q, int n, int other_id[10], float other_v[9], int rich_in_id[24], " in header
-    assert "`other_v`: other[...].v of the original's structures, in an array of its own" in header.replace("\n * ", " ")
-    done = subprocess.run([sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
+    assert "`other_v`: other[...].v of the original's structures, in an array of its own" in header.replace(
+        "\n * ", " "
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "run"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_members_of_different_types_need_a_program_that_fills_them(tmp_path: Path) -> None:
     text = PROGRAM.replace("BODY", ACCEPTED["different types"][0]).partition("int main")[0]
-    with pytest.raises(InputError, match=r"the loops use members of structures \(`mixed`\): give the file a `main` that fills them"):
+    with pytest.raises(
+        InputError, match=r"the loops use members of structures \(`mixed`\): give the file a `main` that fills them"
+    ):
         read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
 
 
@@ -190,7 +246,8 @@ static void step(struct sim *s, dims *d) {
 #pragma scop
   for (int y = 1; y < s->size.ny - 1; y++)
     for (int x = 1; x < d->nx - 1; x++)
-      s->v[y * s->size.nx + x] = s->u[y * d->nx + x] + s->dt * (s->u[y * s->size.nx + x - 1] + s->field->data[y * s->field->cols + x]);
+      s->v[y * s->size.nx + x] = s->u[y * d->nx + x] + s->dt * (s->u[y * s->size.nx + x - 1]
+        + s->field->data[y * s->field->cols + x]);
 #pragma endscop
 }
 static matrix *make(int rows, int cols) {
@@ -213,12 +270,24 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize(("function", "arrays", "sizes"), [
-    ("mul", {"a_data": (30, 20), "b_data": (20, 24), "c_data": (30, 24)}, {"a_rows": 30, "a_cols": 20, "b_cols": 24, "c_cols": 24}),
-    ("step", {"s_u": (29, 24), "s_v": (29, 24), "s_field_data": (29, 24), "s_dt": ()},
-     {"d_nx": 24, "s_field_cols": 24, "s_size_nx": 24, "s_size_ny": 30}),
-])
-def test_structures_may_point_to_arrays(function: str, arrays: dict[str, tuple[int, ...]], sizes: dict[str, int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("function", "arrays", "sizes"),
+    [
+        (
+            "mul",
+            {"a_data": (30, 20), "b_data": (20, 24), "c_data": (30, 24)},
+            {"a_rows": 30, "a_cols": 20, "b_cols": 24, "c_cols": 24},
+        ),
+        (
+            "step",
+            {"s_u": (29, 24), "s_v": (29, 24), "s_field_data": (29, 24), "s_dt": ()},
+            {"d_nx": 24, "s_field_cols": 24, "s_size_nx": 24, "s_size_ny": 30},
+        ),
+    ],
+)
+def test_structures_may_point_to_arrays(
+    function: str, arrays: dict[str, tuple[int, ...]], sizes: dict[str, int], tmp_path: Path
+) -> None:
     problem = read_problem(write_c(POINTERS, tmp_path), Compilation(), function, None, {}, 0)
     assert {a.name: a.extents for a in problem.program.arrays if a.role != "temp"} == arrays
     assert dict(problem.program.parameters) == sizes
@@ -237,29 +306,53 @@ def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:
         for kind in (Kind.opencl, Kind.python):
             export(store, kind, None, tmp_path / kind)
     header = (tmp_path / Kind.opencl / "step.h").read_text()
-    assert "void step(float s_dt, int s_field_cols, double s_field_data[695], int s_size_nx, int s_size_ny, float s_u[695], " in header
+    assert (
+        "void step(float s_dt, int s_field_cols, double s_field_data[695], int s_size_nx, int s_size_ny, float "
+        "s_u[695], "
+        in header
+    )
     assert "`s_field_data`: s->field->data of the original." in header
-    done = subprocess.run([sys.executable, "-m", "step"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "step"], cwd=tmp_path / Kind.python, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("program", "message"), [
-    (POINTERS.replace("mul(a, b, *c)", "a->rows = 20; mul(a, b, (matrix){20, 24, a->data})"), "`a_data` and `c_data` overlap in memory"),
-    (POINTERS.replace("at[j] = 0;", "at[j] = 0; ((matrix *)b)->cols = 3;"), "is no member of a structure|members of structures"),
-])
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            POINTERS.replace("mul(a, b, *c)", "a->rows = 20; mul(a, b, (matrix){20, 24, a->data})"),
+            "`a_data` and `c_data` overlap in memory",
+        ),
+        (
+            POINTERS.replace("at[j] = 0;", "at[j] = 0; ((matrix *)b)->cols = 3;"),
+            "is no member of a structure|members of structures",
+        ),
+    ],
+)
 def test_pointers_in_structures_are_checked(program: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         read_problem(write_c(program, tmp_path), Compilation(), "mul", None, {}, 0)
 
 
-@pytest.mark.parametrize(("body", "message"), [
-    ("for (i = 0; i < 9; i++) q[i].data[i] = 1;", r"copy the pointer, and sizes beside it, into variables before the loops \(`double \*data = s.data;`\)"),
-    ("for (i = 0; i < 9; i++) { m->data[i] = 1; m->rows = i; }", "copy the pointer, and sizes beside it"),
-    ("for (i = 0; i < 9; i++) { m->data[i] = 1; q[i] = *m; }", "copy the pointer, and sizes beside it"),
-    ("for (i = 0; i < 9; i++) { m->cur[i] = m->data[i]; { double *t = m->cur; m->cur = m->data; m->data = t; } }",
-     "copy the pointer, and sizes beside it"),
-    ("for (i = 0; i < 9; i++) { one.data[i] = 1; one.rows += i; }", "copy the pointer, and sizes beside it"),
-])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "for (i = 0; i < 9; i++) q[i].data[i] = 1;",
+            r"copy the pointer, and sizes beside it, into variables before the loops \(`double \*data = s.data;`\)",
+        ),
+        ("for (i = 0; i < 9; i++) { m->data[i] = 1; m->rows = i; }", "copy the pointer, and sizes beside it"),
+        ("for (i = 0; i < 9; i++) { m->data[i] = 1; q[i] = *m; }", "copy the pointer, and sizes beside it"),
+        (
+            ("for (i = 0; i < 9; i++) { m->cur[i] = m->data[i]; { double *t = m->cur; m->cur = m->data; m->data = t; } "
+            "}"),
+            "copy the pointer, and sizes beside it",
+        ),
+        ("for (i = 0; i < 9; i++) { one.data[i] = 1; one.rows += i; }", "copy the pointer, and sizes beside it"),
+    ],
+)
 def test_other_pointers_in_structures_get_advice(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         program_of(scop(body, "struct matrix { int rows; double *data, *cur; } *m, q[9], one; int i;"))

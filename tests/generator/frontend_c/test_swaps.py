@@ -86,12 +86,24 @@ def test_every_buffer_ends_as_in_the_original(swaps: str, test: str, first: int,
 LOOP = "static double x[9], y[9]; void f(double *a, double *b, double *s) {{\n#pragma scop\n{}\n#pragma endscop\n}}"
 
 
-@pytest.mark.parametrize(("body", "message"), [
-    ("for (int t = 9; t > 0; t--) { for (int i = 0; i < 5; i++) b[i] = a[i]; s = a; a = b; b = s; }", "write it as `for"),
-    ("for (int t = 0; t < 4; t++) { a = b; for (int i = 0; i < 5; i++) b[i] = a[i]; s = a; a = b; b = s; }", "in more ways than"),
-    ("for (int t = 0; t < 4; t++) { for (int i = 0; i < 5; i++) b[i] = a[i]; s = a; a = b; b = s; } x[0] = a[0];",
-     "`a` changed places with another pointer in the loop before"),
-])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "for (int t = 9; t > 0; t--) { for (int i = 0; i < 5; i++) b[i] = a[i]; s = a; a = b; b = s; }",
+            "write it as `for",
+        ),
+        (
+            "for (int t = 0; t < 4; t++) { a = b; for (int i = 0; i < 5; i++) b[i] = a[i]; s = a; a = b; b = s; }",
+            "in more ways than",
+        ),
+        (
+            ("for (int t = 0; t < 4; t++) { for (int i = 0; i < 5; i++) b[i] = a[i]; s = a; a = b; b = s; } x[0] = "
+            "a[0];"),
+            "`a` changed places with another pointer in the loop before",
+        ),
+    ],
+)
 def test_other_exchanges_are_refused(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         program_of(LOOP.format(body))

@@ -22,7 +22,11 @@ FIRST = HEAD.count("\n") + 1
 
 CASES = {
     "free Var": ("f[x] = image[x, y]", 1, "Var `y` is free in the definition of Func `f`"),
-    "free Var of an update": ("f[x] = hl.u8(0)\n f[3] = image[x, 0] + 0", 2, "Var `x` is free in the definition of Func `f`"),
+    "free Var of an update": (
+        "f[x] = hl.u8(0)\n f[3] = image[x, 0] + 0",
+        2,
+        "Var `x` is free in the definition of Func `f`",
+    ),
     "too few coordinates": ("f[x, y] = 1\n g[x] = f[x]", 2, "Func `f` has 2 coordinate(s) but is used with 1"),
     "too many of an image": ("f[x] = image[x, 0, 0]", 1, "image `image` has 2 dimensions but is used with 3"),
     "recursive": ("f[x] = f[x - 1] + 1", 1, "Func `f` is used before it has a definition"),
@@ -38,8 +42,16 @@ CASES = {
     "real coordinate": ("f[x] = 1\n g[x] = f[x / 2.0]", 2, "Func `f` is used with a coordinate of type float32"),
     "no condition": ("f[x] = hl.select(x, 1, 2)", 1, "select needs a condition"),
     "if": ("f[x] = 1 if x > 3 else 2", 1, "use select(condition, a, b)"),
-    "unbounded": ("f[x, y] = image[wide[x, 0], y]\n return f", 1, "Func `f` reads `image` at coordinates without bounds in dimension 0"),
-    "unbounded Func": ("g[x] = x\n f[x, y] = g[wide[x, y] * 2]\n return f", 2, "Func `f` reads `g` at coordinates without bounds"),
+    "unbounded": (
+        "f[x, y] = image[wide[x, 0], y]\n return f",
+        1,
+        "Func `f` reads `image` at coordinates without bounds in dimension 0",
+    ),
+    "unbounded Func": (
+        "g[x] = x\n f[x, y] = g[wide[x, y] * 2]\n return f",
+        2,
+        "Func `f` reads `g` at coordinates without bounds",
+    ),
     "RDom of data": ("s = hl.RDom([(0, image[0, 0])], 's')", 1, "the bounds of RDom `s` depend on data"),
     "constant too large": ("f[x] = image[x, 0] + 256", 1, "the constant 256 does not exist in uint8"),
     "two values": ("f[x] = (1, 2)\n g[x] = f[x] + 1", 2, "Func `f` has 2 values; choose one"),
@@ -47,33 +59,82 @@ CASES = {
     "Python's own error": ("f[x] = undefined_name", 1, "NameError"),
     "too deep": ("f[x] = sum([image[x + k, 0] for k in range(200)], hl.u8(0))", 1, "the definition of Func `f` has 20"),
     "update after use": ("f[x] = 1\n g[x] = f[x]\n f[0] = 5", 3, "Func `f` is used by Func `g` (line "),
-    "two Funcs that use each other": ("f[x] = 1\n g[x] = f[x]\n f[r] = g[r] + 1", 3, "Func `f` is used by Func `g` (line "),
-    "sum of the Func itself": ("f[x] = x\n f[x] += hl.sum(f[x + r])", 2, "Func `f` is used by Func `sum` (line 9) already"),
+    "two Funcs that use each other": (
+        "f[x] = 1\n g[x] = f[x]\n f[r] = g[r] + 1",
+        3,
+        "Func `f` is used by Func `g` (line ",
+    ),
+    "sum of the Func itself": (
+        "f[x] = x\n f[x] += hl.sum(f[x + r])",
+        2,
+        "Func `f` is used by Func `sum` (line 9) already",
+    ),
     "late where": ("f[x] = 1\n f[r] += 1\n r.where(r < 3)", 3, "RDom `r` is used in line "),
     "where of another RDom": ("r.where(q < 3)", 1, "RDom `r`: the condition of `where` uses another RDom"),
-    "where with a free Var": ("r.where(y < 3)\n f[x] = 1\n f[r] += 1", 3, "Var `y` is free in the definition of Func `f`"),
+    "where with a free Var": (
+        "r.where(y < 3)\n f[x] = 1\n f[r] += 1",
+        3,
+        "Var `y` is free in the definition of Func `f`",
+    ),
     "sum over two RDoms": ("f[x] = hl.sum(image[r, q])", 1, "this one has 2; say which one: sum(r, expression)"),
     "sum without its RDom": ("f[x] = hl.sum(r, image[x, 0])", 1, "the expression does not use RDom `r`"),
     "clamp to another type": ("f[x] = hl.clamp(image[x, 0], 0, x)", 1, "clamp of a uint8 to a bound of type int32"),
-    "clamp to a real number": ("f[x] = hl.clamp(image[x, 0], 0, 3.5)", 1, "clamp of a uint8 to a bound of type float32"),
-    "size against bound": ("f[x, y] = 1\n f.bound(x, 0, 3)\n return f", None, "16 is wanted of output `f` in dimension `x` (number 0)"),
-    "a large number as a negative one": (("b = hl.Buffer(__import__('numpy').array([4294967291] * 16, 'uint32'), 'b')\n g[x] = x\n"
-                               " f[x, y] = g[hl.min(hl.i32(b[x]), 9)]\n return f"), 3,
-                              "Func `f` reads `g` at coordinates without bounds in dimension 0"),
-    "outside of a promise": ("image.dim(0).set_bounds(0, 16)\n f[x, y] = image[x + 1, y]\n return f", 2,
-                             "Func `f` reads `image` at coordinate 16 in dimension 0, which exists from 0 to 15"),
-    "below a promised start": ("image.dim(1).set_min(2)\n f[x, y] = image[x, y + 1]\n return f", 2,
-                               "Func `f` reads `image` at coordinate 1 in dimension 1, which begins at 2"),
-    "data against a promise": ("image.dim(1).set_bounds(0, 3)\n image.set(hl.Buffer(hl.UInt(8), [4, 5]))", 2,
-                               "the data of image `image` has (min, extent) (0, 5) in dimension 1, but dim(1).set_bounds(0, 3)"),
-    "a promise against data": ("image.set(hl.Buffer(hl.UInt(8), [4, 5]))\n image.dim(1).set_bounds(0, 3)", 2,
-                               "image `image` has data with (min, extent) (0, 5) in dimension 1, which set_bounds(0, 3)"),
-    "a start against data": ("image.set(hl.Buffer(hl.UInt(8), [4, 5]))\n image.dim(1).set_min(1)", 2, "has data from 0 on"),
+    "clamp to a real number": (
+        "f[x] = hl.clamp(image[x, 0], 0, 3.5)",
+        1,
+        "clamp of a uint8 to a bound of type float32",
+    ),
+    "size against bound": (
+        "f[x, y] = 1\n f.bound(x, 0, 3)\n return f",
+        None,
+        "16 is wanted of output `f` in dimension `x` (number 0)",
+    ),
+    "a large number as a negative one": (
+        (
+            "b = hl.Buffer(__import__('numpy').array([4294967291] * 16, 'uint32'), 'b')\n g[x] = x\n"
+            " f[x, y] = g[hl.min(hl.i32(b[x]), 9)]\n return f"
+        ),
+        3,
+        "Func `f` reads `g` at coordinates without bounds in dimension 0",
+    ),
+    "outside of a promise": (
+        "image.dim(0).set_bounds(0, 16)\n f[x, y] = image[x + 1, y]\n return f",
+        2,
+        "Func `f` reads `image` at coordinate 16 in dimension 0, which exists from 0 to 15",
+    ),
+    "below a promised start": (
+        "image.dim(1).set_min(2)\n f[x, y] = image[x, y + 1]\n return f",
+        2,
+        "Func `f` reads `image` at coordinate 1 in dimension 1, which begins at 2",
+    ),
+    "data against a promise": (
+        "image.dim(1).set_bounds(0, 3)\n image.set(hl.Buffer(hl.UInt(8), [4, 5]))",
+        2,
+        "the data of image `image` has (min, extent) (0, 5) in dimension 1, but dim(1).set_bounds(0, 3)",
+    ),
+    "a promise against data": (
+        "image.set(hl.Buffer(hl.UInt(8), [4, 5]))\n image.dim(1).set_bounds(0, 3)",
+        2,
+        "image `image` has data with (min, extent) (0, 5) in dimension 1, which set_bounds(0, 3)",
+    ),
+    "a start against data": (
+        "image.set(hl.Buffer(hl.UInt(8), [4, 5]))\n image.dim(1).set_min(1)",
+        2,
+        "has data from 0 on",
+    ),
     "power of too many": ("f[x] = image[x, 0] ** 65", 1, "uint8 to the power of 65: at most 64"),
     "no value": ("f[x] = hl.Expr()", 1, "an undefined Expr() is used as a value"),
-    "no element": ("b = hl.Buffer(hl.UInt(8), [4, 5], 'b')\n f[x] = b[4, 0]", 2, "image `b` has no element 4 in dimension 0"),
+    "no element": (
+        "b = hl.Buffer(hl.UInt(8), [4, 5], 'b')\n f[x] = b[4, 0]",
+        2,
+        "image `b` has no element 4 in dimension 0",
+    ),
     "exit": ("raise SystemExit(3)", 1, "the pipeline's own code fails: SystemExit: 3"),
-    "too large": ("f[x, y, z] = image[x, y]\n f.bound(z, 0, 10**12)\n return f", None, "there is not enough memory for"),
+    "too large": (
+        "f[x, y, z] = image[x, y]\n f.bound(z, 0, 10**12)\n return f",
+        None,
+        "there is not enough memory for",
+    ),
     "no Func": ("return 3", 0, "`build` returns int"),
 }
 
@@ -92,10 +153,17 @@ def test_errors_name_the_func_and_the_line(case: str, tmp_path: Path) -> None:
 
 def test_reads_outside_of_an_input_are_refused_with_the_size_that_is_needed(tmp_path: Path) -> None:
     file = tmp_path / "pipeline.py"
-    file.write_text(HEAD + " image.set_estimates([(0, 16), (0, 16)])\n f[x, y] = image[x + 2, y] + image[x, y] + hl.u8(image.width() * 0)\n"
-                    " return f\n")
-    with pytest.raises(InputError, match=r"Func `f` reads `image` at coordinate 17 in dimension 0, which exists from 0 to 15; "
-                       r"it must be at least 0 to 17 \(18 elements\)") as caught:
+    file.write_text(
+        HEAD
+        + " image.set_estimates([(0, 16), (0, 16)])\n f[x, y] = image[x + 2, y] + image[x, y] + hl.u8(image.width() * "
+            "0)\n"
+        " return f\n"
+    )
+    with pytest.raises(
+        InputError,
+        match=r"Func `f` reads `image` at coordinate 17 in dimension 0, which exists from 0 to 15; "
+        r"it must be at least 0 to 17 \(18 elements\)",
+    ) as caught:
         read_pipeline(file, None, {"width": 16, "height": 16}, 0)
     assert f"{file}:{FIRST + 1}" in str(caught.value)
 

@@ -1,4 +1,5 @@
-"""What definitions for Halide contain besides stages: schedules, targets, buffers, methods of types, numpy's numbers."""
+"""What definitions for Halide contain besides stages: schedules, targets, buffers, methods of types, numpy's numbers.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +30,10 @@ def build():
     x, y = hl.Var("x"), hl.Var("y")
     real, whole, out = hl.ImageParam(hl.Float(32), 2, "real"), hl.ImageParam(hl.Int(16), 2, "whole"), hl.Func("out")
     e, i = real[x, y] * 0.9, whole[x, y]
-    some = hl.erf(e) + hl.asinh(e) + hl.acosh(e + 2) + hl.atanh(e) + e**3 + e**-2 + hl.select(hl.is_inf(e) | ~hl.is_finite(e), 5.0, 1.0)
-    more = hl.div_round_to_zero(i, x - 3) + hl.mod_round_to_zero(i, 7) + hl.halving_sub(i, 9) + hl.rounding_shift_right(i, 3) + i**2
+    some = hl.erf(e) + hl.asinh(e) + hl.acosh(e + 2) + hl.atanh(e) + e**3 + e**-2
+    some += hl.select(hl.is_inf(e) | ~hl.is_finite(e), 5.0, 1.0)
+    more = hl.div_round_to_zero(i, x - 3) + hl.mod_round_to_zero(i, 7) + hl.halving_sub(i, 9)
+    more += hl.rounding_shift_right(i, 3) + i**2
     out[x, y] = some + hl.f32(more)
     return out
 """
@@ -124,10 +127,18 @@ def test_buffers_are_written_by_coordinate() -> None:
     assert bounds_of([hl.Func(image)], [1, 1], [12, 0]).regions[id(image)] == ((10, 4), (-1, 3))
 
 
-@pytest.mark.parametrize(("index", "value", "message"), [
-    ((4, 0), 1, "image `b` has no element 4 in dimension 0"), ((0, -1), 1, "image `b` has no element -1 in dimension 1"),
-    ((0, 0), 256, "a number of type uint8, which 256 is not"), ((0, 0), 2.5, "a number of type uint8, which 2.5 is not"),
-    ((0, 0), x, "a number of type uint8"), ((x, 0), 1, "is set by 2 numbers as coordinates"), (0, 1, "is set by 2 numbers")])
+@pytest.mark.parametrize(
+    ("index", "value", "message"),
+    [
+        ((4, 0), 1, "image `b` has no element 4 in dimension 0"),
+        ((0, -1), 1, "image `b` has no element -1 in dimension 1"),
+        ((0, 0), 256, "a number of type uint8, which 256 is not"),
+        ((0, 0), 2.5, "a number of type uint8, which 2.5 is not"),
+        ((0, 0), x, "a number of type uint8"),
+        ((x, 0), 1, "is set by 2 numbers as coordinates"),
+        (0, 1, "is set by 2 numbers"),
+    ],
+)
 def test_what_a_buffer_cannot_take_is_said(index: Any, value: Any, message: str) -> None:
     buffer = hl.Buffer(hl.UInt(8), [4, 3], "b")
     with pytest.raises(InputError, match=message):
@@ -153,7 +164,9 @@ def test_a_func_is_realized_to_a_buffer_and_without_sizes() -> None:
 def test_buffers_that_do_not_fit_are_refused() -> None:
     f = hl.Func("f")
     f[x] = hl.i16(x)
-    with pytest.raises(InputError, match="Func `f` has 1 dimensions and the type int16; it is realized to 1 dimensions and int32"):
+    with pytest.raises(
+        InputError, match="Func `f` has 1 dimensions and the type int16; it is realized to 1 dimensions and int32"
+    ):
         f.realize(hl.Buffer(hl.Int(32), [2]))
     with pytest.raises(InputError, match="realized to 2 dimensions and int16"):
         f.realize(hl.Buffer(hl.Int(16), [2, 2]))

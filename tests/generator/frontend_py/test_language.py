@@ -43,7 +43,13 @@ def test_a_definition_for_halide_runs_after_changing_the_import() -> None:
 
 def test_histogram_scan_and_lookup() -> None:
     source = image((13, 17), np.uint8)
-    histogram, cdf, out, r, s = hl.Func("histogram"), hl.Func("cdf"), hl.Func("out"), hl.RDom(source, "r"), hl.RDom([(1, 99)], "s")
+    histogram, cdf, out, r, s = (
+        hl.Func("histogram"),
+        hl.Func("cdf"),
+        hl.Func("out"),
+        hl.RDom(source, "r"),
+        hl.RDom([(1, 99)], "s"),
+    )
     histogram[x] += 0
     histogram[hl.min(source[r.x, r.y], 99)] += 1
     cdf[x] = histogram[0]
@@ -132,7 +138,13 @@ def test_reductions_over_no_point_and_over_one(extent: int) -> None:
 
 def test_points_that_are_left_out_need_no_elements() -> None:
     """The region is that of the points where the condition holds; nothing outside of it is read."""
-    source, f, total, r, q = image((6,)), hl.Func("f"), hl.Func("total"), hl.RDom([(0, 6), (0, 3)], "r"), hl.RDom([(0, 6)], "q")
+    source, f, total, r, q = (
+        image((6,)),
+        hl.Func("f"),
+        hl.Func("total"),
+        hl.RDom([(0, 6), (0, 3)], "r"),
+        hl.RDom([(0, 6)], "q"),
+    )
     r.where(r.x > 0)
     q.where(q > 0)
     f[x, y] = source[x] * y
@@ -141,8 +153,9 @@ def test_points_that_are_left_out_need_no_elements() -> None:
     total[q % 2] += source[q - 1] + f[q, 2]
     data = np.asarray(source)
     assert bounds_of([f], [6, 3]).regions[id(f)] == ((0, 6), (0, 3))
-    assert computed(total, [2]).tolist() == [k + sum(int(data[i - 1] + 2 * data[:i + 1].sum()) for i in range(1, 6) if i % 2 == k)
-                                             for k in range(2)]
+    assert computed(total, [2]).tolist() == [
+        k + sum(int(data[i - 1] + 2 * data[: i + 1].sum()) for i in range(1, 6) if i % 2 == k) for k in range(2)
+    ]
 
 
 def test_words_for_schedules_are_accepted() -> None:
@@ -162,8 +175,16 @@ def test_tuples_are_stored_together() -> None:
     assert computed(out, [10, 2]).tolist() == [[1, 1, 2, 3, 5, 8, 13, 21, 34, 55], [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]]
 
 
-@pytest.mark.parametrize(("name", "mode"), [("repeat_edge", "edge"), ("repeat_image", "wrap"), ("mirror_image", "symmetric"),
-                                            ("mirror_interior", "reflect"), ("constant_exterior", "constant")])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("repeat_edge", "edge"),
+        ("repeat_image", "wrap"),
+        ("mirror_image", "symmetric"),
+        ("mirror_interior", "reflect"),
+        ("constant_exterior", "constant"),
+    ],
+)
 def test_boundary_conditions(name: str, mode: Any) -> None:
     source, out = image((6, 7)), hl.Func("out")
     more = (9,) if mode == "constant" else ()

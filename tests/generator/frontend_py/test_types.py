@@ -1,4 +1,5 @@
-"""Types and operators of the pipeline language: promotion, wrap-around, division; the interpreter against C and Python."""
+"""Types and operators of the pipeline language: promotion, wrap-around, division; the interpreter against C and Python.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +39,19 @@ def numbers(kind: Type, count: int, seed: int) -> np.ndarray[Any, Any]:
     return values
 
 
-@pytest.mark.parametrize(("one", "other", "both"), [
-    (hl.UInt(8), hl.UInt(16), hl.UInt(16)), (hl.UInt(8), hl.Int(8), hl.Int(8)), (hl.UInt(32), hl.Int(8), hl.Int(32)),
-    (hl.Int(16), hl.UInt(16), hl.Int(16)), (hl.Int(64), hl.Float(32), hl.Float(32)), (hl.Float(32), hl.Float(64), hl.Float(64)),
-    (hl.Bool(), hl.UInt(8), hl.UInt(8)), (hl.Bool(), hl.Int(32), hl.Int(32))])
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (hl.UInt(8), hl.UInt(16), hl.UInt(16)),
+        (hl.UInt(8), hl.Int(8), hl.Int(8)),
+        (hl.UInt(32), hl.Int(8), hl.Int(32)),
+        (hl.Int(16), hl.UInt(16), hl.Int(16)),
+        (hl.Int(64), hl.Float(32), hl.Float(32)),
+        (hl.Float(32), hl.Float(64), hl.Float(64)),
+        (hl.Bool(), hl.UInt(8), hl.UInt(8)),
+        (hl.Bool(), hl.Int(32), hl.Int(32)),
+    ],
+)
 def test_operands_meet_in_the_type_that_halide_says(one: Type, other: Type, both: Type) -> None:
     assert promoted(one, other) == promoted(other, one) == both
 
@@ -83,8 +93,18 @@ def applied(name: str, a: Any, b: Any) -> Any:
         case "min" | "max" | "absd":
             return getattr(hl, name)(a, b)
         case _:
-            return {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a // b, "%": lambda: a % b,
-                    "&": lambda: a & b, "|": lambda: a | b, "^": lambda: a ^ b, "<": lambda: a < b, "==": lambda: a == b}[name]()
+            return {
+                "+": lambda: a + b,
+                "-": lambda: a - b,
+                "*": lambda: a * b,
+                "/": lambda: a // b,
+                "%": lambda: a % b,
+                "&": lambda: a & b,
+                "|": lambda: a | b,
+                "^": lambda: a ^ b,
+                "<": lambda: a < b,
+                "==": lambda: a == b,
+            }[name]()
 
 
 def wrapped(kind: Type, value: int) -> int:
@@ -223,7 +243,9 @@ def test_powers_of_real_numbers() -> None:
     data = np.array([-1.5, 0.5, 2.0, 3.0])
     values = [f[x] ** 2, f[x] ** 3, f[x] ** -2, hl.pow(f[x], 0), hl.abs(f[x]) ** 0.5, hl.abs(f[x]) ** 80, 2 ** f[x]]
     for found in evaluate_all(values, 4, {f: data}):
-        assert np.allclose(found, [data**2, data**3, data**-2, data**0, abs(data) ** 0.5, data**80, 2**data], rtol=1e-14)
+        assert np.allclose(
+            found, [data**2, data**3, data**-2, data**0, abs(data) ** 0.5, data**80, 2**data], rtol=1e-14
+        )
     g = hl.f32(f[x])
     assert [(g**2).type, (g**f[x]).type, (x**0.5).type, (2 ** f[x]).type] == [hl.Float(32)] * 3 + [hl.Float(64)]
 
@@ -262,12 +284,18 @@ def test_functions_on_integers_follow_halide(kind: Type) -> None:
             rest = 0 if q == 0 else p - quotient * q
             shifted = [min(max(v, int(kind.least)), int(kind.greatest))
                        for v in ((p + 4) >> 3, p << 2, (p + (1 << k % 6) // 2) >> k % 6)]
-            assert found[:, k].tolist() == [wrapped(kind, quotient), rest, wrapped(kind, (p - q) // 2), *shifted], (p, q)
+            assert found[:, k].tolist() == [wrapped(kind, quotient), rest, wrapped(kind, (p - q) // 2), *shifted], (
+                p,
+                q,
+            )
 
 
 leaves = st.sampled_from(["a", "b", "x", "3", "7"])
-trees = st.recursive(leaves, lambda inner: st.tuples(st.sampled_from([*OPERATIONS[:-2], "select", "cast8", "cast16"]), inner,
-                                                     inner), max_leaves=7)
+trees = st.recursive(
+    leaves,
+    lambda inner: st.tuples(st.sampled_from([*OPERATIONS[:-2], "select", "cast8", "cast16"]), inner, inner),
+    max_leaves=7,
+)
 
 
 def built(tree: Any, a: Any, b: Any) -> Any:
@@ -286,7 +314,9 @@ def built(tree: Any, a: Any, b: Any) -> Any:
 @settings(max_examples=12, deadline=None)
 @given(st.lists(trees, min_size=8, max_size=8), st.integers(0, 99))
 def test_random_expressions_mean_the_same_in_c(picked: list[Any], seed: int) -> None:
-    """Random int16 expressions, several in one program: C, with the casts that intervals left, computes what numpy does."""
+    """Random int16 expressions, several in one program: C, with the casts that intervals left, computes what numpy
+    does.
+    """
     kind = hl.Int(16)
     a, b = hl.ImageParam(kind, 1, "a"), hl.ImageParam(kind, 1, "b")
     one, other = numbers(kind, 64, seed), numbers(kind, 64, seed + 1)

@@ -93,7 +93,9 @@ def test_a_gpu_is_chosen_by_driver_number_and_name(driver: Path, monkeypatch: py
 def test_a_driver_older_than_the_compiler_is_an_obstacle(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert driver.exists()
     monkeypatch.setenv("CUDA_DOUBLE_VERSION", "11040")
-    with pytest.raises(InputError, match=r"the NVIDIA driver supports CUDA 11\.4; update the driver or install a compiler"):
+    with pytest.raises(
+        InputError, match=r"the NVIDIA driver supports CUDA 11\.4; update the driver or install a compiler"
+    ):
         find_device("cuda")
 
 
@@ -107,7 +109,9 @@ def test_a_driver_without_devices_is_an_obstacle(driver: Path, monkeypatch: pyte
 def test_hostile_kernels_have_typed_outcomes(device: DeviceInfo, tmp_path: Path) -> None:
     kinds = {support.GOOD: Timed, support.CRASH: LaunchFailed, support.NO_COMPILE: CompileFailed,
              support.ALSO_GOOD: Timed, support.LOCAL: LaunchFailed, support.OVERRUN: WrongResult, support.LOOP: Timed}
-    results = measured(support.scale_problem(), device, [support.plan(kind) for kind in kinds], tmp_path, hostile_for_host)
+    results = measured(
+        support.scale_problem(), device, [support.plan(kind) for kind in kinds], tmp_path, hostile_for_host
+    )
     for number, wanted in enumerate(kinds.values()):
         assert isinstance(results[number], wanted), results[number]
     lost = results[list(kinds).index(support.CRASH)]
@@ -146,7 +150,9 @@ def test_every_launch_stands_between_its_own_two_events(device: DeviceInfo, call
     assert len(told) % 3 == 0 and len(told) // 3 >= 50 * LIMITS.min_repeats
     for begin, launch, end in zip(told[::3], told[1::3], told[2::3], strict=True):
         assert (begin, end) == ("record", "record")
-        assert re.fullmatch(r"launch \w+ grid 64 1 1 block 64 1 1 shared 0, 32 bytes", launch)  # three pointers, a float, an int
+        assert re.fullmatch(
+            r"launch \w+ grid 64 1 1 block 64 1 1 shared 0, 32 bytes", launch
+        )  # three pointers, a float, an int
 
 
 def test_large_shared_memory_is_asked_for_before_the_launch(device: DeviceInfo, calls: Path, tmp_path: Path) -> None:
@@ -223,7 +229,9 @@ def test_both_bindings_pass_on_everything(module: str, driver: Path) -> None:
     """The double says 40 registers, 16 bytes of local and 96 of shared memory; the pretended compiler, 24 of spills."""
     environment = os.environ | {"LD_LIBRARY_PATH": str(driver), "PYTHONPATH": os.pathsep.join(sys.path),
                                 "TMPDIR": str(driver)}
-    there = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False, env=environment)
+    there = subprocess.run(
+        [sys.executable, "-c", f"import {module}"], capture_output=True, check=False, env=environment
+    )
     if there.returncode:
         pytest.skip(f"{module} is not installed")
     done = subprocess.run([sys.executable, "-c", WITH_ONE_BINDING, module], capture_output=True, text=True, check=False,

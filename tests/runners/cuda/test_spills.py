@@ -136,9 +136,11 @@ class Ptxas:
         bounds = re.findall(r"__launch_bounds__\(([^)]*)\)", text)
         self.asked.append(tuple(bounds))
         spills = 0 if int((bounds[0] + ", 99").split(", ")[1]) <= self.most_blocks else self.spilled
-        log = "".join(f"Compiling entry function '{name}' for 'sm_90'\n0 bytes stack frame, {bytes_} bytes spill stores, 0 "
-                      f"bytes spill loads\nUsed {registers} registers, 0 bytes cmem[0]\n"
-                      for name, bytes_, registers in (("kernel0", spills, self.registers), ("kernel1", 0, 30)))
+        log = "".join(
+            f"Compiling entry function '{name}' for 'sm_90'\n0 bytes stack frame, {bytes_} bytes spill stores, 0 "
+            f"bytes spill loads\nUsed {registers} registers, 0 bytes cmem[0]\n"
+            for name, bytes_, registers in (("kernel0", spills, self.registers), ("kernel1", 0, 30))
+        )
         return f"code {len(self.asked)}".encode(), log
 
 

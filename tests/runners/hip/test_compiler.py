@@ -1,4 +1,6 @@
-"""HIP text to device code by AMD's hiprtc, which needs no GPU (Debian: libamdhip64-5 libhiprtc-builtins5 rocm-device-libs)."""
+"""HIP text to device code by AMD's hiprtc, which needs no GPU (Debian: libamdhip64-5 libhiprtc-builtins5
+rocm-device-libs).
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,21 @@ from tests.support.targets import RDNA
 
 HEADER = Path("/usr/include/hip/hip_runtime_api.h")
 HIP_NAMES = (
-    "MaxThreadsPerBlock", "MaxBlockDimX", "MaxBlockDimY", "MaxBlockDimZ", "MaxSharedMemoryPerBlock", "TotalConstantMemory",
-    "WarpSize", "MultiprocessorCount", "L2CacheSize", "TexturePitchAlignment", "MaxTexture1DLinear", "MaxTexture2DWidth",
-    "MaxTexture2DHeight", "MaxSharedMemoryPerMultiprocessor")
+    "MaxThreadsPerBlock",
+    "MaxBlockDimX",
+    "MaxBlockDimY",
+    "MaxBlockDimZ",
+    "MaxSharedMemoryPerBlock",
+    "TotalConstantMemory",
+    "WarpSize",
+    "MultiprocessorCount",
+    "L2CacheSize",
+    "TexturePitchAlignment",
+    "MaxTexture1DLinear",
+    "MaxTexture2DWidth",
+    "MaxTexture2DHeight",
+    "MaxSharedMemoryPerMultiprocessor",
+)
 """hipDeviceAttribute..., in the order of ATTRIBUTES."""
 
 
@@ -90,8 +104,11 @@ def test_numbers_and_structures_are_those_of_hip(tmp_path: Path) -> None:
     asked = [f"hipDeviceAttribute{name}" for name in (*HIP_NAMES, "ImageSupport")]
     asked += ["sizeof(HIP_RESOURCE_DESC)", "sizeof(HIP_TEXTURE_DESC)", "sizeof(hipDeviceProp_t) < 4096"]
     source = tmp_path / "numbers.c"
-    source.write_text("#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n#include <stdio.h>\nint main(void) {\n"
-                      + "".join(f'  printf("%d ", (int)({one}));\n' for one in asked) + "}\n")
+    source.write_text(
+        "#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n#include <stdio.h>\nint main(void) {\n"
+        + "".join(f'  printf("%d ", (int)({one}));\n' for one in asked)
+        + "}\n"
+    )
     subprocess.run(["cc", "-o", str(tmp_path / "numbers"), str(source)], check=True)
     told = subprocess.run([str(tmp_path / "numbers")], capture_output=True, text=True, check=True).stdout.split()
     assert [int(word) for word in told] == [*ATTRIBUTES.values(), IMAGE_SUPPORT, ctypes.sizeof(ResourceDescription),

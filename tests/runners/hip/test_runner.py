@@ -1,4 +1,6 @@
-"""The HIP runner over a double of AMD's library (tests/support/cuda_double.py); its contract: tests/runners/test_contract.py."""
+"""The HIP runner over a double of AMD's library (tests/support/cuda_double.py); its contract:
+tests/runners/test_contract.py.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_an_amd_gpu_is_listed_last_and_said_to_be_untested(device: DeviceInfo) -
 
 def test_a_kernel_that_fails_is_an_outcome(device: DeviceInfo, tmp_path: Path) -> None:
     kinds = (support.GOOD, support.CRASH, support.ALSO_GOOD)
-    results = measured(support.scale_problem(), device, [support.plan(kind) for kind in kinds], tmp_path, hostile_for_host)
+    results = measured(
+        support.scale_problem(), device, [support.plan(kind) for kind in kinds], tmp_path, hostile_for_host
+    )
     good, lost, again = (results[number] for number in range(3))
     assert isinstance(good, Timed) and isinstance(again, Timed)
     assert isinstance(lost, LaunchFailed) and "HIP error 700: status 700 of the double" in lost.message

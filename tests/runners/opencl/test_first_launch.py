@@ -33,7 +33,8 @@ device = OpenCLDevice(key, found, travels=travels == "travels")
 if role == "compile":
     start = time.perf_counter()
     codes = device.compile(variant).codes
-    print(json.dumps({"compile": time.perf_counter() - start, "text": all(code.startswith(FROM_TEXT.encode()) for code in codes)}))
+    spent = time.perf_counter() - start
+print(json.dumps({"compile": spent, "text": all(code.startswith(FROM_TEXT.encode()) for code in codes)}))
     file.write_bytes(pickle.dumps(codes))
 else:
     start = time.perf_counter()

@@ -80,7 +80,9 @@ def test_a_run_and_its_python_export_work_on_an_unknown_cpu(cpu: Spoiler, run_an
     assert "its compiler does not know this CPU; antune makes it compile for the CPU" in capfd.readouterr().out
     states = {row["platform"]: row["state"] for row in json.loads(Path("devices.json").read_text())}
     assert states["PoCL"] == "repaired" and states.get("Intel OpenCL", "works") == "works"
-    assert run_antune("tune", "small.c", "--device", "pocl", "--evaluations", "1", "--finalists", "1", "--out", "run") == 0
+    assert (
+        run_antune("tune", "small.c", "--device", "pocl", "--evaluations", "1", "--finalists", "1", "--out", "run") == 0
+    )
     with read_store(tmp_path / "run") as store:
         assert [type(result.outcome) for result in store.results()] == [Timed, Timed]
     assert run_antune("export", "run", "--to", "python", "--out", "mine") == 0
@@ -88,8 +90,14 @@ def test_a_run_and_its_python_export_work_on_an_unknown_cpu(cpu: Spoiler, run_an
     assert not any(f"import {room}" in module.read_text() for room in ("antune", "runners", "generator"))
 
     def checked() -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, module.name], cwd=module.parent, text=True, capture_output=True, check=False,
-                              env={**os.environ, "ANTUNE_OPENCL_DEVICE": "Portable", "POCL_CACHE_DIR": str(tmp_path)})
+        return subprocess.run(
+            [sys.executable, module.name],
+            cwd=module.parent,
+            text=True,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "ANTUNE_OPENCL_DEVICE": "Portable", "POCL_CACHE_DIR": str(tmp_path)},
+        )
 
     assert checked().stdout.startswith("selfcheck: ok"), checked().stderr
     cpu(BEYOND_REPAIR)
@@ -116,7 +124,10 @@ def test_a_device_that_cannot_be_repaired_is_named_with_its_reason_and_not_chose
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path / "none"))  # no driver but those inside of pyopencl
     assert run_antune("doctor") == 2
     out = capfd.readouterr().out
-    assert "MISSING   device PoCL" in out and '-> use Intel\'s CPU runtime, for CPUs of other vendors, too: `pip install -e' in out
+    assert (
+        "MISSING   device PoCL" in out
+        and "-> use Intel's CPU runtime, for CPUs of other vendors, too: `pip install -e" in out
+    )
     with pytest.raises(InputError, match=r"no device works: PoCL, .*unknown target CPU.*pip install -e"):
         find_device(None)
 
@@ -196,7 +207,9 @@ def test_without_flags_the_oldest_cpu_is_named() -> None:
 
 
 def test_a_pointer_is_found_among_numbers_that_are_no_addresses() -> None:
-    words = (ctypes.c_uint64 * 256)(*[0, 7, 4096, 1 << 46, (1 << 64) - 1, lasting_string("genericly"), lasting_string("generic")])
+    words = (ctypes.c_uint64 * 256)(
+        *[0, 7, 4096, 1 << 46, (1 << 64) - 1, lasting_string("genericly"), lasting_string("generic")]
+    )
     start = ctypes.addressof(words)
     with Path("/proc/self/mem").open("rb", buffering=0) as memory:
         assert find_pointer(memory, start, b"generic\0") == start + 6 * 8

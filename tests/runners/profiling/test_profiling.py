@@ -159,7 +159,9 @@ def test_ncu_is_asked_for_what_is_needed(tmp_path: Path, work: Work, monkeypatch
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = profile_by_ncu(work, tmp_path, 20.0)
     asked = (tmp_path / "asked").read_text()
-    assert {name: dict(values) for name, values in found.items()} == {"kernel5": {"ipc": 1.0}}, "as the variant calls it"
+    assert {name: dict(values) for name, values in found.items()} == {"kernel5": {"ipc": 1.0}}, (
+        "as the variant calls it"
+    )
     assert "--csv" in asked and all(quantity in asked for group in NCU.values() for quantity in group)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["asked", "ncu", "table"]
 

@@ -181,14 +181,19 @@ def test_repeated_seeds_are_said(tmp_path: Path) -> None:
 
 
 def test_curves_hold_what_was_known_at_each_moment(tmp_path: Path) -> None:
-    trials = [read_trial(write_run(tmp_path / "a", [10.0, 5.0, None, 2.0])), read_trial(write_run(tmp_path / "b", [None, 4.0]))]
+    trials = [
+        read_trial(write_run(tmp_path / "a", [10.0, 5.0, None, 2.0])),
+        read_trial(write_run(tmp_path / "b", [None, 4.0])),
+    ]
     assert over_evaluations(trials).tolist() == [[10.0, 5.0], [np.inf, 4.0]]
     moments, best = over_time(trials)
     assert moments[-1] == np.median([trial.elapsed_s[-1] for trial in trials])
     assert (best[0, 0], best[0, -1], best[1, 0], best[1, -1]) == (10.0, 5.0, np.inf, 4.0)
 
 
-def test_the_command_prints_and_writes(runs: Path, tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_and_writes(
+    runs: Path, tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, plots = tmp_path / "out.json", [tmp_path / "plot.png", tmp_path / "plot.svg"]
     for plot in plots:
         assert antune(runs, "--json", out, "--plot", plot) == 0
@@ -203,7 +208,10 @@ def test_the_command_prints_and_writes(runs: Path, tmp_path: Path, antune: Antun
 def test_a_run_by_two_names_counts_once(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(runs / "colony-0")
     (tmp_path / "all").symlink_to(runs)
-    assert len(find_runs([runs, runs / "colony-0", tmp_path / "all" / "colony-1", tmp_path / "link", tmp_path / "all"])) == 12
+    assert (
+        len(find_runs([runs, runs / "colony-0", tmp_path / "all" / "colony-1", tmp_path / "link", tmp_path / "all"]))
+        == 12
+    )
 
 
 def test_a_section_without_results_does_not_hide_the_others(runs: Path, tmp_path: Path, antune: Antune,

@@ -84,7 +84,9 @@ def test_restrictions_from_a_t1_file(run_antune: Antune, tmp_path: Path) -> None
     described = write(tmp_path / "toy.T1.json", t1())
     assert run_antune("toy.json.gz", *QUICK, "--t1", described, "--budgets", 16, "--json", "out.json") == 0
     assert json.loads((tmp_path / "out.json").read_text())["rows"][0]["mean"] == 1
-    plans = [set(all_plans(open_arena(Source(tmp_path / "toy.json.gz", "toy", path)).space)) for path in (described, None)]
+    plans = [
+        set(all_plans(open_arena(Source(tmp_path / "toy.json.gz", "toy", path)).space)) for path in (described, None)
+    ]
     assert plans[0] == plans[1] and len(plans[0]) == 16
 
 

@@ -124,14 +124,37 @@ def test_the_command_prints_and_writes(run_antune: Antune, tmp_path: Path, capsy
     from experiments.suites.polybench import program_file
 
     file = program_file("mvt")
-    assert run_antune("suite", "timing", file, "-D", "MINI_DATASET", "--plans", 6, "--device", "deterministic", "--json",
-                      "out.json") == 0
+    assert (
+        run_antune(
+            "suite",
+            "timing",
+            file,
+            "-D",
+            "MINI_DATASET",
+            "--plans",
+            6,
+            "--device",
+            "deterministic",
+            "--json",
+            "out.json",
+        )
+        == 0
+    )
     told = capsys.readouterr()
-    for words in ("named by", "best time", "final", "rank correlation", "Passed: the winners of the finals differ by 0 %"):
+    for words in (
+        "named by",
+        "best time",
+        "final",
+        "rank correlation",
+        "Passed: the winners of the finals differ by 0 %",
+    ):
         assert words in told.out
     assert "pass 2: timing 6 plans on deterministic" in told.err
     assert json.loads((tmp_path / "out.json").read_text())["passed"] is True
-    assert run_antune("tune", file, "-D", "MINI_DATASET", "--device", "deterministic", "--evaluations", 8, "--out", "run") == 0
+    assert (
+        run_antune("tune", file, "-D", "MINI_DATASET", "--device", "deterministic", "--evaluations", 8, "--out", "run")
+        == 0
+    )
     assert "Measured again in turns, " in capsys.readouterr().out
     assert run_antune("suite", "timing", "run", "--plans", 5) == 0
     assert "5 plans on deterministic" in capsys.readouterr().out

@@ -28,22 +28,41 @@ def antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     return antune_command(monkeypatch, "suite", "polybench")
 
 
-def test_levels_are_ways_that_are_added_to_what_is_there(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--programs", "mvt", "--size", "mini", "--budget", 8, "--device", "deterministic", "--out", tmp_path / "suite")
+def test_levels_are_ways_that_are_added_to_what_is_there(
+    tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "--programs",
+        "mvt",
+        "--size",
+        "mini",
+        "--budget",
+        8,
+        "--device",
+        "deterministic",
+        "--out",
+        tmp_path / "suite",
+    )
     assert antune(*words, "--explorer", "random,colony") == 0
     folder = tmp_path / "suite" / "deterministic" / "mvt-mini-float-o2"
     before = {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("*/run.sqlite")}
-    assert antune(*words, "--explorer", "random@o2,colony", "--levels", "o3,o2,o1", "--json", tmp_path / "found.json") == 0
+    assert (
+        antune(*words, "--explorer", "random@o2,colony", "--levels", "o3,o2,o1", "--json", tmp_path / "found.json") == 0
+    )
     assert "1.58x" in (shown := capsys.readouterr()).out and "colony o3 : colony o1" in shown.out
     searched = {}
     for path in folder.glob("*/run.sqlite"):
         with read_store(path.parent) as store:
             options, walks = store.info().options, list(store.walks().values())
         searched[path.parent.name] = options.level
-        assert options.explorer == ("exhaustive" if path.parent.name == "tiles" else path.parent.name.partition("-")[0].partition("@")[0])
+        assert options.explorer == (
+            "exhaustive" if path.parent.name == "tiles" else path.parent.name.partition("-")[0].partition("@")[0]
+        )
         assert len(walks) > 1
     assert searched == {"tiles": "o1", "random-0": "o2", "colony@o1-0": "o1", "colony-0": "o2", "colony@o3-0": "o3"}
-    assert before == {name: (folder / name / "run.sqlite").stat().st_mtime_ns for name in before}  # nothing was searched again
+    assert before == {
+        name: (folder / name / "run.sqlite").stat().st_mtime_ns for name in before
+    }  # nothing was searched again
     (row,) = json.loads((tmp_path / "found.json").read_text())["rows"]
     assert [way["name"] for way in row["ways"]] == ["tiles", "random", "colony", "colony@o1", "colony@o3"]
     text = (tmp_path / "suite" / "table.md").read_text()
@@ -95,9 +114,14 @@ def test_the_level_of_the_suite_needs_no_name(level: LevelName | None, levels: s
 
 
 def test_bad_levels_are_one_line(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
-    bad = ((["--levels", "o4"], "no level 'o4'"), (["--levels", ","], "names none"), (["--levels", "o1", "--level", "o2"], "both"),
-           (["--explorer", "colony@o7"], "colony@o7: there is no level 'o7'"), (["--explorer", "magic@o1"], "unknown explorer 'magic'"),
-           (["--explorer", "tiles@o1"], "unknown explorer 'tiles'"))
+    bad = (
+        (["--levels", "o4"], "no level 'o4'"),
+        (["--levels", ","], "names none"),
+        (["--levels", "o1", "--level", "o2"], "both"),
+        (["--explorer", "colony@o7"], "colony@o7: there is no level 'o7'"),
+        (["--explorer", "magic@o1"], "unknown explorer 'magic'"),
+        (["--explorer", "tiles@o1"], "unknown explorer 'tiles'"),
+    )
     for words, message in bad:
         assert antune("--device", "deterministic", "--out", tmp_path / "out", *words) == 2, words
         err = capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""`antune suite pipelines`: all root, all inlined, and what explorers find, side by side; killed, begun again, added to."""
+"""`antune suite pipelines`: all root, all inlined, and what explorers find, side by side; killed, begun again, added
+to.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,12 @@ def test_every_way_is_measured_and_compared(tmp_path: Path) -> None:
         assert one and two and one.ms and two.ms and duel.ratio.middle == pytest.approx(two.ms / one.ms)
     assert shown.steps[0] == (0, 3 * 8) and shown.steps[-1] == (24, 24)
     text = (tmp_path / "table.md").read_text()
-    for header in ("over the all-root plan | all inlined | best of all", "over the all-root plan | colony | genetic | random",
-                   "over each other | best of all : all inlined | colony : genetic",
-                   "over each other | colony : random | genetic : random | best of all : C"):
+    for header in (
+        "over the all-root plan | all inlined | best of all",
+        "over the all-root plan | colony | genetic | random",
+        "over each other | best of all : all inlined | colony : genetic",
+        "over each other | colony : random | genetic : random | best of all : C",
+    ):
         assert f"| {header} |\n" in text
     for head, lines in tables(section):
         assert sum(max(map(len, column)) + 3 for column in zip(head, *lines, strict=True)) < 120
@@ -83,7 +88,11 @@ def test_the_rival_may_be_the_default_plan(tmp_path: Path) -> None:
 
 def test_a_rival_that_fails_is_said(tmp_path: Path) -> None:
     def answer(plan: Plan) -> Outcome:
-        return WrongResult("blur[3] is 7, expected 5\nmore", toy_outcome(plan).durations) if plan == RIVAL else toy_outcome(plan)
+        return (
+            WrongResult("blur[3] is 7, expected 5\nmore", toy_outcome(plan).durations)
+            if plan == RIVAL
+            else toy_outcome(plan)
+        )
 
     def again(plan: Plan, _sitting: Sitting) -> Outcome:
         assert plan != RIVAL, "nobody needs the times of a wrong result"
@@ -160,10 +169,17 @@ def test_the_all_inlined_plan_inlines_what_it_can() -> None:
 
 
 def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
-    bad = ((["--programs", "blurr"], "no program and no group"), (["--programs", ","], "name some programs"),
-           (["--size", "huge"], "'huge' is not one of"), (["--explorers", "magic"], "unknown explorer 'magic'"),
-           (["--explorers", "inlined"], "always measured"), (["--budget", "0"], "--budget"), (["--minutes", "-1"], "--minutes"),
-           (["--device", "no such device"], "device"), (["--json", tmp_path / "no" / "x.json"], "there is no directory"))
+    bad = (
+        (["--programs", "blurr"], "no program and no group"),
+        (["--programs", ","], "name some programs"),
+        (["--size", "huge"], "'huge' is not one of"),
+        (["--explorers", "magic"], "unknown explorer 'magic'"),
+        (["--explorers", "inlined"], "always measured"),
+        (["--budget", "0"], "--budget"),
+        (["--minutes", "-1"], "--minutes"),
+        (["--device", "no such device"], "device"),
+        (["--json", tmp_path / "no" / "x.json"], "there is no directory"),
+    )
     for words, message in bad:
         assert antune("--out", tmp_path / "out", *words) == 2, words
         err = capsys.readouterr().err
@@ -173,8 +189,11 @@ def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.Ca
 def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--programs", "blur,matmul", "--size", "small", "--budget", "5", "--explorers", "colony,random", "--out",
              str(tmp_path / "suite")]
-    killed = subprocess.Popen([sys.executable, "-m", "antune.cli", "suite", "pipelines", *words, "--device", "deterministic:0.3"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "antune.cli", "suite", "pipelines", *words, "--device", "deterministic:0.3"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     store = tmp_path / "suite" / "deterministic" / "blur-small" / "colony-0" / "run.sqlite"
     while not store.exists() and killed.poll() is None:
         time.sleep(0.05)
@@ -187,7 +206,9 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsy
     found = json.loads((tmp_path / "found.json").read_text())
     assert found == json.loads((tmp_path / "suite" / "table.json").read_text())
     rows = {row["program"]: {way["name"]: way for way in row["ways"]} for row in found["rows"]}
-    worked = {row["program"]: row["default_ms"] is not None for row in found["rows"]}  # the pretended device lets some plans fail
+    worked = {
+        row["program"]: row["default_ms"] is not None for row in found["rows"]
+    }  # the pretended device lets some plans fail
     assert rows["matmul"][INLINED]["detail"] == "the all-root plan" or not worked["matmul"]
     assert rows["blur"][INLINED]["detail"] != "the all-root plan"
     assert rows["blur"][BEST]["ms"] <= rows["blur"]["colony"]["ms"]

@@ -121,7 +121,11 @@ def test_several_seeds_are_one_line(tmp_path: Path) -> None:
     (section,), _ = suite(tmp_path, replace(WANTED, programs=("gemm",), seeds=3))
     (entry,) = section.entries
     colony = entry.way("colony")
-    assert colony and colony.over_default and colony.over_default.low <= colony.over_default.middle <= colony.over_default.high
+    assert (
+        colony
+        and colony.over_default
+        and colony.over_default.low <= colony.over_default.middle <= colony.over_default.high
+    )
     assert len(list((tmp_path / "toy" / "gemm-mini-float-o2").glob("colony-*"))) == 3
 
 
@@ -168,8 +172,10 @@ def test_a_damaged_entry_is_said(tmp_path: Path) -> None:
 def test_geometric_means(tmp_path: Path) -> None:
     (section,), _ = suite(tmp_path, replace(WANTED, programs=("gemm",)))
     one = section.entries[0]
-    many = tuple(replace(one, program=name, sequential_ms=(way.ms if (way := one.way("colony")) and way.ms else 1.0) * factor)
-                 for name, factor in (("a", 2.0), ("b", 4.0), ("c", 8.0)))
+    many = tuple(
+        replace(one, program=name, sequential_ms=(way.ms if (way := one.way("colony")) and way.ms else 1.0) * factor)
+        for name, factor in (("a", 2.0), ("b", 4.0), ("c", 8.0))
+    )
     (mean,) = [m for m in means(sections_of(many)[0]) if m.name == "colony : sequential C"]
     assert mean.mean == pytest.approx(4.0) and mean.lowest == pytest.approx(2.0) and mean.programs == 3
     assert mean.low is not None and mean.high is not None
@@ -196,17 +202,26 @@ def test_programs_are_named_one_by_one_or_in_groups() -> None:
     assert parse_programs("gemm, mvt,gemm") == ("gemm", "mvt")
     assert parse_programs("stencils,gemm") == (*GROUPS["stencils"], "gemm")
     assert parse_programs("all") == programs()
-    own = [name for group in ("blas", "kernels", "solvers", "datamining", "stencils", "medley") for name in GROUPS[group]]
+    own = [
+        name for group in ("blas", "kernels", "solvers", "datamining", "stencils", "medley") for name in GROUPS[group]
+    ]
     assert sorted(own) == list(programs()) and len(GROUPS["core"]) == 16
     assert split_size(("SMALL_DATASET", "X=1"), None) == ("SMALL", ("X=1",))
     assert split_size(("SMALL_DATASET",), "small")[0] == "SMALL" and split_size((), None)[0] == "MEDIUM"
 
 
 def bad() -> Sequence[tuple[Sequence[object], str]]:
-    return ((["--programs", "gemmm"], "no program and no group"), (["--size", "huge"], "no size 'HUGE'"),
-            (["--size", "mini", "-D", "LARGE_DATASET"], "two sizes"), (["--explorer", "magic"], "unknown explorer 'magic'"),
-            (["--explorer", ","], "name some explorers"), (["--explorer", "tiles"], "always measured"),
-            (["--minutes", "-1"], "--minutes"), (["--json", "nowhere/x.json"], "there is no directory nowhere"), (["--device", "no such device"], "device"))
+    return (
+        (["--programs", "gemmm"], "no program and no group"),
+        (["--size", "huge"], "no size 'HUGE'"),
+        (["--size", "mini", "-D", "LARGE_DATASET"], "two sizes"),
+        (["--explorer", "magic"], "unknown explorer 'magic'"),
+        (["--explorer", ","], "name some explorers"),
+        (["--explorer", "tiles"], "always measured"),
+        (["--minutes", "-1"], "--minutes"),
+        (["--json", "nowhere/x.json"], "there is no directory nowhere"),
+        (["--device", "no such device"], "device"),
+    )
 
 
 def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,8 +233,11 @@ def test_bad_input_is_one_line(tmp_path: Path, antune: Antune, capsys: pytest.Ca
 
 def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--programs", "mvt", "--size", "mini", "--budget", "6", "--explorer", "random", "--out", str(tmp_path)]
-    killed = subprocess.Popen([sys.executable, "-m", "antune.cli", "suite", "polybench", *words, "--device", "deterministic:0.3"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "antune.cli", "suite", "polybench", *words, "--device", "deterministic:0.3"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     store = tmp_path / "deterministic" / "mvt-mini-float-o2" / "tiles" / "run.sqlite"
     while not store.exists() and killed.poll() is None:
         time.sleep(0.05)

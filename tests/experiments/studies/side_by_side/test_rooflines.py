@@ -26,7 +26,9 @@ from tests.support.side_by_side import suite as toy_suite
 
 WANTED = SuiteOptions(("gemm", "mvt"), PolyBench("MINI"), evaluations=8)
 RATES = (("double", 1e5),)
-"""The toy's program, of which it can be counted what it must do: eight multiplications and additions on 72 bytes in, 64 out."""
+"""The toy's program, of which it can be counted what it must do: eight multiplications and additions on 72 bytes in, 64
+out.
+"""
 CEILINGS = Ceilings(DEVICE.key, DEVICE.driver, "2026-01-01", RATES, (Bandwidth(1 << 10, 1e9),))
 
 
@@ -96,11 +98,27 @@ def test_pipelines_are_placed_too(tmp_path: Path) -> None:
     assert best and cells[4] == f"{100 * best:.{0 if best >= 0.1 else 1}f} %"
 
 
-def test_the_deterministic_device_has_no_ceilings_and_none_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                                        capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_deterministic_device_has_no_ceilings_and_none_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     antune = antune_command(monkeypatch, "suite", "polybench")
-    assert antune("--programs", "mvt", "--size", "mini", "--budget", 1, "--explorer", "random", "--device", DETERMINISTIC.key,
-                  "--out", tmp_path) == 0
+    assert (
+        antune(
+            "--programs",
+            "mvt",
+            "--size",
+            "mini",
+            "--budget",
+            1,
+            "--explorer",
+            "random",
+            "--device",
+            DETERMINISTIC.key,
+            "--out",
+            tmp_path,
+        )
+        == 0
+    )
     shown = capsys.readouterr()
     assert "roofline" not in shown.out + shown.err
 

@@ -43,7 +43,9 @@ def grids(operations: tuple[HostOp, ...]) -> list[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize(("dialect", "x", "y"), [("opencl", "get_group_id(0)", "get_group_id(1)"), ("cuda", "blockIdx.x", "blockIdx.y")])
+@pytest.mark.parametrize(
+    ("dialect", "x", "y"), [("opencl", "get_group_id(0)", "get_group_id(1)"), ("cuda", "blockIdx.x", "blockIdx.y")]
+)
 def test_the_devices_x_counts_blocks_along_y(dialect: Dialect, x: str, y: str) -> None:
     program, target = problem("gemm", GEMM).program, replace(TARGET, dialect=dialect)
     rows, columns = (lower(program, plan((4, 8), told), target) for told in (False, True))
@@ -55,8 +57,13 @@ def test_the_devices_x_counts_blocks_along_y(dialect: Dialect, x: str, y: str) -
 
 
 def test_of_three_dimensions_the_first_stays() -> None:
-    program = program_of(scop("for (int i = 0; i < 4; i++) for (int j = 0; j < 6; j++) for (int k = 0; k < 10; k++) x[i][j][k] = A[i][j][k];",
-                              "float x[4][6][10], A[4][6][10];"))
+    program = program_of(
+        scop(
+            "for (int i = 0; i < 4; i++) for (int j = 0; j < 6; j++) for (int k = 0; k < 10; k++) x[i][j][k] = "
+            "A[i][j][k];",
+            "float x[4][6][10], A[4][6][10];",
+        )
+    )
     found = lower(program, Plan(ScheduleChoice(), (KernelPlan(("S0",), (2, 2, 2), (1, 1, 1), columns=True),)), TARGET)
     assert grids(found.host) == [(3, 5, 2)]
     assert all(f"b{d} = get_group_id({axis})" in found.source for d, axis in ((0, 2), (1, 0), (2, 1)))
@@ -64,7 +71,10 @@ def test_of_three_dimensions_the_first_stays() -> None:
 
 def test_one_dimension_has_no_columns() -> None:
     program = program_of(scop("for (int i = 0; i < 9; i++) x[i] = A[i];", "float x[9], A[9];"))
-    rows, columns = (lower(program, Plan(ScheduleChoice(), (KernelPlan(("S0",), (2,), (1,), columns=told),)), TARGET) for told in (False, True))
+    rows, columns = (
+        lower(program, Plan(ScheduleChoice(), (KernelPlan(("S0",), (2,), (1,), columns=told),)), TARGET)
+        for told in (False, True)
+    )
     assert rows.source == columns.source and grids(rows.host) == grids(columns.host) == [(5,)]
 
 
@@ -73,7 +83,12 @@ def test_devices_compute_what_c_does(platform: str, tmp_path: Path) -> None:
     """Kernels with several blocks in both directions, in registers and in shared memory."""
     device, found = needed_device(platform), problem("gemm", GEMM)
     [kernel] = plan((4, 8)).kernels
-    kernels = [kernel, replace(kernel, shared=True), replace(kernel, order=(1, 0)), replace(kernel, registers=True, points_inside=True)]
+    kernels = [
+        kernel,
+        replace(kernel, shared=True),
+        replace(kernel, order=(1, 0)),
+        replace(kernel, registers=True, points_inside=True),
+    ]
     with closing(open_runner(found, device.key, LIMITS, tmp_path)) as runner:
         outcomes = dict(runner.evaluate([Job(n, Plan(ScheduleChoice(), (one,))) for n, one in enumerate(kernels)]))
     for outcome in outcomes.values():

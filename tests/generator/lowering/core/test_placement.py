@@ -302,7 +302,9 @@ def test_nvcc_reads_textures_and_constants(limits: dict[str, object], tmp_path: 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 @pytest.mark.parametrize("limits", [{}, {"image_2d": (8, 8)}], ids=["two dimensions", "one dimension"])
 def test_cuda_text_on_the_host(limits: dict[str, object], tmp_path: Path) -> None:
-    """Coordinates, words of doubles and symbols are right: the text runs with textures and symbols that are pretended."""
+    """Coordinates, words of doubles and symbols are right: the text runs with textures and symbols that are
+    pretended.
+    """
     found, target = mixed(), replace(CUDA, **limits)  # type: ignore[arg-type]  # names of fields
     placement: list[tuple[str, Placement]] = [(name, "texture") for name in TEXTURES]
     plan = with_and_without_shared(found.program, target, [*placement, ("f", "constant")])[1]

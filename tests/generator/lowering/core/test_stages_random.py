@@ -1,7 +1,7 @@
 """Random pipelines, random places for their stages, random kernels: what they compute is what the pipeline says.
 
-Kernels run in Python, threads in random order, every access checked. Integers are compared with the numpy interpreter and with
-the program in its original order, real numbers (residues there: exact) with the latter.
+Kernels run in Python, threads in random order, every access checked. Integers are compared with the numpy interpreter
+and with the program in its original order, real numbers (residues there: exact) with the latter.
 """
 
 from __future__ import annotations
@@ -73,8 +73,20 @@ def test_these_plans_reach_what_may_go_wrong() -> None:
         found, plans = pipeline(seed)
         for plan in plans:
             seen.update(features(found.program, plan))
-    wanted = ("inline", "block", "updated inline", "updated block", "block in block", "inline in block", "block in inline",
-              "several kernels", "read by data", "uint8", "float", "reduction")
+    wanted = (
+        "inline",
+        "block",
+        "updated inline",
+        "updated block",
+        "block in block",
+        "inline in block",
+        "block in inline",
+        "several kernels",
+        "read by data",
+        "uint8",
+        "float",
+        "reduction",
+    )
     assert [words for words in wanted if not seen[words]] == [], seen
 
 

@@ -1,4 +1,6 @@
-"""Values that live within an iteration are variables of a thread: kernels are given no array for them, and results stay right."""
+"""Values that live within an iteration are variables of a thread: kernels are given no array for them, and results stay
+right.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,16 @@ def test_an_n_body_kernel_has_the_arrays_of_the_program_alone(dialect: Dialect, 
     made = program(N_BODY, BODIES)
     [kernel] = default_plan(made, TARGET).kernels
     for number, (tile, block) in enumerate(SHAPES):
-        own = replace(kernel, tile=(tile,), block=(block,), points_inside=inside, registers=registers, unroll=2, shared=False, inner_tile=1)
+        own = replace(
+            kernel,
+            tile=(tile,),
+            block=(block,),
+            points_inside=inside,
+            registers=registers,
+            unroll=2,
+            shared=False,
+            inner_tile=1,
+        )
         plan = Plan(default_plan(made, TARGET).schedule, (own,))
         [lowered] = lower(made, plan, replace(TARGET, dialect=dialect)).kernels
         assert sorted((*lowered.arrays, *lowered.scalars)) == OWN
@@ -74,7 +85,8 @@ def test_text_of_n_body(golden: Callable[[str, str], None]) -> None:
 LIVE = {
     "an earlier iteration's value": "for (i = 0; i < 9; i++) { w[i + 1] = B[i][0]; A[i][1] = w[i]; }",
     "read before it is written": "for (i = 0; i < 9; i++) { A[i][1] = w[i]; w[i] = B[i][0]; A[i][2] = w[i]; }",
-    "read by a later nest": "for (i = 0; i < 9; i++) w[i] = B[i][0]; for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) A[i][j] = w[j];",
+    "read by a later nest": "for (i = 0; i < 9; i++) w[i] = B[i][0]; for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) "
+        "A[i][j] = w[j];",
     "written under a condition": "for (i = 0; i < 9; i++) { if (B[i][0] > 2) w[i] = B[i][1]; A[i][1] = w[i]; }",
 }
 

@@ -1,4 +1,6 @@
-"""Several time steps per launch: what is a loop over time, that overlapped tiles are right, and that wrong ones are refused."""
+"""Several time steps per launch: what is a loop over time, that overlapped tiles are right, and that wrong ones are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,9 @@ def test_these_sweeps_reach_what_may_go_wrong() -> None:
         seen["written anew"] += bool(loop.written)
         seen["carried"] += bool(loop.carried)
         seen["side"] += any(position is None for sweep in loop.sweeps for position, _ in sweep.dims)
-        seen["shifted"] += any(constant for sweep in loop.sweeps for position, constant in sweep.dims if position is not None)
+        seen["shifted"] += any(
+            constant for sweep in loop.sweeps for position, constant in sweep.dims if position is not None
+        )
         seen["begins late"] += loop.first > 0
         seen["begins below 0"] += loop.first < 0
         seen["names of others"] += "begin" in loop.sweeps[0].statement.iterators
@@ -115,21 +119,43 @@ def test_these_sweeps_reach_what_may_go_wrong() -> None:
         seen["backwards"] += "--" in sweeps_text(seed)
         seen["choice"] += "?" in sweeps_text(seed)
         seen["not symmetric"] += any(low != high for low, high in overlap(loop, 2).slope)
-    wanted = ("no loop over time", "1 dimensions", "2 dimensions", "3 dimensions", "written anew", "carried", "side", "shifted", "begins late",
-              "not symmetric", "begins below 0", "names of others", "small elements", "backwards", "choice")
+    wanted = (
+        "no loop over time",
+        "1 dimensions",
+        "2 dimensions",
+        "3 dimensions",
+        "written anew",
+        "carried",
+        "side",
+        "shifted",
+        "begins late",
+        "not symmetric",
+        "begins below 0",
+        "names of others",
+        "small elements",
+        "backwards",
+        "choice",
+    )
     assert [words for words in wanted if not seen[words]] == [], seen
 
 
 def jacobi(kind: str, time: str, space: str) -> Program:
     """A stencil of five time steps with iterators of these names."""
-    sweeps = "\n".join(f"for ({space} = 1; {space} < 19; {space}++) {target}[{space}] = {source}[{space} - 1] + 3 * {source}[{space} + 1] + {time};"
-                       for target, source in (("B", "A"), ("A", "B")))
+    sweeps = "\n".join(
+        f"for ({space} = 1; {space} < 19; {space}++) {target}[{space}] = {source}[{space} - 1] + 3 * {source}[{space} "
+        f"+ 1] + {time};"
+        for target, source in (("B", "A"), ("A", "B"))
+    )
     return program_of(f"{kind} A[20], B[20];\nvoid f(void) {{\n  int {time}, {space};\n#pragma scop\n"
                       f"for ({time} = 0; {time} < 5; {time}++) {{\n{sweeps}\n}}\n#pragma endscop\n}}\n")
 
 
-@pytest.mark.parametrize(("time", "space"), [("c", "i"), ("begin", "last"), ("last", "b0"), ("left", "chunk"), ("e0", "at0")])
-def test_iterators_may_be_called_what_the_check_and_the_kernel_call_theirs(time: str, space: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("time", "space"), [("c", "i"), ("begin", "last"), ("last", "b0"), ("left", "chunk"), ("e0", "at0")]
+)
+def test_iterators_may_be_called_what_the_check_and_the_kernel_call_theirs(
+    time: str, space: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = jacobi("int", time, space)
     plan = plan_of(program, 3, (4,), (2,))
     assert is_right(program, plan, lowered_kernels(program, plan)[0], run_original(program))
@@ -177,7 +203,10 @@ def smaller(right: Overlap, loop: TimeLoop) -> list[Overlap]:
             worse = [] if sweep.dims[d][0] is None else lessened(margin, d, side)
             found += [replace(right, sweeps=(*right.sweeps[:n], less, *right.sweeps[n + 1:])) for less in worse]
         for n, (array, margin) in enumerate(right.arrays):
-            found += [replace(right, arrays=(*right.arrays[:n], (array, less), *right.arrays[n + 1:])) for less in lessened(margin, d, side)]
+            found += [
+                replace(right, arrays=(*right.arrays[:n], (array, less), *right.arrays[n + 1 :]))
+                for less in lessened(margin, d, side)
+            ]
     return found
 
 
@@ -254,8 +283,13 @@ def test_the_picture_has_one_kernel() -> None:
 def test_the_model_counts_the_overlap() -> None:
     """Points of the rim are computed by several blocks: more with more steps per launch."""
     program = stencil("jacobi-2d")
-    work = [sum(f.operations.adds * f.launches * f.grid[0] * f.grid[1] for f in kernel_facts(program, plan_of(program, n, (8, 8), (8, 8)), TARGET))
-            for n in (1, 2, 5)]
+    work = [
+        sum(
+            f.operations.adds * f.launches * f.grid[0] * f.grid[1]
+            for f in kernel_facts(program, plan_of(program, n, (8, 8), (8, 8)), TARGET)
+        )
+        for n in (1, 2, 5)
+    ]
     assert work == sorted(work)
     assert work[-1] > 1.5 * work[0]
 
@@ -314,7 +348,9 @@ def test_these_tests_would_see_a_fault() -> None:
     for fault in faults(kernel):
         seen[fault.kind, not is_right(program, plan, fault.kernel, expected)] += 1
     assert seen["barrier dropped", True] == 3
-    assert sum(count for (_, found), count in seen.items() if found) > 3 * sum(count for (_, found), count in seen.items() if not found), seen
+    assert sum(count for (_, found), count in seen.items() if found) > 3 * sum(
+        count for (_, found), count in seen.items() if not found
+    ), seen
 
 
 def is_right(program: Program, plan: Plan, kernel: LoweredKernel, expected: Memory) -> bool:

@@ -1,4 +1,6 @@
-"""Loops over neighbours that stand in registers of a thread alone in its block: one vector for compilers that need to be told."""
+"""Loops over neighbours that stand in registers of a thread alone in its block: one vector for compilers that need to
+be told.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,28 @@ def test_points_along_x_are_a_vector(golden: Callable[[str, str], None]) -> None
     ((4, 16), (1, 1), "opencl", "antune_vector(16)"), ((1, 4), (1, 1), "opencl", "antune_vector(4)"),
     ((4, 2), (1, 1), "opencl", "#pragma unroll 2"), ((2, 12), (1, 1), "opencl", "#pragma unroll 12"),
     ((4, 16), (1, 4), "opencl", "#pragma unroll 4"), ((4, 16), (1, 1), "cuda", "#pragma unroll 16")])
-def test_what_is_no_vector_is_unrolled(tile: tuple[int, int], block: tuple[int, int], dialect: Dialect, found: str) -> None:
+def test_what_is_no_vector_is_unrolled(
+    tile: tuple[int, int], block: tuple[int, int], dialect: Dialect, found: str
+) -> None:
     text = lower(problem("gemm", SIZES).program, gemm_plan(tile, block), replace(TARGET, dialect=dialect)).source
-    before = [line.strip() for line, loop in zip(text.splitlines(), text.splitlines()[1:], strict=False) if "for (int j_point" in loop]
+    before = [
+        line.strip()
+        for line, loop in zip(text.splitlines(), text.splitlines()[1:], strict=False)
+        if "for (int j_point" in loop
+    ]
     assert found in before and ("antune_vector" in found) == any("antune_vector" in line for line in before)
 
 
-@pytest.mark.parametrize(("term", "found"), [("A[k][j] * B[k]", True), ("A[k][j + 1] * B[j]", True), ("A[j][k]", False), ("A[k][2 * j]", False),
-                                             ("A[k][31 - j]", False)])
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [
+        ("A[k][j] * B[k]", True),
+        ("A[k][j + 1] * B[j]", True),
+        ("A[j][k]", False),
+        ("A[k][2 * j]", False),
+        ("A[k][31 - j]", False),
+    ],
+)
 def test_only_neighbours_make_a_vector(term: str, found: bool) -> None:
     program = program_of(scop(f"for (int j = 0; j < 16; j++) for (int k = 0; k < 9; k++) x[j] += {term};",
                               "float x[16], A[32][33], B[33];"))
@@ -69,12 +85,22 @@ def test_only_neighbours_make_a_vector(term: str, found: bool) -> None:
 J = Name("j")
 
 
-@pytest.mark.parametrize(("target", "loop", "found"), [
-    (Load("x", (J,)), counted(8), True), (Load("x", (Name("i"), J)), counted(8), True),
-    (Load("x"), counted(8), False), (Load("x", (Int(0),)), counted(8), False), (Load("x", (J, Int(0))), counted(8), False),
-    (Load("x", (Binary("min", J, Int(3)),)), counted(8), False), (Load("x", (Binary("min", J, Binary("*", Int(2), J)),)), counted(8), False),
-    (Load("x", (J,)), replace(counted(8), step=2), False), (Load("x", (J,)), replace(counted(8), start=Int(1)), False),
-    (Load("x", (J,)), counted(6), False), (Load("x", (J,)), replace(counted(8), condition=Binary("<=", J, Name("n"))), False)])
+@pytest.mark.parametrize(
+    ("target", "loop", "found"),
+    [
+        (Load("x", (J,)), counted(8), True),
+        (Load("x", (Name("i"), J)), counted(8), True),
+        (Load("x"), counted(8), False),
+        (Load("x", (Int(0),)), counted(8), False),
+        (Load("x", (J, Int(0))), counted(8), False),
+        (Load("x", (Binary("min", J, Int(3)),)), counted(8), False),
+        (Load("x", (Binary("min", J, Binary("*", Int(2), J)),)), counted(8), False),
+        (Load("x", (J,)), replace(counted(8), step=2), False),
+        (Load("x", (J,)), replace(counted(8), start=Int(1)), False),
+        (Load("x", (J,)), counted(6), False),
+        (Load("x", (J,)), replace(counted(8), condition=Binary("<=", J, Name("n"))), False),
+    ],
+)
 def test_iterations_of_a_vector_write_neighbours(target: Load, loop: For, found: bool) -> None:
     """What all of them write is a sum, which compilers that are told to make a vector add in another order."""
     adds = replace(loop, body=(Assign(target, "+", Load("A", (Name("k"), J))),))

@@ -25,8 +25,9 @@ from tests.support.targets import HOPPER
 ALIGNED = {"gemm": ("NI=64", "NJ=128", "NK=96"), "mvt": ("N=128",), "atax": ("M=64", "N=128"), "gemver": ("N=128",),
            "jacobi-2d": ("N=128", "TSTEPS=20"), "doitgen": ("NQ=8", "NR=16", "NP=64")}
 FLOAT = ("DATA_TYPE_IS_FLOAT",)
-# Products of a matrix and a vector whose only parallel loop runs over the rows of A: with a point per thread, as some starts
-# have it, neighbours read different rows. In the default plan and in other starts blocks copy A into shared memory first.
+# Products of a matrix and a vector whose only parallel loop runs over the rows of A: with a point per thread,
+# as some starts have it, neighbours read different rows. In the default plan and in other starts blocks copy A
+# into shared memory first.
 A_ROW_PER_THREAD = {"atax": "S2", "gemver": "S3", "mvt": "S0"}
 # What no choice of x coalesces, by program and array: threads follow the columns of what is written.
 SPREAD = {"adi": {"p", "q", "u"}, "cholesky": {"A"}, "correlation": {"corr"}, "covariance": {"cov"},
@@ -158,4 +159,6 @@ def test_explain_tells_what_is_coalesced(monkeypatch: pytest.MonkeyPatch, tmp_pa
     by_hand.write_text(Plan(ScheduleChoice(), (KernelPlan(("S0",), (32, 32), (1, 32)),)).to_json())
     assert antune_command(monkeypatch)("explain", file, "--device", "deterministic", "--plan", by_hand) == 0
     section = capsys.readouterr().out.split("== Global memory")[1].split("== Static model")[0]
-    assert "write B: not coalesced, neighbours touch elements 96 apart; 32 sectors (at least 4); 32 per thread" in section
+    assert (
+        "write B: not coalesced, neighbours touch elements 96 apart; 32 sectors (at least 4); 32 per thread" in section
+    )

@@ -58,7 +58,9 @@ def test_the_o2_level_starts_from_what_the_scheduler_brings_together(name: str) 
     program = problem(name).program
     schedule = first_walks(program, "o2")[0].schedule
     assert isinstance(schedule, Partition)
-    assert [group.statements for group in schedule.groups] == [group.statements for group in default_partition(program).groups]
+    assert [group.statements for group in schedule.groups] == [
+        group.statements for group in default_partition(program).groups
+    ]
 
 
 @pytest.mark.parametrize("name", ["jacobi-2d", "fdtd-2d", "heat-3d"])
@@ -74,7 +76,9 @@ def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
         assert all(min(shape.extents, default=0) > 2 for shape in shapes), walk.plan.schedule
 
 
-@pytest.mark.parametrize(("level", "target"), [("o2", CPU), ("o3", CPU), ("o2", TARGET)], ids=["o2 CPU", "o3 CPU", "o2 GPU"])
+@pytest.mark.parametrize(
+    ("level", "target"), [("o2", CPU), ("o3", CPU), ("o2", TARGET)], ids=["o2 CPU", "o3 CPU", "o2 GPU"]
+)
 @pytest.mark.parametrize("name", few([*NAMES[::2], "fdtd-2d", "lu", *NAMES[1::2], "3mm", "heat-3d"], 6))
 def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_ones(
         name: str, level: LevelName, target: Target) -> None:
@@ -83,6 +87,8 @@ def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_
     wanted = start_plans(program, target, plans[0].schedule)
     assert plans[:len(wanted)] == list(wanted)
     times = [plan for plan in plans if isinstance(plan.schedule, TimeTiles)]
-    assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", *(["heat-3d"] if target is CPU else []))), "a GPU has too little room"
+    assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", *(["heat-3d"] if target is CPU else []))), (
+        "a GPU has too little room"
+    )
     for plan in plans:
         assert lower(program, plan, target).kernels

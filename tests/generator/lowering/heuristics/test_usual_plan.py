@@ -50,7 +50,9 @@ def test_the_plan_of_gpus_is_another_one_on_cpus_only() -> None:
     program = problem("mvt").program
     options = RunOptions(str(program_file("mvt")), Compilation(), Budget(evaluations=1))
     assert PARTS.gpu_plan(program, HOPPER, options) is None
-    assert PARTS.gpu_plan(program, CPU, options) == default_plan(program, CPU) != PARTS.default_plan(program, CPU, options)
+    assert (
+        PARTS.gpu_plan(program, CPU, options) == default_plan(program, CPU) != PARTS.default_plan(program, CPU, options)
+    )
 
 
 def test_pipelines_begin_stage_by_stage() -> None:

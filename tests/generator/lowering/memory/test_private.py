@@ -82,8 +82,13 @@ def histogram(target: str = "all", update: str = "+", kind: str = "int", value: 
 def plan_of(program: Program, tile: tuple[int, ...] = (4, 8), block: tuple[int, ...] = (2, 4)) -> Plan:
     """All reductions in parallel, all kernels private, with the same tiles as far as they go."""
     schedule = ScheduleChoice(reductions=reducible(program))
-    return Plan(schedule, tuple(KernelPlan(s.statements, tile[:len(s.extents)], block[:len(s.extents)], combine="private")
-                                for s in kernel_shapes(program, schedule)))
+    return Plan(
+        schedule,
+        tuple(
+            KernelPlan(s.statements, tile[: len(s.extents)], block[: len(s.extents)], combine="private")
+            for s in kernel_shapes(program, schedule)
+        ),
+    )
 
 
 def copies(kernels: Sequence[LoweredKernel]) -> list[PrivateBox]:
@@ -337,8 +342,13 @@ def test_no_races(tmp_path: Path) -> None:
 def without_last_barrier(program: Program, plan: Plan, target: Target) -> Variant:
     variant = lower(program, plan, target)
     barrier = "barrier(CLK_LOCAL_MEM_FENCE);"
-    return replace(variant, kernels=tuple(replace(kernel, text=replace(kernel.text, after="".join(kernel.text.after.rsplit(barrier, 1))))
-                                          for kernel in variant.kernels))
+    return replace(
+        variant,
+        kernels=tuple(
+            replace(kernel, text=replace(kernel.text, after="".join(kernel.text.after.rsplit(barrier, 1))))
+            for kernel in variant.kernels
+        ),
+    )
 
 
 @pytest.mark.parametrize("name", few(["histogram_equalize", "bilateral_grid"], 1))

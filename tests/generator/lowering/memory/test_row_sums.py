@@ -1,4 +1,6 @@
-"""Sums whose terms may change places: which they are, the plans that add them in vectors, and that these are right on devices."""
+"""Sums whose terms may change places: which they are, the plans that add them in vectors, and that these are right on
+devices.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,25 @@ PRAGMA = "  antune_any_order\n"
 
 def sum_of(term: str, kind: str = "float", op: str = "+=") -> Program:
     """A program that adds up a term in x[i]."""
-    return program_of(f"{kind} x[9], A[9][9], y[9];\nint p[9];\nvoid f(void) {{\n#pragma scop\nfor (int i = 0; i < 9; i++)\n"
-                      f"  for (int j = 0; j < 9; j++) x[i] {op} {term};\n#pragma endscop\n}}\n")
+    return program_of(
+        f"{kind} x[9], A[9][9], y[9];\nint p[9];\nvoid f(void) {{\n#pragma scop\nfor (int i = 0; i < 9; i++)\n"
+        f"  for (int j = 0; j < 9; j++) x[i] {op} {term};\n#pragma endscop\n}}\n"
+    )
 
 
-@pytest.mark.parametrize(("term", "found"), [
-    ("A[i][j]", True), ("A[i][j] * y[j]", True), ("-A[i][j]", True), ("A[i][j] * (y[j] - 1)", True), ("A[i][j] * y[j] - A[j][i] / 2", True),
-    ("-(A[i][j] * y[j] + y[i] * y[j])", True), ("A[i][j] - y[j]", False), ("A[i][j] * y[j] - y[i]", False)])
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [
+        ("A[i][j]", True),
+        ("A[i][j] * y[j]", True),
+        ("-A[i][j]", True),
+        ("A[i][j] * (y[j] - 1)", True),
+        ("A[i][j] * y[j] - A[j][i] / 2", True),
+        ("-(A[i][j] * y[j] + y[i] * y[j])", True),
+        ("A[i][j] - y[j]", False),
+        ("A[i][j] * y[j] - y[i]", False),
+    ],
+)
 def test_sums_of_what_is_not_rounded_keep_the_order_of_their_terms(term: str, found: bool) -> None:
     program = sum_of(term)
     assert reducible(program) == ("S0",)
@@ -55,9 +69,21 @@ def test_integers_and_extrema_need_no_permission() -> None:
     assert sums(sum_of("fminf(x[i], A[i][j])", op="="), ("S0",)) == set()
 
 
-@pytest.mark.parametrize(("name", "found"), [
-    ("mvt", ("S0",)), ("atax", ("S2",)), ("bicg", ("S3",)), ("gesummv", ("S2", "S3")), ("gemver", ("S3",)), ("syrk", ("S1",)), ("syr2k", ("S1",)),
-    ("gemm", ()), ("covariance", ()), ("jacobi-2d", ())])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("mvt", ("S0",)),
+        ("atax", ("S2",)),
+        ("bicg", ("S3",)),
+        ("gesummv", ("S2", "S3")),
+        ("gemver", ("S3",)),
+        ("syrk", ("S1",)),
+        ("syr2k", ("S1",)),
+        ("gemm", ()),
+        ("covariance", ()),
+        ("jacobi-2d", ()),
+    ],
+)
 def test_rows_that_are_summed_up(name: str, found: tuple[str, ...]) -> None:
     program = problem(name, ODD_SIZES[name]).program
     assert row_sums(program, parallel_reductions(program, False)) == found
@@ -69,7 +95,11 @@ def begun(name: str, level: LevelName, target: Target, strict: bool = False) -> 
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level=level, strict_float=strict)
     space, starts = PARTS.make_space(program, target, options), PARTS.starts(program, target, options)
     plans = [walk.plan for walk in PARTS.make_explorer("colony", space, 0, starts).ask(len(starts))]
-    return [plan for plan in plans if plan.schedule.reductions == row_sums(program, parallel_reductions(program, False)) != ()]
+    return [
+        plan
+        for plan in plans
+        if plan.schedule.reductions == row_sums(program, parallel_reductions(program, False)) != ()
+    ]
 
 
 @pytest.mark.parametrize("level", ["o1", "o2"])
@@ -95,7 +125,9 @@ def rows_plan(tile: tuple[int, int, int], block: tuple[int, int, int] = (1, 1, 1
 
 @pytest.mark.parametrize(("block", "dialect", "found"), [
     ((1, 1, 1), "opencl", True), ((1, 1, 1), "cuda", False), ((1, 4, 1), "opencl", False)])
-def test_threads_that_are_alone_in_their_block_say_so(block: tuple[int, int, int], dialect: Dialect, found: bool) -> None:
+def test_threads_that_are_alone_in_their_block_say_so(
+    block: tuple[int, int, int], dialect: Dialect, found: bool
+) -> None:
     program = problem("syrk", ("N=41", "M=29")).program
     text = lower(program, rows_plan((4, 4, 32), block), replace(TARGET, dialect=dialect)).source
     assert (PRAGMA in text) == found

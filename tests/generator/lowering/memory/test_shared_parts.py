@@ -43,8 +43,9 @@ def check(program: Program, plan: Plan, seed: int) -> Counter[str]:
         copies = [boxes[name] for name in filled]
         found["copies"] += bool(copies)
         found["two parts"] += len(set(copies)) < len(copies)
-        found["copies under a condition"] += any(isinstance(node, If) and any(isinstance(n, Barrier) for n in walk(node.then))
-                                                 for node in walk(kernel.body))
+        found["copies under a condition"] += any(
+            isinstance(node, If) and any(isinstance(n, Barrier) for n in walk(node.then)) for node in walk(kernel.body)
+        )
     return found
 
 
@@ -81,4 +82,6 @@ def test_opencl_has_no_barriers_under_conditions() -> None:
     assert cuda.shared_bytes((4, 4), 4) == 2 * 4 * 4 * 8
     assert lower(program, plan, HOPPER).kernels[0].local_bytes == 2 * 4 * 4 * 8
     without = replace(plan, kernels=(replace(plan.kernels[0], shared=False),))
-    assert lower(program, plan, TARGET).source == lower(program, without, TARGET).source  # no thread waits for others in vain
+    assert (
+        lower(program, plan, TARGET).source == lower(program, without, TARGET).source
+    )  # no thread waits for others in vain

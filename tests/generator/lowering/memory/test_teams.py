@@ -36,7 +36,9 @@ FORESEEN = ("barrier would stand", "loops do not run what they should")
 
 def shapes(dims: int, dialect: Dialect) -> list[tuple[int, ...]]:
     """Blocks of one or two sub-groups: in rows, and in CUDA also of several rows."""
-    rows: list[tuple[int, ...]] = [(32,), (64,)] if dialect == "opencl" or dims == 1 else [(4, 8), (2, 16), (4, 16), (64, 1), (8, 8)]
+    rows: list[tuple[int, ...]] = (
+        [(32,), (64,)] if dialect == "opencl" or dims == 1 else [(4, 8), (2, 16), (4, 16), (64, 1), (8, 8)]
+    )
     if dialect == "opencl" and dims > 1:
         rows += [(2, 32)]
     return [(*(1,) * (dims - len(row)), *row) for row in rows if len(row) <= dims]
@@ -59,7 +61,11 @@ def check(program: Program, plan: Plan, seed: int, dialect: Dialect = "opencl") 
             found = run_plan(program, plan, np.random.default_rng(seed))
         else:
             variant = lower(program, plan, HOPPER)
-            device = Device(program.with_arrays(variant.scratch), lowered_kernels(program, plan, dialect), np.random.default_rng(seed))
+            device = Device(
+                program.with_arrays(variant.scratch),
+                lowered_kernels(program, plan, dialect),
+                np.random.default_rng(seed),
+            )
             device.run(variant.host, {})
             found = device.memory
     except IllegalPlan as illegal:
@@ -72,7 +78,9 @@ def check(program: Program, plan: Plan, seed: int, dialect: Dialect = "opencl") 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", few(range(10), 2))
 def test_random_stages_are_right(level: Level, seed: int) -> None:
-    """Kernels run in Python, every access checked: also that no sub-group sees what another one has in shared memory."""
+    """Kernels run in Python, every access checked: also that no sub-group sees what another one has in shared
+    memory.
+    """
     program, rng, seen = case(seed).program, np.random.default_rng(seed), Counter[str]()
     for _ in range(3):
         try:
@@ -102,10 +110,14 @@ def test_copies_registers_and_reductions_have_levels_too(level: Level, combine: 
     """A product of matrices with copies, and sums of rows that threads of a team combine."""
     gemm = problem("gemm", ("NI=5", "NJ=37", "NK=5")).program
     (one,) = kernels_of(gemm, ScheduleChoice())
-    kernel = KernelPlan(one.statements, (4, 64), (2, 32), True, 4, registers=True, points_inside=True, level=level, padding=1)
+    kernel = KernelPlan(
+        one.statements, (4, 64), (2, 32), True, 4, registers=True, points_inside=True, level=level, padding=1
+    )
     assert check(gemm, Plan(ScheduleChoice(), (kernel,)), 1) == "right"
-    rows = program_of("int A[3][70], r[3];\nvoid f(void) {\n#pragma scop\nfor (int i = 0; i < 3; i++) for (int j = 0; j < 70; j++) "
-                      "r[i] += A[i][j];\n#pragma endscop\n}\n")
+    rows = program_of(
+        "int A[3][70], r[3];\nvoid f(void) {\n#pragma scop\nfor (int i = 0; i < 3; i++) for (int j = 0; j < 70; j++) "
+        "r[i] += A[i][j];\n#pragma endscop\n}\n"
+    )
     schedule = ScheduleChoice(reductions=("S0",))
     kernel = KernelPlan(("S0",), (2, 64), (2, 32), level=level, combine=combine)  # type: ignore[arg-type]  # parameters are words
     assert check(rows, Plan(schedule, (kernel,)), 2) == "right"
@@ -114,17 +126,27 @@ def test_copies_registers_and_reductions_have_levels_too(level: Level, combine: 
 def test_where_boxes_are_and_who_waits() -> None:
     kernels = {level: lowered_kernels(chain(), chain_plan(level))[0] for level in ("block", *LEVELS)}
     assert [box.sizes for box in kernels["block"].shared] == [(9, 66), (9, 64)]
-    assert [box.sizes for box in kernels["sub-group"].shared] == [(4, 3, 66), (4, 3, 64)]  # one of each for four tiles of 2 x 64
+    assert [box.sizes for box in kernels["sub-group"].shared] == [
+        (4, 3, 66),
+        (4, 3, 64),
+    ]  # one of each for four tiles of 2 x 64
     assert kernels["thread"].shared == ()
-    assert [node.sizes for node in walk(kernels["thread"].body) if isinstance(node, Declare) and node.sizes] == [(3, 4), (3, 2)]
-    waits = {level: {node for node in walk(kernel.body) if isinstance(node, Barrier)} for level, kernel in kernels.items()}
+    assert [node.sizes for node in walk(kernels["thread"].body) if isinstance(node, Declare) and node.sizes] == [
+        (3, 4),
+        (3, 2),
+    ]
+    waits = {
+        level: {node for node in walk(kernel.body) if isinstance(node, Barrier)} for level, kernel in kernels.items()
+    }
     assert waits == {"block": {Barrier()}, "sub-group": {Barrier("sub-group")}, "thread": set()}
     for level in LEVELS:
         assert check(chain(), chain_plan(level), 1) == "right"
 
 
 def test_the_text_says_it() -> None:
-    opencl, cuda = (lower(chain(), chain_plan("sub-group"), target).source for target in (replace(TARGET, sub_group=32), HOPPER))
+    opencl, cuda = (
+        lower(chain(), chain_plan("sub-group"), target).source for target in (replace(TARGET, sub_group=32), HOPPER)
+    )
     assert "sub_group_barrier(CLK_LOCAL_MEM_FENCE)" in opencl and "intel_reqd_sub_group_size(32)" in opencl
     assert "__syncwarp()" in cuda
     assert " barrier(" not in opencl and "__syncthreads" not in cuda
@@ -145,9 +167,15 @@ def test_every_thread_of_a_block_is_one_of_a_team() -> None:
     assert team_of(KernelPlan(("S0",), (4, 8), (2, 8), level="thread"), "opencl") == Team("thread", (1, 1), (2, 8))
 
 
-@pytest.mark.parametrize(("block", "dialect", "words"), [
-    ((2, 8), "cuda", "no whole sub-groups of 32"), ((1, 48), "cuda", "no whole sub-groups of 32"), ((4, 24), "cuda", "no whole sub-groups"),
-    ((4, 8), "opencl", "OpenCL leaves open which rows form a sub-group")])
+@pytest.mark.parametrize(
+    ("block", "dialect", "words"),
+    [
+        ((2, 8), "cuda", "no whole sub-groups of 32"),
+        ((1, 48), "cuda", "no whole sub-groups of 32"),
+        ((4, 24), "cuda", "no whole sub-groups"),
+        ((4, 8), "opencl", "OpenCL leaves open which rows form a sub-group"),
+    ],
+)
 def test_blocks_that_are_no_sub_groups_are_refused(block: tuple[int, int], dialect: Dialect, words: str) -> None:
     with pytest.raises(IllegalPlan, match=words):
         lowered_kernels(chain(), chain_plan("sub-group", block, block), dialect)

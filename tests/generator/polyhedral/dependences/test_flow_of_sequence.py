@@ -58,7 +58,9 @@ def test_loop_by_loop_is_the_same(seed: int) -> None:
 
 
 def test_loops_inside_a_loop_have_no_places() -> None:
-    program = program_of(scop("for (k = 0; k < 3; k++) { for (i = 0; i < 9; i++) x[i] = y[i]; for (i = 0; i < 9; i++) y[i] = x[i]; }"))
+    program = program_of(
+        scop("for (k = 0; k < 3; k++) { for (i = 0; i < 9; i++) x[i] = y[i]; for (i = 0; i < 9; i++) y[i] = x[i]; }")
+    )
     assert flow._places(isl.Schedule(program.schedule).get_map()) == {}
 
 
@@ -67,5 +69,9 @@ def test_many_loops_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("all pairs")
 
     body = "\n".join(f"for (i = 1; i < 60; i++) {'xy'[k % 2]}[i] = {'yx'[k % 2]}[i - 1];" for k in range(40))
-    monkeypatch.setattr(flow, "_earlier", lambda times, wanted, real=flow._earlier: real(times, wanted) if len(wanted) < 40 else refuse())
+    monkeypatch.setattr(
+        flow,
+        "_earlier",
+        lambda times, wanted, real=flow._earlier: real(times, wanted) if len(wanted) < 40 else refuse(),
+    )
     assert len(program_of(scop(body)).statements) == 40

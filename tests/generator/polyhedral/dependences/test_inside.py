@@ -1,4 +1,6 @@
-"""The proof that a stored program stays inside its arrays: it succeeds for every program of the suites, and ranges are right."""
+"""The proof that a stored program stays inside its arrays: it succeeds for every program of the suites, and ranges are
+right.
+"""
 
 from __future__ import annotations
 
@@ -30,35 +32,49 @@ C_FILES = sorted([*SUITES.glob("polybench/*.c"), *SUITES.glob("everyday/*.c")])
 FAST = ("durbin.c", "correlation.c", "spmv.c", "nbody.c")
 
 
-@pytest.mark.parametrize("file", few(C_FILES, [file for file in C_FILES if file.name in FAST]), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file", few(C_FILES, [file for file in C_FILES if file.name in FAST]), ids=lambda file: file.name
+)
 def test_every_c_program_is_proven(file: Path) -> None:
-    problem = read_problem(file, Compilation(defines=("MINI_DATASET",) if file.parent.name == "polybench" else ()), None, None, {}, 0)
+    problem = read_problem(
+        file, Compilation(defines=("MINI_DATASET",) if file.parent.name == "polybench" else ()), None, None, {}, 0
+    )
     check_words(problem.program)
     assert unproven(problem.program, _ranges(problem.program, problem.reference.inputs)) == ()
 
 
-@pytest.mark.parametrize("pipeline", few(PIPELINES, [p for p in PIPELINES if p.name in ("histogram_equalize", "bilateral_grid", "unsharp")]),
-                         ids=lambda pipeline: pipeline.name)
+@pytest.mark.parametrize(
+    "pipeline",
+    few(PIPELINES, [p for p in PIPELINES if p.name in ("histogram_equalize", "bilateral_grid", "unsharp")]),
+    ids=lambda pipeline: pipeline.name,
+)
 def test_every_pipeline_is_proven(pipeline: Any) -> None:
     problem = read_problem(pipeline.file, Compilation(), None, None, dict(pipeline.parameters_at("small")), 0)
     check_words(problem.program)
     assert unproven(problem.program, _ranges(problem.program, problem.reference.inputs)) == ()
 
 
-@pytest.mark.parametrize(("body", "data", "proven"), [
-    ("for (i = 0; i < 64; i++) x[idx[i]] = 1;", (0, 63), True),
-    ("for (i = 0; i < 64; i++) x[idx[i]] = 1;", (0, 64), False),
-    ("for (i = 0; i < 64; i++) x[idx[i]] = 1;", (-1, 63), False),
-    ("for (i = 0; i < 64; i++) x[(idx[i] & 15) * 4] = 1;", None, True),
-    ("for (i = 0; i < 64; i++) x[idx[i] & 63] = 1;", None, True),
-    ("for (i = 0; i < 64; i++) if (idx[i] >= 0 && idx[i] < 64) x[i] = y[idx[i]];", None, False),  # of the values nothing is kept
-    ("for (i = 0; i < 64; i++) x[i] = y[idx[i] < 0 ? 0 : 63];", None, True),
-    ("for (i = 0; i < 64; i++) { s = 0; for (j = 0; j < idx[i]; j++) s += y[j]; x[i] = s; }", (-5, 64), True),
-    ("for (i = 0; i < 64; i++) { s = 0; for (j = 0; j < idx[i]; j++) s += y[j]; x[i] = s; }", (0, 65), False),
-    ("for (i = 0; i < 64; i++) { s = 0; for (j = 0; j < idx[i] && j < 64; j++) s += y[j]; x[i] = s; }", None, True),
-    ("for (i = 0; i < 64; i++) { s = 0; for (j = idx[i]; j > 0; j--) s += y[j]; x[i] = s; }", (0, 63), True),
-    ("for (i = 0; i < 64; i++) x[i] = y[idx[i] * 2147483647];", (0, 2), False),  # it wraps around
-])
+@pytest.mark.parametrize(
+    ("body", "data", "proven"),
+    [
+        ("for (i = 0; i < 64; i++) x[idx[i]] = 1;", (0, 63), True),
+        ("for (i = 0; i < 64; i++) x[idx[i]] = 1;", (0, 64), False),
+        ("for (i = 0; i < 64; i++) x[idx[i]] = 1;", (-1, 63), False),
+        ("for (i = 0; i < 64; i++) x[(idx[i] & 15) * 4] = 1;", None, True),
+        ("for (i = 0; i < 64; i++) x[idx[i] & 63] = 1;", None, True),
+        (
+            "for (i = 0; i < 64; i++) if (idx[i] >= 0 && idx[i] < 64) x[i] = y[idx[i]];",
+            None,
+            False,
+        ),  # of the values nothing is kept
+        ("for (i = 0; i < 64; i++) x[i] = y[idx[i] < 0 ? 0 : 63];", None, True),
+        ("for (i = 0; i < 64; i++) { s = 0; for (j = 0; j < idx[i]; j++) s += y[j]; x[i] = s; }", (-5, 64), True),
+        ("for (i = 0; i < 64; i++) { s = 0; for (j = 0; j < idx[i]; j++) s += y[j]; x[i] = s; }", (0, 65), False),
+        ("for (i = 0; i < 64; i++) { s = 0; for (j = 0; j < idx[i] && j < 64; j++) s += y[j]; x[i] = s; }", None, True),
+        ("for (i = 0; i < 64; i++) { s = 0; for (j = idx[i]; j > 0; j--) s += y[j]; x[i] = s; }", (0, 63), True),
+        ("for (i = 0; i < 64; i++) x[i] = y[idx[i] * 2147483647];", (0, 2), False),  # it wraps around
+    ],
+)
 def test_what_data_decide(body: str, data: tuple[int, int] | None, proven: bool) -> None:
     program = program_of(scop(body))
     assert (unproven(program, {} if data is None else {"idx": data}) == ()) == proven
@@ -71,14 +87,20 @@ def test_values_of_arrays_that_are_written_prove_nothing() -> None:
 
 NAMES = {"i": (-3, 9), "j": (0, 4)}
 DATA = {"a": (-7, 30)}
-LEAVES = st.one_of(st.integers(-20, 20).map(lambda v: Int(v) if v >= 0 else Unary("-", Int(-v))), st.sampled_from([Name("i"), Name("j")]),
-                   st.just(Load("a")))
+LEAVES = st.one_of(
+    st.integers(-20, 20).map(lambda v: Int(v) if v >= 0 else Unary("-", Int(-v))),
+    st.sampled_from([Name("i"), Name("j")]),
+    st.just(Load("a")),
+)
 
 
 def grown(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     operators = ["+", "-", "*", "/", "%", "min", "max", "<", "<=", ">", ">=", "==", "!=", "&&", "||"]
-    return st.one_of(st.builds(Binary, st.sampled_from(operators), inner, inner), st.builds(Unary, st.sampled_from(["-", "!", "+"]), inner),
-                     st.builds(Select, inner, inner, inner))
+    return st.one_of(
+        st.builds(Binary, st.sampled_from(operators), inner, inner),
+        st.builds(Unary, st.sampled_from(["-", "!", "+"]), inner),
+        st.builds(Select, inner, inner, inner),
+    )
 
 
 def bound(expr: Expr, value: int) -> Expr:
@@ -135,9 +157,13 @@ def writes_at(index: Expr, **changes: Any) -> Program:
     return replace(program, statements=(replace(statement, body=replace(statement.body, target=target), **changes),))
 
 
-@pytest.mark.parametrize(("factor", "proven"), [(3, True), (2**21, True), (2**31 - 1, False), (2**32, False), (2**63 - 1, False)])
+@pytest.mark.parametrize(
+    ("factor", "proven"), [(3, True), (2**21, True), (2**31 - 1, False), (2**32, False), (2**63 - 1, False)]
+)
 def test_large_numbers_prove_nothing(factor: int, proven: bool) -> None:
-    """For integers, `2 i - factor i / factor` is `i`; in the `int` of a kernel the product wraps around, and it is nearly `2 i`."""
+    """For integers, `2 i - factor i / factor` is `i`; in the `int` of a kernel the product wraps around, and it is
+    nearly `2 i`.
+    """
     back = Binary("/", Binary("*", Int(factor), I), Int(factor))
     assert (unproven(writes_at(Binary("-", Binary("*", Int(2), I), back)), {}) == ()) == proven
     assert (unproven(writes_at(Select(Binary("==", back, I), I, Int(64))), {}) == ()) == proven
@@ -151,10 +177,15 @@ def test_loops_that_count_with_large_numbers_prove_nothing(order: str, proven: b
     assert (unproven(replace(program, schedule=schedule), {}) == ()) == proven
 
 
-@pytest.mark.parametrize(("condition", "proven"), [("floor((4 * i) / 5) >= 0", True), ("(30000001 * i) mod 40000003 <= 30000001", False)])
+@pytest.mark.parametrize(
+    ("condition", "proven"), [("floor((4 * i) / 5) >= 0", True), ("(30000001 * i) mod 40000003 <= 30000001", False)]
+)
 def test_domains_with_large_numbers_prove_nothing(condition: str, proven: bool) -> None:
     instances = str(isl.Set(f"{{ S0[i] : 0 <= i <= 63 and {condition} }}"))
     program = replace(writes_at(I, domain=instances), schedule=f'{{ domain: "{instances}" }}')
     (statement,) = program.statements
-    accesses = tuple(replace(access, relation=str(isl.Map("{ S0[i] -> x[i] }").intersect_domain(isl.Set(instances)))) for access in statement.accesses)
+    accesses = tuple(
+        replace(access, relation=str(isl.Map("{ S0[i] -> x[i] }").intersect_domain(isl.Set(instances))))
+        for access in statement.accesses
+    )
     assert (unproven(replace(program, statements=(replace(statement, accesses=accesses),)), {}) == ()) == proven

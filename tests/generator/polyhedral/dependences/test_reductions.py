@@ -39,20 +39,56 @@ LOOP = "for (i = 0; i < 8; i++) "
 SQUARE = "for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) "
 
 OPERATORS = {
-    "s += x[i]": "+", "s -= x[i]": "+", "s *= x[i]": "*", "s = s + x[i]": "+", "s = x[i] + s": "+",
-    "s = x[i] - y[i] + s": "+", "s = s - x[i]": "+", "s = s - x[i] - y[i] + 3": "+", "s = x[i] * s * y[i]": "*",
-    "s = fmin(s, x[i])": "min", "s = fmax(x[i], s)": "max", "g = fminf(g, f[i])": "min", "g = fmin(g, f[i])": "min",
-    "s = s < x[i] ? s : x[i]": "min", "s = x[i] <= s ? x[i] : s": "min", "s = s > x[i] ? x[i] : s": "min",
-    "s = s > x[i] ? s : x[i]": "max", "s = x[i] >= s ? x[i] : s": "max", "s = s < x[i] ? x[i] : s": "max",
-    "m = m < p[i] ? p[i] : m": "max", "y[0] += x[i]": "+", "y[i % 3] += x[i]": "+", "y[i / 2] += x[i] * i": "+",
-    "y[3 - i / 3] *= x[i]": "*", "m += p[i] * 2": "+", "m -= l[i]": "+", "q += p[i]": "+", "q -= u[i]": "+",
-    "m = m < h[i] ? m : h[i]": "min", "v = v < u[i] ? v : u[i]": "min", "c[0] += h[i]": "+", "s += f[i]": "+",
-    "s -= u[i]": "+", "g += x[i]": "+", "d = d < c[i] ? d : c[i]": "min", "s += (i > 3 ? x[i - 3] : y[i])": "+",
-    "s += x[idx[i]]": "+", "y[idx[i]] += x[i]": "+", "y[idx[i]] = x[i] + y[idx[i]]": "+",
-    "y[idx[i]] = fmin(y[idx[i]], x[i])": "min", "v = v > c[i] ? v : c[i]": "max",
-    "if (x[i] > 0) s += x[i]": "+", "if (x[i] > y[i] && p[i]) s *= x[i]": "*", "if (x[i] > s) s = x[i]": "max",
-    "if (s >= x[i]) s = x[i]": "min", "if (p[i] && m < p[i + 1]) m = p[i + 1]": "max", "if (y[0] > x[i]) y[0] = x[i]": "min",
-    "if (p[i]) y[idx[i]] += x[i]": "+", "if (p[i]) s = fmax(s, x[i])": "max"}
+    "s += x[i]": "+",
+    "s -= x[i]": "+",
+    "s *= x[i]": "*",
+    "s = s + x[i]": "+",
+    "s = x[i] + s": "+",
+    "s = x[i] - y[i] + s": "+",
+    "s = s - x[i]": "+",
+    "s = s - x[i] - y[i] + 3": "+",
+    "s = x[i] * s * y[i]": "*",
+    "s = fmin(s, x[i])": "min",
+    "s = fmax(x[i], s)": "max",
+    "g = fminf(g, f[i])": "min",
+    "g = fmin(g, f[i])": "min",
+    "s = s < x[i] ? s : x[i]": "min",
+    "s = x[i] <= s ? x[i] : s": "min",
+    "s = s > x[i] ? x[i] : s": "min",
+    "s = s > x[i] ? s : x[i]": "max",
+    "s = x[i] >= s ? x[i] : s": "max",
+    "s = s < x[i] ? x[i] : s": "max",
+    "m = m < p[i] ? p[i] : m": "max",
+    "y[0] += x[i]": "+",
+    "y[i % 3] += x[i]": "+",
+    "y[i / 2] += x[i] * i": "+",
+    "y[3 - i / 3] *= x[i]": "*",
+    "m += p[i] * 2": "+",
+    "m -= l[i]": "+",
+    "q += p[i]": "+",
+    "q -= u[i]": "+",
+    "m = m < h[i] ? m : h[i]": "min",
+    "v = v < u[i] ? v : u[i]": "min",
+    "c[0] += h[i]": "+",
+    "s += f[i]": "+",
+    "s -= u[i]": "+",
+    "g += x[i]": "+",
+    "d = d < c[i] ? d : c[i]": "min",
+    "s += (i > 3 ? x[i - 3] : y[i])": "+",
+    "s += x[idx[i]]": "+",
+    "y[idx[i]] += x[i]": "+",
+    "y[idx[i]] = x[i] + y[idx[i]]": "+",
+    "y[idx[i]] = fmin(y[idx[i]], x[i])": "min",
+    "v = v > c[i] ? v : c[i]": "max",
+    "if (x[i] > 0) s += x[i]": "+",
+    "if (x[i] > y[i] && p[i]) s *= x[i]": "*",
+    "if (x[i] > s) s = x[i]": "max",
+    "if (s >= x[i]) s = x[i]": "min",
+    "if (p[i] && m < p[i + 1]) m = p[i + 1]": "max",
+    "if (y[0] > x[i]) y[0] = x[i]": "min",
+    "if (p[i]) y[idx[i]] += x[i]": "+",
+    "if (p[i]) s = fmax(s, x[i])": "max",
+}
 
 
 @pytest.mark.parametrize("body", OPERATORS)
@@ -120,11 +156,34 @@ def test_strict_float_and_small_types_are_not_offered() -> None:
 
 
 # Contributions whose C arithmetic differs from that of the target.
-MIXED = ("q -= u[i]", "s -= u[i]", "q = q + u[i] - u[i + 1]", "q = q + (u[i] - u[i + 1])", "q += -u[i]", "q -= -u[i]",
-         "s = s * u[i] * u[i + 1]", "s = s * (u[i] * u[i + 1])", "q = q + p[i] * 99999 - u[i]", "s = s * -x[i]",
-         "s = s * x[i] * -y[i]", "v -= l[i] * 1000000", "m -= w[i]", "q = u[i] - u[i + 1] + q", "s = s - u[i] - 2u",
-         "q = q > u[i] * 5 ? q : u[i] * 5", "v = v < p[i] - 500000 ? v : p[i] - 500000", "c[0] -= u[i]", "b[0] *= h[i]",
-         "s += -u[i] - 1", "g -= u[i] * 2", "if (u[i] > 3) q -= u[i]", "if (u[i] * 5 > q) q = u[i] * 5", "if (p[i] && l[i] < q) q = l[i]", "q *= u[i] - u[i + 2]", "q = q - (u[i] + 4000000000u)")
+MIXED = (
+    "q -= u[i]",
+    "s -= u[i]",
+    "q = q + u[i] - u[i + 1]",
+    "q = q + (u[i] - u[i + 1])",
+    "q += -u[i]",
+    "q -= -u[i]",
+    "s = s * u[i] * u[i + 1]",
+    "s = s * (u[i] * u[i + 1])",
+    "q = q + p[i] * 99999 - u[i]",
+    "s = s * -x[i]",
+    "s = s * x[i] * -y[i]",
+    "v -= l[i] * 1000000",
+    "m -= w[i]",
+    "q = u[i] - u[i + 1] + q",
+    "s = s - u[i] - 2u",
+    "q = q > u[i] * 5 ? q : u[i] * 5",
+    "v = v < p[i] - 500000 ? v : p[i] - 500000",
+    "c[0] -= u[i]",
+    "b[0] *= h[i]",
+    "s += -u[i] - 1",
+    "g -= u[i] * 2",
+    "if (u[i] > 3) q -= u[i]",
+    "if (u[i] * 5 > q) q = u[i] * 5",
+    "if (p[i] && l[i] < q) q = l[i]",
+    "q *= u[i] - u[i + 2]",
+    "q = q - (u[i] + 4000000000u)",
+)
 
 
 @pytest.mark.parametrize("body", MIXED)
@@ -164,14 +223,16 @@ ORDERS = {
     "reset now and then": "for (i = 0; i < 6; i++) { if (i % 3 == 0) q = p[i]; q += l[i]; }",
     "two on one element": "for (i = 0; i < 4; i++) { q += p[i]; q *= l[i]; }",
     "two sums on one element": "for (i = 0; i < 4; i++) q += p[i]; for (i = 0; i < 3; i++) q -= l[i];",
-    "some elements shared": "for (i = 0; i < 3; i++) for (j = 0; j < 3; j++) { l[i] += p[j]; l[j + 1] = 2 * l[j + 1]; }",
+    "some elements shared": "for (i = 0; i < 3; i++) for (j = 0; j < 3; j++) { l[i] += p[j]; l[j + 1] = 2 * l[j + 1]; "
+        "}",
     "it feeds another": "for (i = 0; i < 3; i++) { for (j = 0; j < 2; j++) l[i] += p[j]; q += l[i]; }",
     "they feed each other": "for (i = 0; i < 3; i++) { for (j = 0; j < 2; j++) l[j] += p[i]; for (j = 0; j < 2; j++) "
-                            "p[j + i + 1] += l[j]; }",
+    "p[j + i + 1] += l[j]; }",
     "minimum": "for (i = 0; i < 4; i++) { m = m < p[i] ? m : p[i]; p[i + 1] = m; }",
     "guarded": "for (i = 0; i < 4; i++) { q += p[i]; if (u[i] % 2) q = 1; }",
     "guarded update": "for (i = 0; i < 4; i++) { if (u[i] % 2) q += p[i]; l[i] = q; }",
-    "guarded updates": "for (i = 0; i < 6; i++) { if (u[i] % 2) q += p[i]; if (i == 3) q = 7; if (p[i] > m) m = p[i]; } l[0] = q + m;",
+    "guarded updates": "for (i = 0; i < 6; i++) { if (u[i] % 2) q += p[i]; if (i == 3) q = 7; if (p[i] > m) m = p[i]; "
+        "} l[0] = q + m;",
     "triangle": "for (i = 0; i < 4; i++) for (j = 0; j < i; j++) { l[i] += l[j] * p[j]; q += l[i]; }",
     "backwards": "for (i = 4; i > 0; i--) { l[i / 2] += p[i]; p[i - 1] = l[i / 2]; }",
 }
@@ -209,8 +270,10 @@ def test_an_order_that_brute_force_refuses_gives_another_result() -> None:
     """The oracle itself sees what a wrong order does."""
     found = program(ORDERS["partial results"])
     asked = {pair for pair in pairs(order_of(found, ("S0",)).dependences) if pair[1][0] != "S1"}
-    wrong = [differences(found, run_in(found, extension(found, asked, np.random.default_rng(seed))), run_original(found))
-             for seed in range(9)]
+    wrong = [
+        differences(found, run_in(found, extension(found, asked, np.random.default_rng(seed))), run_original(found))
+        for seed in range(9)
+    ]
     assert any(wrong)
 
 

@@ -1,4 +1,6 @@
-"""The exact check of overlapped tiles refuses boxes that are too small, tiles that miss something and tiles that store twice."""
+"""The exact check of overlapped tiles refuses boxes that are too small, tiles that miss something and tiles that store
+twice.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,10 @@ from tests.support.stages import any_plan, offered_plans
 from tests.support.suite import TARGET
 
 N = 24
-DECLARATIONS = f"int in[{N}], out[{N}], other[{N}], B[8][8], C[8][8]; unsigned char u[{N}]; unsigned w[{N}]; double d[{N}], e[{N}];"
+DECLARATIONS = (
+    f"int in[{N}], out[{N}], other[{N}], B[8][8], C[8][8]; unsigned char u[{N}]; unsigned w[{N}]; double d[{N}], "
+    f"e[{N}];"
+)
 FILL = f"int t[{N}]; for (i = 0; i < {N}; i++) t[i] = in[i] * 2;"
 COPY = f"for (i = 0; i < {N}; i++) out[i] = t[i];"
 SQUARE = "int t[8][8]; for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) t[i][j] = B[i][j] + 1;"
@@ -45,19 +48,23 @@ POSSIBLE = {
     "quotients": FILL + f"for (i = 0; i < {N}; i++) out[i] = t[i / 2] + t[(i + 1) / 3] * (i % 2);",
     "nobody reads it": FILL + f"for (i = 0; i < {N}; i++) out[i] = in[i];",
     "subscripts with a constant": f"int t[{N}]; for (i = -3; i < {N - 3}; i++) t[i + 3] = in[i + 3] * i;" + COPY,
-    "updates": FILL + f"for (i = 0; i < {N}; i++) t[i] *= in[{N - 1} - i]; for (i = 0; i < {N}; i++) t[i] = 7 - t[i] - i;"
-               f"for (i = 0; i < {N - 4}; i++) out[i] = t[i + 4] - t[i];",
-    "sums": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) t[i] += B[i][j];"
-            "for (i = 0; i < 8; i++) out[i] = t[i] + t[7 - i];",
-    "sums, other loop outside": "int t[8]; for (i = 0; i < 8; i++) t[i] = i; for (j = 0; j < 8; j++) for (i = 0; i < 8; i++) "
-                                "t[i] = t[i] * 3 + B[i][j]; for (i = 0; i < 8; i++) out[i] = t[i] + t[7 - i];",
+    "updates": FILL
+    + f"for (i = 0; i < {N}; i++) t[i] *= in[{N - 1} - i]; for (i = 0; i < {N}; i++) t[i] = 7 - t[i] - i;"
+    f"for (i = 0; i < {N - 4}; i++) out[i] = t[i + 4] - t[i];",
+    "sums": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) t[i] += "
+        "B[i][j];"
+    "for (i = 0; i < 8; i++) out[i] = t[i] + t[7 - i];",
+    "sums, other loop outside": "int t[8]; for (i = 0; i < 8; i++) t[i] = i; for (j = 0; j < 8; j++) for (i = 0; i < "
+        "8; i++) "
+    "t[i] = t[i] * 3 + B[i][j]; for (i = 0; i < 8; i++) out[i] = t[i] + t[7 - i];",
     "transposed": "int t[8][8]; for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) t[j][i] = B[i][j];"
-                  "for (i = 0; i < 8; i++) for (j = 0; j < 7; j++) C[i][j] = t[i][j] + t[j + 1][i];",
+    "for (i = 0; i < 8; i++) for (j = 0; j < 7; j++) C[i][j] = t[i][j] + t[j + 1][i];",
     "triangular reader": SQUARE + "for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) C[i][j] = t[i][j] + t[j][i];",
     "an input that was written before": f"for (i = 0; i < {N}; i++) in[i] += 1;" + FILL + COPY,
     "a scalar that was written before": f"int q, t[{N}]; q = 3; for (i = 0; i < {N}; i++) t[i] = in[i] * q;" + COPY,
-    "narrow type": f"unsigned char t[{N}]; for (i = 0; i < {N}; i++) t[i] = in[i] * 3; for (i = 0; i < {N}; i++) t[i] += in[{N - 1} - i];"
-                   f"for (i = 0; i < {N - 4}; i++) out[i] = t[i + 4] - t[i];",
+    "narrow type": f"unsigned char t[{N}]; for (i = 0; i < {N}; i++) t[i] = in[i] * 3; for (i = 0; i < {N}; i++) t[i] "
+        f"+= in[{N - 1} - i];"
+    f"for (i = 0; i < {N - 4}; i++) out[i] = t[i + 4] - t[i];",
     "subscripts from data": FILL + f"for (i = 0; i < {N}; i++) out[i] = t[u[i] % {N}] - t[(in[i] & 15) + i / 3];",
     "target from data": FILL + f"for (i = 0; i < {N}; i++) out[(t[i] & 1023) % {N}] += t[i];",
     "loops that start later": FILL + f"for (i = 1; i < {N}; i++) out[i] = t[i - 1];",
@@ -75,7 +82,9 @@ SAFE = {
     "cast": f"t[(unsigned char)in[i] % {N}]",
     "chosen": f"t[u[i] > 7 ? i : u[i] % {N}]",
 }
-"""Subscripts that can be evaluated whatever the condition around them says; the array has as many elements as there are i."""
+"""Subscripts that can be evaluated whatever the condition around them says; the array has as many elements as there are
+i.
+"""
 
 UNSAFE = {
     "an element before": ("i > 0", "t[i - 1]"),
@@ -94,34 +103,47 @@ IMPOSSIBLE = {
     "an input that changes": FILL + f"for (i = 0; i < {N}; i++) in[i] = 0;" + COPY,
     "an input that its reader changes": FILL + f"for (i = 0; i < {N}; i++) {{ out[i] = t[i]; in[i] = 0; }}",
     "an input that its reader overwrites": FILL + f"for (i = 0; i < {N}; i++) in[i] = t[{N - 1} - i];",
-    "a scalar that changes": f"int q, t[{N}]; q = in[0]; for (i = 0; i < {N}; i++) t[i] = in[i] * q; q = in[1]; for (i = 0; i < {N}; i++) out[i] = t[i] * q;",
+    "a scalar that changes": f"int q, t[{N}]; q = in[0]; for (i = 0; i < {N}; i++) t[i] = in[i] * q; q = in[1]; for "
+        f"(i = 0; i < {N}; i++) out[i] = t[i] * q;",
     "a decreasing loop": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 7; j >= 0; j--) "
-                         "t[i] = t[i] * 2 + B[i][j]; for (i = 0; i < 8; i++) out[i] = t[i];",
+    "t[i] = t[i] * 2 + B[i][j]; for (i = 0; i < 8; i++) out[i] = t[i];",
     "a decreasing target": f"int t[{N}]; for (i = {N - 1}; i >= 0; i--) t[i] = in[i];" + COPY,
     "a mirrored target": f"int t[{N}]; for (i = 0; i < {N}; i++) t[{N - 1} - i] = in[i];" + COPY,
-    "steps of two": f"int t[{N}]; for (i = 0; i < {N}; i += 2) t[i] = in[i]; for (i = 0; i < {N // 2}; i++) out[i] = t[2 * i];",
-    "every second element": f"int t[{N}]; for (i = 0; i < {N // 2}; i++) t[2 * i] = in[i]; for (i = 0; i < {N // 2}; i++) t[2 * i + 1] = i;" + COPY,
+    "steps of two": f"int t[{N}]; for (i = 0; i < {N}; i += 2) t[i] = in[i]; for (i = 0; i < {N // 2}; i++) out[i] = "
+        f"t[2 * i];",
+    "every second element": f"int t[{N}]; for (i = 0; i < {N // 2}; i++) t[2 * i] = in[i]; for (i = 0; i < {N // 2}; "
+        f"i++) t[2 * i + 1] = i;"
+    + COPY,
     "two halves": f"int t[{N}]; for (i = 0; i < 9; i++) t[i] = in[i]; for (i = 9; i < {N}; i++) t[i] = i;" + COPY,
     "an update of a part": FILL + f"for (i = 1; i < {N}; i++) t[i] += in[i - 1];" + COPY,
     "a write that data decide": FILL + f"for (i = 0; i < {N}; i++) if (in[i] > 5) t[i] = 0;" + COPY,
     "a write that loops decide": FILL + f"for (i = 0; i < {N}; i++) if (i > 5) t[i] = 0;" + COPY,
-    "a target that data decide": f"int t[{N}]; for (i = 0; i < {N}; i++) t[i] = 0; for (i = 0; i < {N}; i++) t[u[i] % {N}] += 1;" + COPY,
+    "a target that data decide": f"int t[{N}]; for (i = 0; i < {N}; i++) t[i] = 0; for (i = 0; i < {N}; i++) t[u[i] % "
+        f"{N}] += 1;"
+    + COPY,
     "two writers": FILL + f"for (i = 0; i < {N}; i++) out[i] = t[i]; for (i = 0; i < {N}; i++) t[i] = in[i] * 7;"
-                   f"for (i = 0; i < {N}; i++) other[i] = t[i];",
+    f"for (i = 0; i < {N}; i++) other[i] = t[i];",
     "its own neighbours": FILL + f"for (i = 1; i < {N}; i++) t[i] = t[i - 1] + in[i];" + COPY,
-    "another statement in the nest": f"int t[{N}]; for (i = 0; i < {N}; i++) {{ t[i] = in[i]; other[i] = t[i] + 1; }}" + COPY,
-    "time steps": f"int t[{N}]; for (k = 0; k < 3; k++) {{ for (i = 0; i < {N}; i++) t[i] = out[i] + in[i]; " + COPY + " }",
+    "another statement in the nest": f"int t[{N}]; for (i = 0; i < {N}; i++) {{ t[i] = in[i]; other[i] = t[i] + 1; }}"
+    + COPY,
+    "time steps": f"int t[{N}]; for (k = 0; k < 3; k++) {{ for (i = 0; i < {N}; i++) t[i] = out[i] + in[i]; "
+    + COPY
+    + " }",
     "a triangle": "int t[8][8]; for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) t[i][j] = B[i][j];"
-                  "for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) C[i][j] = t[i][j] + t[i][0];",
-    "a sum over a triangle": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) t[i] += B[i][j];"
-                             "for (i = 0; i < 8; i++) out[i] = t[i];",
+    "for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) C[i][j] = t[i][j] + t[i][0];",
+    "a sum over a triangle": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j <= i; "
+        "j++) t[i] += B[i][j];"
+    "for (i = 0; i < 8; i++) out[i] = t[i];",
     "a diagonal": "int t[8][8]; for (i = 0; i < 8; i++) t[i][i] = B[i][i]; for (i = 0; i < 8; i++) out[i] = t[i][i];",
     "a scalar": f"int t; t = in[3] * 2; for (i = 0; i < {N}; i++) out[i] = t;",
     "a result": f"for (i = 0; i < {N}; i++) other[i] = in[i]; for (i = 0; i < {N}; i++) out[i] = other[i];",
-    **{f"read where a condition holds: {name}": FILL + f"for (i = 0; i < {N}; i++) out[i] = {condition} ? {read} : 1;"
-       for name, (condition, read) in UNSAFE.items()},
+    **{
+        f"read where a condition holds: {name}": FILL + f"for (i = 0; i < {N}; i++) out[i] = {condition} ? {read} : 1;"
+        for name, (condition, read) in UNSAFE.items()
+    },
     "read where loops decide": FILL + f"for (i = 0; i < {N}; i++) out[i] = i % 2 == 0 ? t[i] : in[i];",
-    "a statement under a condition": FILL + f"for (i = 0; i < {N}; i++) if (in[i] >= 0 && in[i] < {N}) out[i] = t[in[i]];",
+    "a statement under a condition": FILL
+    + f"for (i = 0; i < {N}; i++) if (in[i] >= 0 && in[i] < {N}) out[i] = t[in[i]];",
     "a target under a condition": FILL + f"for (i = 0; i < {N}; i++) if (u[i] < {N}) out[t[u[i]] & 15] = i;",
     "the right side of an and": FILL + f"for (i = 0; i < {N}; i++) out[i] = u[i] < {N} && t[u[i]] > 3;",
     "the right side of an or": FILL + f"for (i = 0; i < {N}; i++) out[i] = u[i] >= {N} || t[u[i]] > 3;",
@@ -158,7 +180,9 @@ def test_what_can_be_a_stage_is_right_in_threads_and_in_blocks(name: str) -> Non
     assert list(possible_stages(found)) == ["t"]
     for seed, where in enumerate(get_args(Where)):
         plan = computing(found, where, seed)
-        written = {found.statement(s).body.target.array for k in kernels_of(found, plan.schedule) for s in k.part.statements}
+        written = {
+            found.statement(s).body.target.array for k in kernels_of(found, plan.schedule) for s in k.part.statements
+        }
         assert "t" not in written
         check(found, plan, seed)
 
@@ -183,9 +207,16 @@ def test_reads_under_conditions_that_exist_in_any_case(read: str) -> None:
         check(found, computing(found, "inline", seed), seed)
 
 
-@pytest.mark.parametrize(("index", "safe"), [
-    ("fmin(fmax(d[i] * 3.0, 0.0), 23.0)", True), ("fmin(fmax(d[i], 0.0), 23.5)", False), ("fmax(d[i], 0.0)", False), ("d[i]", False),
-    ("fmin(fmax((double)u[i], 1.0), 2.0) + 1.0", False)])
+@pytest.mark.parametrize(
+    ("index", "safe"),
+    [
+        ("fmin(fmax(d[i] * 3.0, 0.0), 23.0)", True),
+        ("fmin(fmax(d[i], 0.0), 23.5)", False),
+        ("fmax(d[i], 0.0)", False),
+        ("d[i]", False),
+        ("fmin(fmax((double)u[i], 1.0), 2.0) + 1.0", False),
+    ],
+)
 def test_real_numbers_as_subscripts_under_conditions(index: str, safe: bool) -> None:
     found = program(FILL + f"for (i = 0; i < {N}; i++) out[i] = d[i] >= 0.0 && d[i] < 20.0 ? t[(int)({index})] : 1;")
     assert list(possible_stages(found)) == ["t"] * safe

@@ -172,8 +172,11 @@ def test_barriers() -> None:
         check_barriers((If(Name("b0"), (), (loop("c", Int(3), Barrier()),)),), threads)
     with pytest.raises(IllegalPlan, match="in a loop whose bounds differ between threads"):
         check_barriers((loop("c", Binary("-", Int(9), Name("t0")), Barrier()),), threads)
-    for condition, uniform_one in ((Binary(">=", Name("b0"), Name("c")), True), (Binary("<", Name("t0"), Int(3)), False),
-                                   (Binary("<", Load("A", (Name("b0"),)), Int(3)), False)):
+    for condition, uniform_one in (
+        (Binary(">=", Name("b0"), Name("c")), True),
+        (Binary("<", Name("t0"), Int(3)), False),
+        (Binary("<", Load("A", (Name("b0"),)), Int(3)), False),
+    ):
         body = (loop("c", Int(3), If(condition, (Barrier(),))),)
         if uniform_one:
             check_barriers(body, threads, branches=True)

@@ -35,30 +35,34 @@ from tests.support.updates import updates_text
 
 PROGRAMS = {
     "chain": "for (i = 0; i < 8; i++) x[i] = i; for (i = 0; i < 8; i++) y[i] = x[i]; "
-             "for (i = 0; i < 8; i++) A[i][0] = x[i] + y[7 - i];",
+    "for (i = 0; i < 8; i++) A[i][0] = x[i] + y[7 - i];",
     "mvt": "for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) x[i] += A[i][j]; "
-           "for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) y[i] += A[j][i];",
+    "for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) y[i] += A[j][i];",
     "gemver": "for (i = 0; i < 7; i++) for (j = 0; j < 7; j++) A[i][j] += x[i] * y[j]; "
-              "for (i = 0; i < 7; i++) for (j = 0; j < 7; j++) x[i + 9] += A[j][i] * y[j + 9]; "
-              "for (i = 0; i < 7; i++) x[i + 9] += y[i + 20]; "
-              "for (i = 0; i < 7; i++) for (j = 0; j < 7; j++) y[i + 30] += A[i][j] * x[j + 9];",
+    "for (i = 0; i < 7; i++) for (j = 0; j < 7; j++) x[i + 9] += A[j][i] * y[j + 9]; "
+    "for (i = 0; i < 7; i++) x[i + 9] += y[i + 20]; "
+    "for (i = 0; i < 7; i++) for (j = 0; j < 7; j++) y[i + 30] += A[i][j] * x[j + 9];",
     "2mm": "for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) { A[i][j] = 0; for (k = 0; k < 4; k++) "
-           "A[i][j] += B[i][k] * B[k][j + 8]; } for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) { C[i][j] *= s; "
-           "for (k = 0; k < 6; k++) C[i][j] += A[i][k] * B[k][j]; }",
+    "A[i][j] += B[i][k] * B[k][j + 8]; } for (i = 0; i < 5; i++) for (j = 0; j < 6; j++) { C[i][j] *= s; "
+    "for (k = 0; k < 6; k++) C[i][j] += A[i][k] * B[k][j]; }",
     "stencil": "for (k = 0; k < 3; k++) { for (i = 1; i < 8; i++) y[i] = x[i - 1] + x[i + 1]; "
-               "for (i = 1; i < 8; i++) x[i] = y[i]; for (i = 0; i < 6; i++) s += y[i]; }",
+    "for (i = 1; i < 8; i++) x[i] = y[i]; for (i = 0; i < 6; i++) s += y[i]; }",
     "shifted": "for (i = 0; i < 9; i++) x[i] = i * i; for (i = 2; i < 9; i++) y[i] = x[i - 2]; "
-               "for (i = 3; i < 12; i++) A[i][1] = y[11 - i + 0] * x[i - 3];",
+    "for (i = 3; i < 12; i++) A[i][1] = y[11 - i + 0] * x[i - 3];",
     "triangles": "for (i = 0; i < 7; i++) for (j = 0; j <= i; j++) A[i][j] += x[j]; "
-                 "for (i = 0; i < 7; i++) for (j = i; j < 7; j++) B[i][j] = A[j][i]; "
-                 "for (i = 6; i >= 0; i--) for (j = 0; j < 4; j++) y[i] += B[i][j + 3];",
+    "for (i = 0; i < 7; i++) for (j = i; j < 7; j++) B[i][j] = A[j][i]; "
+    "for (i = 6; i >= 0; i--) for (j = 0; j < 4; j++) y[i] += B[i][j + 3];",
     "ranges": "for (i = 0; i < 10; i++) for (j = 0; j < 4; j++) x[i] += A[i][j]; "
-              "for (i = 3; i < 14; i++) for (j = 0; j < 5; j++) { y[i] -= B[14 - i][j]; x[i + 20] = fmin(x[i + 20], y[j + 40]); }",
+    "for (i = 3; i < 14; i++) for (j = 0; j < 5; j++) { y[i] -= B[14 - i][j]; x[i + 20] = fmin(x[i + 20], y[j + 40]); "
+    "}",
     "search": "for (i = 0; i < 7; i++) for (j = 0; j < 6; j++) if (x[j] == A[i][1]) { y[i] = j; break; }",
     "cycle": "for (i = 1; i < 8; i++) { x[i] = y[i - 1] + 1; y[i] = 2 * x[i]; A[i][2] = y[i]; B[i][2] = s * i; }",
 }
-REASON = re.compile(r"have no loop that they can share|share no loop, so there are no parts inside|"
-                    r"would lose their parallel loops|S\d(\(.*\))? depends on S\d|a barrier would stand under a condition|no atomic updates of|isl ")
+REASON = re.compile(
+    r"have no loop that they can share|share no loop, so there are no parts inside|"
+    r"would lose their parallel loops|S\d(\(.*\))? depends on S\d|a barrier would stand under a condition|no atomic "
+    r"updates of|isl "
+)
 ARRAYS = "double A[16][16], B[16][16], C[16][16], x[64], y[64], s;"
 
 
@@ -221,7 +225,9 @@ def test_orders_of_groups_that_break_a_dependence_are_refused(name: str) -> None
 
 def test_parts_in_an_impossible_order_are_refused() -> None:
     groups = (Group(("S0", "S1"), (Group(("S1",)), Group(("S0",)))), Group(("S2",)))
-    with pytest.raises(IllegalPlan, match=r"the order of statements runs a dependence backwards: S1\(i=0\) depends on S0"):
+    with pytest.raises(
+        IllegalPlan, match=r"the order of statements runs a dependence backwards: S1\(i=0\) depends on S0"
+    ):
         run_plan(program("chain"), plan_of(program("chain"), Partition(groups), np.random.default_rng(1)),
                  np.random.default_rng(1))
 
@@ -299,7 +305,9 @@ def test_walks_of_the_o2_space_lead_to_kernels_that_are_right(name: str) -> None
     for walk in walks:
         assert isinstance(walk.plan.schedule, Partition)
         rng = np.random.default_rng(1)
-        small = Plan(walk.plan.schedule, tuple(random_kernel(k.statements, len(k.tile), rng) for k in walk.plan.kernels))
+        small = Plan(
+            walk.plan.schedule, tuple(random_kernel(k.statements, len(k.tile), rng) for k in walk.plan.kernels)
+        )
         for plan in (walk.plan, small):
             assert not differences(found, run_plan(found, plan, rng), expected), plan.to_json()
 
