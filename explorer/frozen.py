@@ -8,7 +8,7 @@ worst give a wrong state or an InputError. A pickle would be shorter and can do 
 somebody else.
 
 Nothing has to be declared: new fields and classes are part of the state by themselves. What cannot be frozen (a
-generator, a function, a cycle) is a TypeError, and a test freezes every explorer of the registry in the middle of a
+generator, a function, a cycle) is a NotPlain, and a test freezes every explorer of the registry in the middle of a
 search.
 """
 
@@ -38,6 +38,10 @@ _ROOMS = re.compile(r"(explorer|graph)\.\w+|generator\.plan")
 _DTYPES = re.compile(r"[<>|=]?[biuf][1-8]")
 _TYPES: Mapping[str, type] = {kind.__name__: kind for kind in (bool, int, float, str, tuple)}
 _CONTAINERS: Mapping[type, Callable[[Iterable[Any]], Any]] = {tuple: tuple, list: list, set: set, frozenset: frozenset}
+
+
+class NotPlain(TypeError):
+    """The state of an explorer holds something that is no plain value, as those of other packages may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class _Writer:
                 stack.pop()
                 continue
             if known == OPENED:
-                raise TypeError(f"a {type(value).__name__} holds itself")
+                raise NotPlain(f"a {type(value).__name__} holds itself")
             self._numbers[id(value)] = OPENED
             stack += missing
 
@@ -131,18 +135,18 @@ class _Writer:
 
 
 def _slots(kind: type) -> tuple[str, ...]:
-    """The names of its slots; other fields are in each instance's own dictionary. Raises TypeError for a foreign
-    class.
+    """The names of its slots; other fields are in each instance's own dictionary. Raises NotPlain for a
+    foreign class.
     """
     if not _ROOMS.fullmatch(kind.__module__) or not hasattr(sys.modules[kind.__module__], kind.__name__):
-        raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be frozen")
+        raise NotPlain(f"a {kind.__module__}.{kind.__qualname__} cannot be frozen")
     return tuple(name for ancestor in kind.__mro__ for name in getattr(ancestor, "__slots__", ()))
 
 
 def _array(value: Any) -> tuple[str, list[Any]]:
     """Arrays and numbers of numpy."""
     if not _DTYPES.fullmatch(value.dtype.str):
-        raise TypeError(f"an array of {value.dtype} cannot be frozen")
+        raise NotPlain(f"an array of {value.dtype} cannot be frozen")
     order = (
         "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
     )  # sums depend on it, in the last bit
@@ -160,7 +164,7 @@ def freeze(explorer: Explorer, space: object, stored: Container[str]) -> Iterato
     both.
 
     Raises:
-        TypeError: the state holds something that is no plain value.
+        NotPlain: the state holds something that is no plain value.
     """
     encode = json.JSONEncoder(separators=(",", ":")).encode
     for entry in _Writer(space, stored).entries(explorer):

@@ -115,10 +115,10 @@ class Checkpoints:
         """
         if self._spent_s <= LEAST_S / 4:
             return
-        from explorer.frozen import freeze
+        from explorer.frozen import NotPlain, freeze
 
         began_s = time.process_time()
-        with suppress(OSError, TypeError):
+        with suppress(OSError, NotPlain):
             body = _compressed(freeze(explorer, self.space, stored))
             header = _Header(
                 FORMAT, self.key, iteration, asked, self._history_until(asked), hashlib.sha256(body).hexdigest()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from explorer.base import Explorer
-from explorer.frozen import freeze, thaw
+from explorer.frozen import NotPlain, freeze, thaw
 from explorer.registry import EXPLORERS, make_explorer
 from generator.errors import InputError
 from generator.plan import Plan
@@ -161,7 +161,7 @@ def test_what_is_no_plain_value_is_a_type_error() -> None:
         space = Kernels(2)
         explorer = make_explorer("random", space, 1)
         explorer._seed = odd  # type: ignore[attr-defined]  # whatever a new explorer may hold
-        with pytest.raises(TypeError, match=r"frozen|itself"):
+        with pytest.raises(NotPlain, match=r"frozen|itself"):
             list(freeze(explorer, space, {}))
         assert name
 

@@ -107,13 +107,14 @@ def _shared(program: Program, part: KernelPart) -> KernelPart:
     schedule = to_schedule(part.tree, part.domain)
     text = "\n".join([str(part.coarse), str(part.domain), *loops, str(schedule), str(part.dependences)])
     known = _parts_with(program, text)
-    known.append(part)
+    if not known:
+        known.append(part)
     return known[0]
 
 
 @lru_cache(maxsize=4096)
 def _parts_with(program: Program, text: str) -> list[KernelPart]:
-    """A place for the KernelParts whose content is `text`."""
+    """A place for the first KernelPart whose content is `text`."""
     del program, text
     return []
 
