@@ -108,40 +108,43 @@ class Result:
         return "\n".join(lines)
 
 
-def tune(source: str | Path, *, evaluations: int | None = None, iterations: int | None = None, minutes: float | None = None,
-         stop_at: str | None = None, stagnation: int | None = None, defines: Sequence[str] = (), includes: Sequence[str | Path] = (),
+def tune(source: str | Path, *, evaluations: int | None = None, iterations: int | None = None,
+         minutes: float | None = None, stop_at: str | None = None, stagnation: int | None = None,
+         defines: Sequence[str] = (), includes: Sequence[str | Path] = (),
          sources: Sequence[str | Path] = (), cflags: str = "", args: str = "", stdin: str | Path | None = None,
          program_limit: float = PROGRAM_LIMIT_S, random_inputs: bool = False,
          function: str | None = None, scop: int | None = None, parameters: Mapping[str, int] | None = None,
          explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
-         cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1", strict_float: bool = False,
-         finalists: int = 5, out: str | Path | None = None, reporter: ReporterName | Reporter = "text") -> Result:
+         cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1",
+         strict_float: bool = False, finalists: int = 5, out: str | Path | None = None,
+         reporter: ReporterName | Reporter = "text") -> Result:
     """Search for fast code for a C file or a pipeline (`FILE.py` or `FILE.py:FUNCTION`), as `antune tune` does.
 
-    Everything has the meaning of the option of the same name (`antune tune --help`). `parameters` are --param (and the sizes
-    of pipelines: width, height), `out` is the directory of the run (default: antune-runs/NAME-N), `explorer` may be a class
-    (see docs/python.md), `reporter` who tells how the run gets on: "silent", "text", "rich" (a bar), "notebook", or an object of
-    your own with `note`, `begin` and `result`.
+    Everything has the meaning of the option of the same name (`antune tune --help`). `parameters` are --param (and the
+    sizes of pipelines: width, height), `out` is the directory of the run (default: antune-runs/NAME-N), `explorer` may
+    be a class (see docs/python.md), `reporter` who tells how the run gets on: "silent", "text", "rich" (a bar),
+    "notebook", or an object of your own with `note`, `begin` and `result`.
 
     Raises:
         InputError: whatever is wrong with the input, in one sentence that says what to do.
     """
     sizes = [f"{name}={value}" for name, value in (parameters or {}).items()]
-    scoped = parse_scoped(Path(source), [Path(folder) for folder in includes], list(defines), [Path(file) for file in sources], cflags,
-                          function, scop, sizes, None, args, None if stdin is None else Path(stdin), program_limit, random_inputs)
+    scoped = parse_scoped(Path(source), [Path(folder) for folder in includes], list(defines),
+                          [Path(file) for file in sources], cflags, function, scop, sizes, None, args,
+                          None if stdin is None else Path(stdin), program_limit, random_inputs)
     devices = (device,) if isinstance(device, str) else tuple(device or ())
     options = RunOptions(
-        str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation), scoped.function,
-        scoped.scop, scoped.parameters, _explorer_name(explorer), ants, seed, devices[0] if devices else None,
-        space or ("pipeline" if scoped.file.suffix == ".py" else "wide"), level, strict_float, timing=Timing(finalists=finalists),
-        more_devices=devices[1:], cluster=cluster)
+        str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
+        scoped.function, scoped.scop, scoped.parameters, _explorer_name(explorer), ants, seed, devices[0] if devices
+        else None, space or ("pipeline" if scoped.file.suffix == ".py" else "wide"), level, strict_float,
+        timing=Timing(finalists=finalists), more_devices=devices[1:], cluster=cluster)
     place = nullcontext(Path(out)) if out is not None else claimed_directory(RUNS_ROOT, scoped.file.stem)
     with place as directory, opened(reporter) as told:
         return Result(tune_run(options, directory, told))
 
 
-def resume(directory: str | Path, *, evaluations: int | None = None, iterations: int | None = None, minutes: float | None = None,
-           trust: bool = False, reporter: ReporterName | Reporter = "text") -> Result:
+def resume(directory: str | Path, *, evaluations: int | None = None, iterations: int | None = None,
+           minutes: float | None = None, trust: bool = False, reporter: ReporterName | Reporter = "text") -> Result:
     """Go on with a run, as `antune resume` does; a new budget replaces the old one. `trust`: see docs/security.md.
 
     Raises:

@@ -43,7 +43,8 @@ Races = Annotated[bool, typer.Option("--races", help="Also run it under Oclgrind
 
 def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, include: IncludeDirs = None,
           define: Defines = None, source: Sources = None, cflags: Cflags = "", function: Function = None,
-          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False,
+          scop: Scop = None, param: Parameters = None, size: Size = None, args: Args = "", stdin: Stdin = None,
+          program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False,
           device: Device = None) -> None:
     """Run the code of one plan and compare its results with the original program's.
 
@@ -58,8 +59,8 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
-                                 random_inputs))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin,
+                                 program_limit, random_inputs))
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
@@ -105,7 +106,8 @@ def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
         print(f"results on {where}: {_describe(outcome)}")
         return False
     names = ", ".join(array.name for array in problem.program.outputs)
-    print(f"results on {where}: right, {names} as the original program computes them ({describe_ms(outcome.median_ms)})")
+    print(f"results on {where}: right, {names} as the original program computes them "
+          f"({describe_ms(outcome.median_ms)})")
     return True
 
 
@@ -118,7 +120,8 @@ def _look_for_races(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
     for finding in report.findings:
         print(f"Oclgrind: {finding}")
     if isinstance(report.failure, CompileFailed):
-        print("Oclgrind cannot compile these kernels (shuffles within sub-groups are unknown to it), so nothing is known "
+        print("Oclgrind cannot compile these kernels (shuffles within sub-groups are unknown to it), so nothing is "
+              "known "
               f"about races: {report.failure.message}")
     elif report.failure is not None:
         print(f"results under Oclgrind: {_describe(report.failure)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,10 +86,11 @@ Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How t
                                        "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
                                        "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
-SpaceOption = Annotated[SpaceChoice | None, typer.Option("--space", help="Which options are on offer: `wide`, those of the "
-                                                         "Coding Ants `paper`, the tile size of PPCG's plan only (`tiles`), or "
-                                                         "those of a `pipeline`: where each stage is computed. Default: "
-                                                         "`pipeline` for .py files, else `wide`.", show_default=False)]
+SpaceOption = Annotated[SpaceChoice | None,
+                        typer.Option("--space", help="Which options are on offer: `wide`, those of the "
+                                     "Coding Ants `paper`, the tile size of PPCG's plan only (`tiles`), or "
+                                     "those of a `pipeline`: where each stage is computed. Default: "
+                                     "`pipeline` for .py files, else `wide`.", show_default=False)]
 LevelOption = Annotated[LevelChoice, typer.Option("--level", help="Who decides which statements share loops: the "
                                                   "compiler (`o1`) or the search (`o2`); with `o3` the search also "
                                                   "skews, permutes and tiles these loops.")]
@@ -101,20 +102,20 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to
 
 def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, source: Sources = None,
          cflags: Cflags = "", function: Function = None, scop: Scop = None, param: Parameters = None, size: Size = None,
-         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S, random_inputs: RandomInputs = False,
-         explorer: Explorer = "colony", ants: Ants = 10, iterations: Iterations = None,
-         evaluations: Evaluations = None, minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None,
-         seed: Seed = 0, device: Devices = None, cluster: Cluster = None,
-         space: SpaceOption = None, level: LevelOption = LevelChoice.o1, strict_float: StrictFloat = False,
-         compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0, memory_limit: MemoryLimit = None,
-         precision: Precision = 2.0, max_repeats: MaxRepeats = 200, cache: Cache = CacheChoice.warm, finalists: Finalists = 5,
-         profile: Profile = 0, reuse: Reuse = None, live: Live = False, live_port: LivePort = None, out: Out = None) -> None:
+         args: Args = "", stdin: Stdin = None, program_limit: ProgramLimit = PROGRAM_LIMIT_S,
+         random_inputs: RandomInputs = False, explorer: Explorer = "colony", ants: Ants = 10,
+         iterations: Iterations = None, evaluations: Evaluations = None, minutes: Minutes = None,
+         stop_at: StopAt = None, stagnation: Stagnation = None, seed: Seed = 0, device: Devices = None,
+         cluster: Cluster = None, space: SpaceOption = None, level: LevelOption = LevelChoice.o1,
+         strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
+         memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
+         cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
+         live: Live = False, live_port: LivePort = None, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
-    The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time. The file is
-    compiled and run once as it is: that gives the real inputs, the expected results and the sequential time. Then plans are
-    generated as OpenCL code, compiled, checked against the expected results and timed. Everything is saved as it arrives:
-    after Ctrl-C or a crash, `antune resume` goes on.
+    The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time.
+    The file is run once as it is, for the real inputs, the expected results and the sequential time. Then plans are
+    generated as OpenCL code, compiled, checked and timed. All is saved at once: `antune resume` goes on after a crash.
 
     \b
     Examples:
@@ -125,26 +126,26 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
       antune tune pipeline.py:build --size 2048x2048
     """
     from experiments.run import tune as run
-    from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
     from experiments.values.options import RunOptions, Timing
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit,
-                                 random_inputs))
+    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin,
+                                 program_limit, random_inputs))
     devices = tuple(device or ())
-    options = RunOptions(str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
-                         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed,
-                         devices[0] if devices else None, _space(space, scoped.file), level.value, strict_float,
-                         compile_limit_s=compile_limit, run_limit_s=run_limit, memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
-                         more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
-    with nullcontext(out) if out else claimed_directory(RUNS_ROOT, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
+    options = RunOptions(
+        str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
+        scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,
+        _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
+        memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
+        more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
+    with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(options, directory, reporter), directory)
     _end(finish)
 
 
 def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,
            minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None, device: Devices = None,
-           cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, trust: Trust = False, live: Live = False,
-           live_port: LivePort = None) -> None:
+           cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, trust: Trust = False,
+           live: Live = False, live_port: LivePort = None) -> None:
     """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
 
     Needs nothing but the directory. With a new budget, a finished run is extended; the budget counts what the
@@ -174,6 +175,13 @@ def _space(given: SpaceChoice | None, file: Path) -> SpaceName:
     if given is not None:
         return given.value
     return "pipeline" if file.suffix == ".py" else "wide"
+
+
+def _directory(out: Path | None, name: str) -> AbstractContextManager[Path]:
+    """The directory that was asked for, or the first free one for runs of that name."""
+    from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
+
+    return nullcontext(out) if out else claimed_directory(RUNS_ROOT, name)
 
 
 def _absolute(directories: list[Path] | None) -> tuple[str, ...]:

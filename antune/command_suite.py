@@ -30,8 +30,9 @@ suite.command(cls=GroupedCommand)(pipelines)
 suite.command(cls=GroupedCommand)(timing)
 
 Files = Annotated[list[Path] | None, typer.Argument(
-    metavar="[FILE]...", show_default=False, help="Kernel Tuner cache files, T4 files or recordings of antune, plain or "
-    ".gz. Default: the recordings that come with antune.")]
+    metavar="[FILE]...", show_default=False,
+    help="Kernel Tuner cache files, T4 files or recordings of antune, plain or .gz. "
+    "Default: the recordings that come with antune.")]
 Explorers = Annotated[str, typer.Option("--explorers", metavar="A,B", help="Which explorers. Default: all.",
                                         show_default=False)]
 Budgets = Annotated[str, typer.Option("--budgets", metavar="N,M", help="After how many evaluations to look.")]
@@ -72,8 +73,8 @@ def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = 
     from explorer.registry import EXPLORERS
 
     wanted = all_peers() if peers.strip() == "all" else _words(peers)
-    options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or EXPLORERS, _numbers(budgets), seeds, ants,
-                           tuple(t1 or ()), wanted, len(os.sched_getaffinity(0)) if workers is None else workers)
+    options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or EXPLORERS, _numbers(budgets), seeds,
+                           ants, tuple(t1 or ()), wanted, len(os.sched_getaffinity(0)) if workers is None else workers)
     for path in (json_file, plot):
         check_place(path)
     try:
@@ -122,8 +123,8 @@ def _headline(space: SpaceFacts) -> str:
 
     window = "nothing to score by P" if space.window_s is None or space.window_covered is None else (
         f"P over {space.window_s:,.0f} s of tuning ({describe_percent(space.window_covered)} of its window)")
-    return (f"{space.name} ({space.device}): {space.configurations:,} configurations, {space.invalid:,} of them invalid; "
-            f"optimum {describe_ms(space.optimum_ms)}; {window}")
+    return (f"{space.name} ({space.device}): {space.configurations:,} configurations, {space.invalid:,} of them "
+            f"invalid; optimum {describe_ms(space.optimum_ms)}; {window}")
 
 
 def _write(results: Results, json_file: Path | None, plot: Path | None) -> None:

@@ -46,7 +46,8 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
     sections = (("Program", _program(program)), ("Statements", _statements(program)),
                 ("Dependences", _dependences(program)),
                 ("Strongly connected components", _components(program, plan)), ("Schedule", _schedule(program, plan)),
-                ("Memory", _memory(program, plan, target)), ("Kernels", _kernels(program, plan, target)), ("Host program", host_lines(variant.host)),
+                ("Memory", _memory(program, plan, target)), ("Kernels", _kernels(program, plan, target)),
+                ("Host program", host_lines(variant.host)),
                 ("Device code", variant.source.splitlines()))
     return "\n".join(line for title, lines in sections for line in (f"== {title}", *lines, ""))
 
@@ -103,8 +104,9 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
             for nest in nests:
                 yield from _nest(program, nest, "    ")
         case Stages(computed):
-            words = {"inline": "by each thread that reads it, in registers", "block": "by the blocks that read it, in shared memory"}
-            yield "stage by stage, in the order of the source; computed where they are read:" if computed else "stage by stage"
+            words = {"inline": "by each thread that reads it, in registers",
+                     "block": "by the blocks that read it, in shared memory"}
+            yield "stage by stage" + (", in the order of the source; computed where they are read:" if computed else "")
             yield from (f"    {array}: {words[where]}" for array, where in computed)
         case TimeTiles():
             yield from _time_tiles(program, plan.schedule)
@@ -121,11 +123,17 @@ def _time_tiles(program: Program, schedule: TimeTiles) -> Iterator[str]:
     around, tiling = overlap(loop, schedule.steps), time_tiling(loop, schedule.steps)
     yield f"{loop.count} time steps in {tiling.chunks} launches of at most {tiling.most}; blocks hold overlapped tiles:"
     for name, margin in around.arrays:
-        kept = "from launch to launch" if name in loop.carried else "within a time step; what nobody writes of it is read where it is"
-        yield f"    {name}: a tile and {' x '.join(f'{low} + {high}' for low, high in margin)} elements around it; its values matter {kept}"
+        kept = "from launch to launch" if name in loop.carried else (
+            "within a time step; what nobody writes of it is read where it is")
+        around_it = " x ".join(f"{low} + {high}" for low, high in margin)
+        yield f"    {name}: a tile and {around_it} elements around it; its values matter {kept}"
     for sweep, margin in zip(loop.sweeps, around.sweeps, strict=True):
-        reach = " x ".join(f"({low} + {a} left) + ({high} + {b} left)" for (low, high), (a, b) in zip(margin, around.slope, strict=True))
-        yield f"    {sweep.statement.name} computes a tile and {reach} elements around it, with `left` time steps of the launch to come"
+        reach = " x ".join(f"({low} + {a} left) + ({high} + {b} left)"
+                           for (low, high), (a, b) in zip(margin, around.slope, strict=True))
+        yield (
+            f"    {sweep.statement.name} computes a tile and {reach} elements around it, with `left` time steps of "
+            "the launch to come"
+        )
 
 
 def _yes(flag: bool) -> str:
@@ -193,7 +201,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"
     if plan.order:
-        yield f"    its parallel dimensions in the order {', '.join(str(d) for d in plan.order)} of the schedule; the last is x"
+        order = ", ".join(map(str, plan.order))
+        yield f"    its parallel dimensions in the order {order} of the schedule; the last is x"
     for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
         yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
                f"{tile // block} point(s) per thread")
@@ -208,7 +217,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
             yield f"        one tile touches a box of {' x '.join(str(n) for n in box)} elements of {footprint.array}"
     if shape.computes:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, copies=False)
-        what = "computes stages in its blocks" if isinstance(shape.blocks, BlockStages) else "runs its time steps in shared memory"
+        in_blocks = isinstance(shape.blocks, BlockStages)
+        what = "computes stages in its blocks" if in_blocks else "runs its time steps in shared memory"
         yield f"    {what}: {size} bytes of shared memory"
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"

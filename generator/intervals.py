@@ -1,7 +1,7 @@
 """The least and the greatest value that an expression may have, from the ranges of what it is made of.
 
-Used to prove that subscripts that depend on data stay inside their arrays. Values are those of C: an integer that leaves its type
-may be anything in it; a real number may be rounded, infinite, or none at all.
+Used to prove that subscripts that depend on data stay inside their arrays. Values are those of C: an integer that
+leaves its type may be anything in it; a real number may be rounded, infinite, or none at all.
 """
 
 from __future__ import annotations
@@ -70,10 +70,12 @@ class Intervals:
                 return self._typed(operand, names)
             case Cast(kind, operand):
                 found = self._typed(operand, names)
-                whole = found is not None and kind not in FLOATING and math.isfinite(found[0]) and math.isfinite(found[1])
-                return (int(found[0]), int(found[1])) if found is not None and whole else found if kind in FLOATING else None
+                if kind in FLOATING:
+                    return found
+                return (int(found[0]), int(found[1])) if found is not None and all(map(math.isfinite, found)) else None
             case Binary(op, left, right):
-                return _binary(op, self._typed(left, names), self._typed(right, names), c_type(expr, self.types) in FLOATING)
+                return _binary(op, self._typed(left, names), self._typed(right, names),
+                               c_type(expr, self.types) in FLOATING)
             case Call("fmin" | "fminf" | "fmax" | "fmaxf" as function, (left, right)):
                 return _extremum(function, self._typed(left, names), self._typed(right, names))
             case Select(test, then, otherwise):

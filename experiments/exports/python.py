@@ -32,9 +32,11 @@ from runners.opencl.platforms import driver_name, registrations
 INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
 """What makes PoCL work on CPUs that its compiler does not know: the module has it for itself."""
-_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "ARRAYS", "SIZES", "RESULTS", "tuple", "len", "ValueError"))
+_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "ARRAYS", "SIZES", "RESULTS", "tuple",
+                    "len", "ValueError"))
 """Names that mean something inside the function."""
-_IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys", "time",
+_IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys",
+                       "time",
                        *(function.__name__ for function in CPU_NAME)))
 """Names that mean something in the module."""
 
@@ -79,7 +81,8 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
         "RESULTS": repr(results), "IMAGES": repr(_images(variant)),
         "KERNELS": "[\n" + "".join(f"    {_kernel(variant, n)!r},\n" for n in range(len(variant.kernels))) + "]",
         "USUAL": repr(usual_devices(chosen)),
-        "SOURCE": variant.source, "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME), "CPU_ERROR": repr(ERROR),
+        "SOURCE": variant.source, "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME),
+        "CPU_ERROR": repr(ERROR),
         "PARAMETERS": _parameters(signature, names, outputs), "BRIEF": _brief(results, outputs, names),
         "OUTPUTS": repr(outputs), "TUNED": repr(chosen.tuned),
         "GIVEN_SIZES": _pairs([(p.name, names[p.name]) for p in sizes]), "GIVEN_ARRAYS": _pairs(given),
@@ -87,7 +90,8 @@ def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
             f"{p.name!r}: np.{NUMPY_TYPES[program.array(p.name).type]}({names[p.name]})" for p in scalars) + "}",
         "LAUNCHES": "\n".join(python_lines(variant.host, _launcher(variant), 1)) or "    pass",
         "PEERS": repr(PEERS),
-        "CHECK_ARGUMENTS": "".join(f"{names[p.name]}={_check_argument(p)}, " for p in signature.of_role("scalar", "array")),
+        "CHECK_ARGUMENTS": "".join(f"{names[p.name]}={_check_argument(p)}, "
+                                   for p in signature.of_role("scalar", "array")),
         "CHECK_SCALARS": "{" + ", ".join(f"{p.name!r}: {_check_argument(p)}" for p in scalars) + "}",
     })
 
@@ -156,11 +160,13 @@ def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str
     changed = [name for name in results if name not in outputs]
     notes = [f"Run on the device and return {', '.join(names[name] for name in results)}."]
     if outputs:
-        notes.append(f"{', '.join(names[name] for name in outputs)}: an array for the result; without it a new one is made.")
+        notes.append(f"{', '.join(names[name] for name in outputs)}: an array for the result; without it a new one is "
+                     "made.")
     if changed:
         notes.append(f"{', '.join(names[name] for name in changed)}: read and changed; the argument itself stays "
                      "as it is unless inplace is true.")
-    notes.append("The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that the code was "
+    notes.append("The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that "
+                 "the code was "
                  "not tuned for.")
     return "\n\n    ".join("\n    ".join(textwrap.wrap(note, 105)) for note in notes) + "\n    "
 
@@ -170,7 +176,8 @@ def _data(chosen: Chosen) -> bytes:
     assert chosen.problem is not None, "a self-check needs data"
     program, reference = chosen.info.program, chosen.problem.reference
     chain, values = longest_chain(program), initial_values(chosen.problem)
-    arrays: dict[str, Any] = {f"in:{a.name}": as_declared(a, values[a.name]) for a in program.arrays if a.role != "temp"}
+    arrays: dict[str, Any] = {f"in:{a.name}": as_declared(a, values[a.name]) for a in program.arrays
+                              if a.role != "temp"}
     for output in program.outputs:
         arrays[f"out:{output.name}"] = as_declared(output, reference.outputs[output.name])
         arrays[f"relative:{output.name}"] = np.array(relative_tolerance(output.type, chain))

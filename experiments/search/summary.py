@@ -88,8 +88,9 @@ class Summary:
     the program's: means over its kernels, weighted by their times (see `metrics.static_model`); empty where unknown.
 
     Times of plans are device time, except the `wall` ones: what the host waited for all kernels.
-    `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that with the
-    file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began the run.
+    `compiler` made the sequential program of `sequential_ms`; `sequential_o3_ms` is that of plain -O3, `openmp_ms` that
+    with the file's own OpenMP pragmas, which had `openmp_threads`; None where there are none, or an older version began
+    the run.
     """
 
     name: str
@@ -140,15 +141,17 @@ def summarize(store: Store) -> Summary:
     options, others = info.options, {baseline.name: baseline for baseline in info.baselines}
     openmp = others.get("openmp")
     return Summary(
-        info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms, default_ms, best_ms,
-        best_time.low_ms if best_time else None, best_time.high_ms if best_time else None, best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
+        info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms,
+        default_ms, best_ms, best_time.low_ms if best_time else None, best_time.high_ms if best_time else None,
+        best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
         speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
         sum(r.evaluation.number > 0 for r in results), store.iterations(),
         dict(sorted(Counter(kind_of(r.outcome) for r in results).items())), store.elapsed_s(),
         shares_of(results), options.explorer, options.space, options.seed, _metrics(default), _metrics(best),
-        _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())), info.compiler,
-        _baseline_ms(others.get("o3")), _baseline_ms(openmp), openmp.threads if openmp else None, openmp.compiler if openmp else None,
-        default_time.host_ms if default_time else None, best_time.host_ms if best_time else None)
+        _final(results, ranked), dict(sorted(Counter(r.outcome.device for r in results if r.outcome.device).items())),
+        info.compiler, _baseline_ms(others.get("o3")), _baseline_ms(openmp), openmp.threads if openmp else None,
+        openmp.compiler if openmp else None, default_time.host_ms if default_time else None, best_time.host_ms
+        if best_time else None)
 
 
 def _baseline_ms(baseline: Baseline | None) -> float | None:
@@ -163,7 +166,8 @@ def _reason(store: Store, results: Sequence[Result]) -> str | None:
             spent = Spent(sum(r.evaluation.number > 0 for r in results), store.iterations(), store.elapsed_s(), gains)
             budget = store.budget()
             reached = budget.reached(spent)
-            return reached or (budget.time_is_up if budget.minutes else None)  # the clock goes on while no result arrives
+            # the clock goes on while no result arrives
+            return reached or (budget.time_is_up if budget.minutes else None)
         case "exhausted":
             return "every plan was tried"
         case "interrupted":
@@ -197,13 +201,14 @@ def _final(results: Sequence[Result], ranked: Ranking | None) -> FinalSummary | 
 
 
 def describe_final(final: FinalSummary) -> str:
-    """`Measured again in turns, 6 sittings: 2 plans within 0.8 % (evaluations 12 and 7); evaluation 3 is 4.1 % slower.`"""
-    tied = [str(f.evaluation) for f in final.finalists[:1]] + [str(f.evaluation) for f in final.finalists if f.verdict == "tie"]
+    """`Measured again in turns, 6 sittings: 2 plans within 0.8 %, a tie (evaluations 12, 7); evaluation 3 is ...`"""
+    tied = [str(f.evaluation) for number, f in enumerate(final.finalists) if number == 0 or f.verdict == "tie"]
     head = f"Measured again in turns, {final.sittings} sitting{'s' * (final.sittings > 1)}: "
     if len(tied) > 1 and final.tied_within > TOO_WIDE:
         words = [f"{len(tied)} plans could not be told apart in the time (evaluations {', '.join(tied)})"]
     elif len(tied) > 1:
-        words = [f"{len(tied)} plans within {describe_percent(final.tied_within)}, a tie (evaluations {', '.join(tied)})"]
+        within = describe_percent(final.tied_within)
+        words = [f"{len(tied)} plans within {within}, a tie (evaluations {', '.join(tied)})"]
     else:
         words = [f"evaluation {tied[0]} is the fastest"]
     slower = [f"{f.evaluation} by {describe_percent(f.ratio - 1)}" for f in final.finalists
@@ -280,7 +285,8 @@ def reproduce_command(info: RunInfo) -> str:
     for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
                          ("--source", compilation.sources),
                          ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
-                         ("--device", options.place.devices), ("--cluster", (options.cluster or "",) if options.cluster else ()), ("--reuse", options.reuse)):
+                         ("--device", options.place.devices),
+                         ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse)):
         for value in values:
             words += [flag, value]
     if compilation.cflags:

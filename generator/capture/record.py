@@ -2,8 +2,8 @@
 
 1. The file has a `main` (or another source does): an instrumented copy of it is compiled, linked and run.
 2. Otherwise, or when that fails (a warning says why), a generated `main` calls the function with seeded data.
-3. When the size behind a pointer is unknown, a probing run first reports the parameters, and what memory there is; `resolve`
-   turns them into the extents that the accesses need.
+3. When the size behind a pointer is unknown, a probing run first reports the parameters, and what memory is there;
+   `resolve` turns them into the extents that the accesses need.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ from generator.rounding import rounding_tolerance
 
 Resolve: TypeAlias = Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, tuple[int, ...]]]
 
-_START_HINT = ("; arguments are given with --args, its input with --stdin (it runs in an empty folder of its own: files that it "
+_START_HINT = ("; arguments are given with --args, its input with --stdin (it runs in an empty folder of its own: "
+               "files that it "
                "opens by name need their whole path)")
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _BLOCKS = Path(__file__).with_name("blocks.c")
@@ -113,7 +114,8 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
     """Run the sequential program (at most `limit_s` seconds per run, else as its invocation says) and keep what it did.
 
     `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve`
-    gives, from the parameters and the elements that lie behind pointers where known, the extents of arrays whose size is unknown. `seed` determines generated data.
+    gives, from the parameters and the elements that lie behind pointers where known, the extents of arrays whose size
+    is unknown. `seed` determines generated data.
 
     Raises:
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
@@ -126,14 +128,10 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
             try:
                 return _captured(job, _complete_run(job, None, False), "capture", (*warnings, *_ignored(overrides)))
             except RunFailed as error:
-                helpers = not source.has_main and "undefined reference to `main'" in str(error)  # of a function that has no program
-                if not helpers and (source.function == "main" or not source.compilation.invocation.random_inputs):
-                    advice = "" if source.function == "main" else f"; --random-inputs tunes `{source.function}` with random data instead"
-                    raise InputError(f"the program cannot be run: {error}{advice}", Location(source.file, source.first_line)) from None
-                warnings = (*warnings, *(() if helpers else (f"the program could not be run, so its inputs are seeded random data instead: {error}",)))
+                warnings = (*warnings, *_not_run(source, error))
         elif source.compilation.invocation.given:
-            raise InputError(f"--args and --stdin are for programs, but {source.file} has no `main`; name the file that has "
-                             "one with --source")
+            raise InputError(f"--args and --stdin are for programs, but {source.file} has no `main`; name the file "
+                             "that has one with --source")
         try:
             return _with_harness(job, overrides, warnings)
         except RunFailed as error:
@@ -153,7 +151,8 @@ def _hints(warnings: tuple[str, ...]) -> str:
 def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, ...]) -> Captured:
     if inside := next((v.field.base for v in job.source.variables if v.field is not None), None):
         why = "".join(f"; {warning}" for warning in warnings)
-        raise InputError(f"the loops use members of structures (`{inside.lstrip('*')}`): give the file a `main` that fills them, random data "
+        raise InputError(f"the loops use members of structures (`{inside.lstrip('*')}`): give the file a `main` that "
+                         "fills them, random data "
                          f"are only made for plain arrays{why}", Location(job.source.file, job.source.first_line))
     unit = Unit(job.directory / "trial.c", _quoted_includes(job.source))
     flags = (*user_flags(job.source.compilation), "-Dmain=antune_other_main")
@@ -207,12 +206,27 @@ def _explain(source: ScopSource, log: Log | None, ended: Ended) -> str:
     if log is not None and log.error:
         return log.error
     if log is None or not (log.parameters or log.addresses):
-        return f"{_started(source.compilation.invocation)}, it never reached the SCoP: {ended.reason}{printed}{_START_HINT}"
+        return (
+            f"{_started(source.compilation.invocation)}, it never reached the SCoP: "
+            f"{ended.reason}{printed}{_START_HINT}"
+        )
     return f"the SCoP did not end: {ended.reason}{printed}"
 
 
+def _not_run(source: ScopSource, error: RunFailed) -> tuple[str, ...]:
+    """The warning about a program that could not be run. Raises InputError where it must be run."""
+    if not source.has_main and "undefined reference to `main'" in str(error):  # helpers of a function without a program
+        return ()
+    if source.function == "main" or not source.compilation.invocation.random_inputs:
+        advice = f"; --random-inputs tunes `{source.function}` with random data instead"
+        raise InputError(f"the program cannot be run: {error}{advice if source.function != 'main' else ''}",
+                         Location(source.file, source.first_line)) from None
+    return (f"the program could not be run, so its inputs are seeded random data instead: {error}",)
+
+
 def _started(invocation: Invocation) -> str:
-    how = f"run with the arguments {shlex.join(invocation.arguments)}" if invocation.arguments else "run without arguments"
+    given = invocation.arguments
+    how = f"run with the arguments {shlex.join(given)}" if given else "run without arguments"
     return how + (f" and {invocation.stdin} as its input" if invocation.stdin else "")
 
 
@@ -224,7 +238,8 @@ def _timed(job: _Job, recipe: _Recipe, build: Build) -> Times:
 
 def _build(job: _Job, recipe: _Recipe, directory: Path) -> Path:
     harness, firsts, build = recipe.harness, recipe.firsts, recipe.build
-    text = _settings(job, directory, recipe) + instrumented(job.source, job.text, firsts) + (harness_main(harness, firsts) if harness else "")
+    text = (_settings(job, directory, recipe) + instrumented(job.source, job.text, firsts)
+            + (harness_main(harness, firsts) if harness else ""))
     file = directory / "scop.c"
     write_text(file, text)
     own = Unit(file, _quoted_includes(job.source))
@@ -256,14 +271,16 @@ def _others(job: _Job, build: Build, kind: str) -> list[Path]:
 
 
 def _settings(job: _Job, directory: Path, recipe: _Recipe) -> str:
-    limits_ms = (min(_TIMING_BUDGET_S, job.limit_s / 4) * 1e3, job.limit_s * 900, min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3)
+    limits_ms = (min(_TIMING_BUDGET_S, job.limit_s / 4) * 1e3, job.limit_s * 900,
+                 min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3)
     pairs = _ROUNDED_PAIRS if _rounds(job.source) and recipe.build == PLAIN else 0
     return settings(directory, limits_ms, job.seed, pairs, recipe.dominant)
 
 
 def _c_half(job: _Job, file: Path, build: Build, directory: Path) -> Path:
     """A C file of the capture itself, which runs on any machine that this compiler makes code for."""
-    return runtime_object(job.compiler, file, [flag for flag in (*build.flags, *job.source.compilation.cflags) if "openmp" in flag], directory, job.limit_s)
+    openmp = [flag for flag in (*build.flags, *job.source.compilation.cflags) if "openmp" in flag]
+    return runtime_object(job.compiler, file, openmp, directory, job.limit_s)
 
 
 def _quoted_includes(source: ScopSource) -> tuple[str, ...]:
@@ -293,8 +310,8 @@ def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -
     rounding = _rounding(job.source, run)
     timed = timed_builds(job.source, job.text, job.compiler, plain, rounding, partial(_timed, job, run.recipe))
     return Captured(dict(run.log.parameters), extents,
-                    Reference(run.inputs, run.outputs, timed.sequential_ms, origin, timed.compiler, (*warnings, *timed.warnings),
-                              rounding, timed.baselines))
+                    Reference(run.inputs, run.outputs, timed.sequential_ms, origin, timed.compiler,
+                              (*warnings, *timed.warnings), rounding, timed.baselines))
 
 
 def _rounding(source: ScopSource, run: _Run) -> Values:

@@ -47,7 +47,7 @@ class Offer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of docs/decisions.md: the options in words, and what they do. `only`: where the decision comes up at all."""
+    """A row of docs/decisions.md: the options in words, what they do, and where the decision comes up `only`."""
 
     options: str
     meaning: str
@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(slots=True)
 class Known:
-    """What is known when a decision comes up: the kernel, with its dimensions as decided, the device, and earlier decisions.
+    """What is known when a decision comes up: the kernel, its dimensions as decided, the device, earlier decisions.
 
     `wide`: all that may pay is on offer, otherwise what the paper (Coding Ants) has.
     """
@@ -80,9 +80,9 @@ class Known:
 class KernelDecision(Generic[T]):
     """A decision that is one question and one field of a KernelPlan. What is more overrides some of this.
 
-    `key` is the field's name, in JSON too. `name` is the question's: graphs, stored walks and `Question`s have it; `title` is
-    what people read, where that differs. `offer`, the options once the earlier decisions are known; the default alone where
-    the decision does not come up. `says`: a value other than the default in words, after the title.
+    `key` is the field's name, in JSON too. `name` is the question's: graphs, stored walks and `Question`s have it;
+    `title` is what people read, where that differs. `offer`, the options once the earlier decisions are known; the
+    default alone where the decision does not come up. `says`: a value other than the default in words, after the title.
     `younger` than the digests of stored plans: JSON names it only where it is not the default.
     """
 

@@ -64,7 +64,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
         shape, candidates = known.shape, _candidates(known)
         largest = caps(shape.extents[::-1], candidates)
         offer = geometry(largest, known.target, candidates)
-        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": _is_long(known)}  # by the schedule, for the same statements
+        # by the schedule, for the same statements
+        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": _is_long(known)}
         special: Depends = tuple((kind, True) for kind, is_so in kinds.items() if is_so)
         whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
         tiles: list[int] = []
@@ -124,7 +125,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
 def _roomy(known: Known, tiles: Sequence[int], options: Sizes, least: Sequence[int]) -> Sizes:
     """The tile sizes of a dimension with which what a block computes of other stages fits its shared memory.
 
-    `tiles` are the sizes chosen before, `least` the smallest ones of the dimensions to come, x first. One remains in any case.
+    `tiles` are the sizes chosen before, `least` the smallest ones of the dimensions to come, x first. One remains in
+    any case.
     """
     inner = min(t for t in INNER_TILES if t > 1) if known.shape.sequential else 1
 
@@ -143,5 +145,6 @@ _BLOCK_ROW = Row("powers of two up to the tile",
                  "a thread computes tile / block points, every block-th one, so that neighbours stay neighbours")
 SIZES = _Sizes(
     "tile", TILE, TileAndBlock((), ()), sizes("parallel dimension"), lambda _: Offer(()),
-    Row("powers of two", "what a block computes: up to 512 points along x and 16384 in all; on CPUs, where one thread may run "
+    Row("powers of two",
+        "what a block computes: up to 512 points along x and 16384 in all; on CPUs, where one thread may run "
         "whole rows, 4096 and 65536"))

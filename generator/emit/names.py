@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Container, Iterable
 
 _C = """auto break case char const continue default do double else enum extern float for goto if inline int long
-register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool complex
-true false NULL asm typeof"""
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool
+complex true false NULL asm typeof"""
 _CPP = """alignas alignof and and_eq bitand bitor catch class compl consteval constexpr constinit const_cast concept
 co_await co_return co_yield decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not
 not_eq nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template

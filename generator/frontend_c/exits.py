@@ -1,4 +1,5 @@
-"""Iterators that are used outside their loops become variables beside them: what they hold after a loop is what C leaves there.
+"""Iterators that are used outside their loops become variables beside them: what they hold after a loop is what C
+leaves there.
 
     for (k = 0; k < n; k++) {                 k = 0; for (int k_2 = 0; k_2 < n; k_2++) {
       if (x > 4) break;                ->       k = k_2 + 1; if (x > 4) { k = k_2; break; }
@@ -6,8 +7,8 @@
     }                                         }
     steps[i] = k;                             steps[i] = k;
 
-A loop that nothing reads the iterator after only gets an iterator of its own, and one that always runs to its end a value behind it:
-`k = 0 < n ? n : 0`. Trees are changed in place.
+A loop that nothing reads the iterator after only gets an iterator of its own, and one that always runs to its end a
+value behind it: `k = 0 < n ? n : 0`. Trees are changed in place.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _PLAIN = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp)
 _BEHIND = {"<": 0, "<=": 1, ">": 0, ">=": -1}  # how far behind the bound the iterator is when its loop ends
 
 
-def keep_iterators(items: Sequence[Any], scope: Mapping[str, Any], integers: Mapping[str, ElementType], dead: Collection[str],
-                   taken: Collection[str]) -> tuple[Any, ...]:
+def keep_iterators(items: Sequence[Any], scope: Mapping[str, Any], integers: Mapping[str, ElementType],
+                   dead: Collection[str], taken: Collection[str]) -> tuple[Any, ...]:
     """A SCoP whose iterators are used in their loops only.
 
-    `scope` has the declarations before the SCoP, `integers` the types of integer variables there and in it, `dead` the variables that
-    nothing reads after it; `taken` are names that mean something.
+    `scope` has the declarations before the SCoP, `integers` the types of integer variables there and in it, `dead` the
+    variables that nothing reads after it; `taken` are names that mean something.
     """
     inside = {node.name: node for item in items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name}
     block = c_ast.Compound(list(items))
@@ -88,18 +89,23 @@ def _mentioned(node: Any, name: str) -> bool:
 
 def _changed(loop: Any, name: str) -> bool:
     """Whether the body of a loop changes its own iterator."""
-    return any(name in (*assigned(node), *(iterators_of(node) if isinstance(node, c_ast.For) else ())) for node in nodes(loop.stmt))
+    return any(name in (*assigned(node),
+                        *(iterators_of(node) if isinstance(node, c_ast.For) else ())) for node in nodes(loop.stmt))
 
 
 @dataclass
 class _Needed:
-    """Which loops over `name` are followed by something that may read what they leave in it; these are in `loops` (by id)."""
+    """Which loops over `name` are followed by something that may read what they leave in it; these are in `loops`
+    (by id).
+    """
 
     name: str
     loops: set[int] = field(default_factory=set)
 
     def before(self, node: Any, after: bool, at_break: bool, at_continue: bool) -> bool:
-        """Whether the variable's value before `node` may be read, given whether that behind it may be, or where jumps lead."""
+        """Whether the variable's value before `node` may be read, given whether that behind it may be, or where
+        jumps lead.
+        """
         match node:
             case c_ast.Compound():
                 for item in reversed(node.block_items or []):
@@ -163,32 +169,39 @@ class _Separation:
         for label in ("cond", "next", "stmt"):
             setattr(node, label, self.renamed(getattr(node, label)))
         if needed and behind is None:
-            step = c_ast.BinaryOp("+" if header.sign > 0 else "-", c_ast.ID(self.new, place), deepcopy(header.step), place)
+            step = c_ast.BinaryOp("+" if header.sign > 0 else "-", c_ast.ID(self.new, place), deepcopy(header.step),
+                                  place)
             body = self.at_breaks(node.stmt)
             items = body.block_items or [] if isinstance(body, c_ast.Compound) else [body]
             node.stmt = c_ast.Compound([c_ast.Assignment("=", variable, step, place), *items], place)
         first = c_ast.Assignment("=", variable, header.start, place)
         set_before = [first] if again or (needed and behind is None) else []
-        return c_ast.Compound([*set_before, node, *([behind] if behind else [])], place) if set_before or behind else node
+        whole = [*set_before, node, *([behind] if behind else [])]
+        return c_ast.Compound(whole, place) if len(whole) > 1 else node
 
     def behind(self, node: Any, header: Header) -> Any | None:
-        """What sets the variable after a loop that runs to its end, in steps of 1 to a bound of integers that keep their values."""
+        """What sets the variable after a loop that runs to its end, in steps of 1 to a bound that keeps its value."""
         test, changed = header.test, {name for part in nodes(node.stmt) for name in
                                       (*assigned(part), *(iterators_of(part) if isinstance(part, c_ast.For) else ()))}
-        steps = isinstance(header.step, c_ast.Constant) and header.step.value == "1" and self.integers[self.name] in ("int", "long")
-        if not (steps and isinstance(test, c_ast.BinaryOp) and test.op in _BEHIND and isinstance(test.left, c_ast.ID)
-                and test.left.name == self.name and (header.sign > 0) == (test.op in ("<", "<=")) and not stops(node.stmt)):
+        if self.integers[self.name] not in ("int", "long"):
+            return None
+        by_one = isinstance(header.step, c_ast.Constant) and header.step.value == "1"
+        if not (by_one and isinstance(test, c_ast.BinaryOp) and test.op in _BEHIND and isinstance(test.left, c_ast.ID)
+                and test.left.name == self.name and (header.sign > 0) == (test.op in ("<", "<="))
+                and not stops(node.stmt)):
             return None
         for part in (*nodes(header.start), *nodes(test.right)):
             integer = part.name in self.integers if isinstance(part, c_ast.ID) else (
                 not isinstance(part, c_ast.Constant) or "int" in part.type)
-            if not isinstance(part, _PLAIN) or not integer or assigned(part) or (isinstance(part, c_ast.ID) and part.name in {*changed, self.name}):
+            changes = isinstance(part, c_ast.ID) and part.name in {*changed, self.name}
+            if not isinstance(part, _PLAIN) or not integer or assigned(part) or changes:
                 return None
         past = _BEHIND[test.op]
         end = deepcopy(test.right) if not past else c_ast.BinaryOp(
             "+" if past > 0 else "-", deepcopy(test.right), c_ast.Constant("int", "1"), node.coord)
         runs = c_ast.BinaryOp(test.op, deepcopy(header.start), deepcopy(test.right), node.coord)
-        return c_ast.Assignment("=", c_ast.ID(self.name, node.coord), c_ast.TernaryOp(runs, end, deepcopy(header.start), node.coord), node.coord)
+        value = c_ast.TernaryOp(runs, end, deepcopy(header.start), node.coord)
+        return c_ast.Assignment("=", c_ast.ID(self.name, node.coord), value, node.coord)
 
     def at_breaks(self, node: Any) -> Any:
         """The body of a loop that sets the variable before each `break` of it (changed in place)."""

@@ -86,11 +86,14 @@ def _live_results(arrays: list[Array], source: ScopSource) -> list[Array]:
 
 def build_model(source: ScopSource, parameters: Mapping[str, int],
                 shapes: Mapping[str, tuple[int | None, ...]]) -> Builder:
-    """The statements of a SCoP and their order, where `shapes` has the extents that are known. Raises InputError, as `extract`."""
+    """The statements of a SCoP and their order, where `shapes` has the extents that are known. Raises InputError,
+    as `extract`.
+    """
     iterators = {v.name: v.type for v in source.iterators}
     variables = {v.name: v for v in (*source.variables, *source.locals)}
     builder = Builder(parameters, variables, iterators, {v.name for v in source.locals}, dict(shapes),
-                       Counter(name for item in source.items for name in names_in(item)), Location(source.file, source.first_line))
+                       Counter(name for item in source.items for name in names_in(item)),
+                       Location(source.file, source.first_line))
     order = builder.block(source.items, StatementContext(top()))
     if order is None:
         raise NeverRuns("the SCoP holds no statement that is ever executed", builder.start)
@@ -177,7 +180,7 @@ class Builder:
                     return None
                 value, place = always(node.init, place)
                 return self.assign(node, c_ast.ID(node.name, node.coord), "", value, place)
-            case c_ast.Decl() if node.name in self.iterators:  # its loop gives it its first value, and nothing reads it outside
+            case c_ast.Decl() if node.name in self.iterators:  # its loop sets it first, and nothing reads it outside
                 if node.init is not None:
                     self.reading(place)(node.init)
                 return None
@@ -221,20 +224,24 @@ class Builder:
         return _in_order([begun, Loop(len(at.iterators), step, body)]) if body else None
 
     def check_iterator(self, node: Any, iterator: str, inside: Iteration, step: int) -> None:
-        """Raise InputError for an iterator that leaves its type before its loop ends: it goes on at the other end, or for ever."""
+        """Raise InputError for an iterator that leaves its type before its loop ends: it goes on at the other
+        end, or for ever.
+        """
         kind = self.iterators[iterator]
         if kind in ("int", "long"):  # C leaves open what they do there
             return
         (low, high), (least, most) = bounds(inside)[-1], integer_limits(kind)
         if min(low, low + step) < least or max(high, high + step) > most:
-            raise InputError(f"`{iterator}` is of type `{kind}`, from {least} to {most}, and would leave it before the loop ends: use `int`",
+            raise InputError(f"`{iterator}` is of type `{kind}`, from {least} to {most}, and would leave it before "
+                             "the loop ends: use `int`",
                              where(node))
 
     def flag(self, node: Any, place: StatementContext) -> tuple[Order, Any]:
         """A statement that sets a variable of this iteration to 1, and the syntax tree of the variable."""
         element = self.own_element("going", node, place.at)
         one = c_ast.Constant("int", "1", node.coord)
-        return self.assign(c_ast.Assignment("=", element, one, node.coord), element, "", one, StatementContext(place.at)), element
+        return self.assign(c_ast.Assignment("=", element, one, node.coord), element, "", one,
+                           StatementContext(place.at)), element
 
     def plain_flag(self) -> Any:
         """The syntax tree of a new variable, which is a part of no other statement than the one that it is made for."""
@@ -248,8 +255,8 @@ class Builder:
 
         A value that the next ones begin with is kept until they are computed.
         """
-        found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.plain_flag, self.shape,
-                                              int(points(place.at.domain))))
+        found = read_folds(node, Surroundings(self.names(place.at), self.step, self.fresh_name, self.plain_flag,
+                                              self.shape, int(points(place.at.domain))))
         used = Counter(names_in(node))
         begun_with = {target: {load.array for load in loads_of(fold)} for target, fold in found.items()}
 
@@ -261,7 +268,8 @@ class Builder:
         order, later = [], []
         for k, (target, fold) in enumerate(results):
             if any(load.array == target.array for _, other in results[k + 1:] for load in loads_of(other)):
-                kept = read_access(self.own_element("result", node, place.at, self.variables[target.array].type), self.names(place.at))
+                kept = read_access(self.own_element("result", node, place.at, self.variables[target.array].type),
+                                   self.names(place.at))
                 later.append((target, kept))
                 target = kept
             order.append(self.store(node, place, target, "", fold))
@@ -319,7 +327,9 @@ class Builder:
         return lambda node: read_expression(node, self.names(place.at))
 
     def decide(self, condition: Any, place: StatementContext) -> tuple[Order, Any]:
-        """A statement that evaluates `condition` once per iteration, and the syntax tree of the element that keeps it."""
+        """A statement that evaluates `condition` once per iteration, and the syntax tree of the element that
+        keeps it.
+        """
         element = self.own_element("test", condition, place.at)
         value = both(place.guard, c_ast.BinaryOp("!=", condition, c_ast.Constant("int", "0"), condition.coord))
         node = c_ast.Assignment("=", element, value, condition.coord)
@@ -356,9 +366,11 @@ class Builder:
         guard = accesses.number(self.reading(place)(place.guard)) if place.guard is not None else None
         value = accesses.number(value)
         target = accesses.target(target, bool(op))
-        text = (f"if ({to_c(place.guard)}) " if place.guard is not None else "") + " ".join(to_c(node).split()).removesuffix(";") + ";"
-        self.statements.append(Statement(name, at.iterators, domain_text(at, name), Assignment(target, op, value, guard),
-                                         tuple(accesses.found), text, int(node.coord.line)))
+        condition = f"if ({to_c(place.guard)}) " if place.guard is not None else ""
+        text = f"{condition}{' '.join(to_c(node).split()).removesuffix(';')};"
+        self.statements.append(Statement(name, at.iterators, domain_text(at, name),
+                                         Assignment(target, op, value, guard), tuple(accesses.found), text,
+                                         int(node.coord.line)))
         return Once(name)
 
 

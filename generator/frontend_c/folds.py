@@ -5,8 +5,9 @@
       y[i] += v * x[col[k]];
     }
 
-Such a loop becomes a part of one statement: its iterations stay in order, and how many there are is looked up when it runs. It
-may change variables, and elements that are the same in all its iterations; each is computed by a loop of its own.
+Such a loop becomes a part of one statement: its iterations stay in order, and how many there are is looked up when it
+runs. It may change variables, and elements that are the same in all its iterations; each is computed by a loop of its
+own.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ _Change: TypeAlias = tuple[Name, Expr, Expr]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a loop is read with: what names mean around it, sizes of steps, unused names, extents of arrays, how many instances it has.
+    """What a loop is read with: what names mean around it, sizes of steps, unused names, extents of arrays, how many
+    instances it has.
 
     `flag` makes a new variable for the question whether a loop goes on.
     """
@@ -66,7 +68,8 @@ class Surroundings:
 
 
 def read_folds(loop: Any, around: Surroundings) -> dict[Load, Fold]:
-    """What a loop computes: the elements and variables that it changes, each with its value; loads are not numbered yet.
+    """What a loop computes: the elements and variables that it changes, each with its value; loads are not numbered
+    yet.
 
     Raises:
         InputError: it does something that cannot be a part of one statement.
@@ -74,15 +77,16 @@ def read_folds(loop: Any, around: Surroundings) -> dict[Load, Fold]:
     top = _Scope(None, frozenset(), around.names, {})
     reader = _Reader(around, frozenset(name for name, _ in writes(loop, True)))
     reader.loop(loop, top)
-    return {target: value for target, value in top.values.items() if isinstance(value, Fold) and target.array not in reader.flags}
+    return {target: value for target, value in top.values.items() if isinstance(value, Fold)
+            and target.array not in reader.flags}
 
 
 @dataclass
 class _Scope:
     """One iteration of a loop: the present values of what is changed in it, and of variables that are declared in it.
 
-    `totals` are the values at the beginning of an iteration; `lets` the variables of the iteration, in the order of their
-    computation; `path` is the condition under which the present statement runs. The outermost scope is no loop.
+    `totals` are the values at the beginning of an iteration; `lets` the variables of the iteration, in the order of
+    their computation; `path` is the condition under which the present statement runs. The outermost scope is no loop.
     """
 
     outer: _Scope | None
@@ -97,7 +101,9 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Follows the statements of a loop; `written` are the names of all variables that it changes, `flags` of those that end it."""
+    """Follows the statements of a loop; `written` are the names of all variables that it changes, `flags` of those
+    that end it.
+    """
 
     around: Surroundings
     written: frozenset[str]
@@ -113,7 +119,7 @@ class _Reader:
                 self.loop(node, scope)
             case c_ast.If():
                 self.branch(node, scope)
-            case c_ast.Decl() if node.name in self.around.names.variables and not self.around.names.variables[node.name].extents:
+            case c_ast.Decl() if self.is_scalar(node.name):
                 scope.values[Load(node.name)] = Cast(self.kind(node.name), Int(0))
                 if node.init is not None:
                     self.keep(Load(node.name), self.read(node.init, scope), scope)
@@ -129,8 +135,13 @@ class _Reader:
             case c_ast.Break() | c_ast.Continue():
                 raise InputError(jump_advice(node), where(node))
             case _:
-                raise InputError(f"`{to_c(node).split(' {')[0][:60]}` in a loop whose bounds are data: such a loop holds assignments, "
-                                 "`if`/`else` and loops", where(node))
+                raise InputError(f"`{to_c(node).split(' {')[0][:60]}` in a loop whose bounds are data: such a loop "
+                                 "holds assignments, `if`/`else` and loops", where(node))
+
+    def is_scalar(self, name: str) -> bool:
+        """Whether the name is that of a variable and not of an array."""
+        variable = self.around.names.variables.get(name)
+        return variable is not None and not variable.extents
 
     def read(self, node: Any, scope: _Scope) -> Expr:
         """The value that an expression has now. Raises InputError."""
@@ -166,7 +177,9 @@ class _Reader:
         return c_type(expr, {name: variable.type for name, variable in self.around.names.variables.items()})
 
     def let(self, value: Expr, base: str, scope: _Scope, kind: str | None = None) -> Name:
-        """A new variable of the iteration; where the present statement does not run it is 0, since `value` may not exist there."""
+        """A new variable of the iteration; where the present statement does not run it is 0, since `value` may
+        not exist there.
+        """
         name = Name(self.around.fresh(f"fold_{base}"), kind or self.type_of(value))
         scope.lets.append((name, value if scope.path is None else Select(scope.path, value, Int(0))))
         return name
@@ -225,43 +238,56 @@ class _Reader:
         start, condition = self.read(header.start, outer), self.read(test, scope)
         self.run(body, scope)
         self.check(node, iterator, scope)
-        only_read = {total.name: self.value(place, outer) for place, total in scope.totals.items() if scope.values[place] == total}
+        only_read = {total.name: self.value(place, outer) for place, total in scope.totals.items()
+                     if scope.values[place] == total}
         condition = substitute(condition, only_read)
         lets = [(name, substitute(value, only_read)) for name, value in scope.lets]
         changes = {place: (total, self.value(place, outer), substitute(scope.values[place], only_read))
                    for place, total in scope.totals.items() if scope.values[place] != total}
         for place, change in changes.items():
             together, needed = _together(change, tuple(changes.values()), condition, lets)
-            usual = self.usual(iterator, condition, [*(following for _, _, following in together), *(value for _, value in needed)])
-            outer.values[place] = Fold(together, iterator, start, condition, self.around.step(node, header), needed, usual)
+            usual = self.usual(iterator, condition, [*(following for _, _, following in together),
+                                                     *(value for _, value in needed)])
+            outer.values[place] = Fold(together, iterator, start, condition, self.around.step(node, header), needed,
+                                       usual)
 
     def check(self, node: Any, iterator: Name, scope: _Scope) -> None:
-        """Raise InputError where what a loop changes is not the same in all iterations, or two might be the same element."""
+        """Raise InputError where what a loop changes is not the same in all iterations, or two might be the
+        same element.
+        """
         own = {iterator.name, *(name.name for name, _ in scope.lets), *(total.name for total in scope.totals.values())}
         places = [place for place in scope.totals if place.index]
         for place in places:
             if own & names_of(place):
-                raise InputError(f"`{_head(node)}` has bounds that are data and writes elements of `{place.array}` that depend on its "
-                                 "iterations: it may change variables, and elements that are the same in all of them; leave it out "
+                raise InputError(f"`{_head(node)}` has bounds that are data and writes elements of `{place.array}` "
+                                 "that depend on its iterations: it may change variables, and elements that are the "
+                                 "same in all of them; leave it out "
                                  "of the SCoP", where(node))
         for k, place in enumerate(places):
             if any(place.array == other.array and not _apart(place, other) for other in places[:k]):
-                raise InputError(f"`{_head(node)}` has bounds that are data and uses several elements of `{place.array}`, which it changes: "
+                raise InputError(f"`{_head(node)}` has bounds that are data and uses several elements of "
+                                 f"`{place.array}`, which it changes: "
                                  "they might be the same one; use variables of its own for them", where(node))
 
     def usual(self, iterator: Name, condition: Expr, values: Sequence[Expr]) -> int:
-        """About how often a loop runs: known bounds, else the elements of an array that it goes through by number of instances."""
+        """About how often a loop runs: known bounds, else the elements of an array that it goes through by
+        number of instances.
+        """
         match condition:
             case Binary("<" | "<=", Name(name), Int(bound)) if name == iterator.name:
                 return max(1, bound)
         loads = [load for value in values for load in loads_of(value) if iterator in load.index]
-        extents = [extent for load in loads for extent, index in zip(self.around.shape(load.array), load.index, strict=True)
+        extents = [extent for load in loads
+                   for extent, index in zip(self.around.shape(load.array), load.index, strict=True)
                    if index == iterator and extent is not None]
         return max(1, max(extents) // max(1, self.around.instances)) if extents else _USUAL
 
 
-def _together(change: _Change, changes: Sequence[_Change], condition: Expr, lets: Sequence[_Let]) -> tuple[tuple[_Change, ...], tuple[_Let, ...]]:
-    """The changes and variables of an iteration on which `change` and the condition of the loop depend, `change` first."""
+def _together(change: _Change, changes: Sequence[_Change], condition: Expr,
+              lets: Sequence[_Let]) -> tuple[tuple[_Change, ...], tuple[_Let, ...]]:
+    """The changes and variables of an iteration on which `change` and the condition of the loop depend, `change`
+    first.
+    """
     names, size = {change[0].name} | names_of(condition), 0
     while len(names) > size:
         size = len(names)
@@ -278,7 +304,8 @@ def _has_fold(value: Expr) -> bool:
 
 def _is_small(value: Expr) -> bool:
     """Whether to compute it again is as good as a variable: at most one operation."""
-    return not _has_fold(value) and sum(not isinstance(part, Int | Real | Name | Load | Cast) for part in parts(value)) <= 1
+    operations = [part for part in parts(value) if not isinstance(part, Int | Real | Name | Load | Cast)]
+    return not _has_fold(value) and len(operations) <= 1
 
 
 def _apart(one: Load, other: Load) -> bool:
@@ -294,7 +321,8 @@ def _head(loop: Any) -> str:
 
 
 def inner_loop_outside(loop: Any) -> Any | None:
-    """`for (k ..) for (j ..) c[j] += ..` as `for (j ..) for (k ..) ..`, where each j has elements of its own; None for other loops.
+    """`for (k ..) for (j ..) c[j] += ..` as `for (j ..) for (k ..) ..`, where each j has elements of its own; None for
+    other loops.
 
     Declarations of variables may stand before the inner loop, whose bounds must not depend on them or on k.
     """

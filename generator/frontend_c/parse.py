@@ -55,7 +55,8 @@ class _Found:
 
 def read_scop(file: Path, compilation: Compilation, function: str | None = None,
               scop: int | None = None, marks: Marks | None = None) -> ScopSource:
-    """The SCoP of `file`; `function` and `scop` (counted from 1) choose among several; `marks` stand for missing pragmas.
+    """The SCoP of `file`; `function` and `scop` (counted from 1) choose among several; `marks` stand for missing
+    pragmas.
 
     Raises:
         InputError: no such file, a preprocessor or syntax error, no SCoP, or several and no choice.
@@ -291,12 +292,14 @@ def _source(file: Path, compilation: Compilation, expanded: Preprocessed, tree: 
         any(isinstance(n, c_ast.FuncDef) and n.decl.name == "main" for n in tree.ext), expanded.includes,
         compilation, items, tuple(_variable(n, d, typedefs, names, set()) for n, d in sorted(local.items())),
         tuple(_iterator(name, declaration, typedefs, names, found.scope)
-              for name, declaration in sorted(names.iterators.items())), expanded.overridden, swapped=unswapped.pointers)
+              for name, declaration in sorted(names.iterators.items())), expanded.overridden,
+        swapped=unswapped.pointers)
 
 
 def _with_counters(found: _Found, typedefs: dict[str, Any], dead: Collection[str], taken: set[str]) -> tuple[Any, ...]:
     """The statements of a SCoP where loops that count are `for` loops, and iterators are used in their loops only."""
-    inside = {node.name: node for item in found.items for node in nodes(item) if isinstance(node, c_ast.Decl) and node.name}
+    inside = {node.name: node for item in found.items for node in nodes(item) if isinstance(node, c_ast.Decl)
+              and node.name}
     integers = integers_of({**found.scope, **inside}, typedefs)
     return keep_iterators(count_whiles(found.items, integers), found.scope, integers, dead, taken)
 
@@ -330,8 +333,8 @@ def _variable(name: str, node: Any, typedefs: dict[str, Any], names: _Names, arg
     kind: Declared | None = declared(node.type, typedefs)
     if kind is None:
         raise InputError(f"`{to_c(node)}` is not supported in a SCoP: use scalars and arrays of integers, float or "
-                         "double (arrays as a[N][M], pointers to such arrays, or one-dimensional pointers)" + pointer_advice(node),
-                         where(node))
+                         "double (arrays as a[N][M], pointers to such arrays, or one-dimensional pointers)"
+                         + pointer_advice(node), where(node))
     indirect = kind.pointer_to_array and name in names.dereferenced
     extents = kind.extents[1:] if indirect else kind.extents
     return Variable(name, kind.element, extents, name in names.written, name in arguments, indirect)

@@ -27,6 +27,7 @@ from tests.support.orders import conflicts, differences
 from tests.support.plans import TARGET, random_kernel, run_plan
 from tests.support.programs import Pair, program_of, scop
 
+SEIDEL_TILES = LoopNest(("S0",), (((1, 0, 0, 0),), ((1, 1, 0, 0),), ((2, 1, 1, 0),)), (), (2, 8, 16))
 ARRAYS = "double A[16][16], B[16][16], C[16][16], x[64], y[64], s;"
 PROGRAMS = {
     "seidel": "for (k = 0; k < 3; k++) for (i = 1; i < 6; i++) for (j = 1; j < 7; j++) A[i][j] = A[i-1][j-1] + "
@@ -249,3 +250,9 @@ def _without_holes(rows: Iterable[Vector]) -> bool:
     """Whether one row, or two of two numbers, take all integer values."""
     first, *more = rows
     return abs(round(np.linalg.det(np.array([first, *more])))) == 1 if more else gcd(*first) == 1
+
+
+def one(names: tuple[str, ...], *rows: tuple[int, ...], wavefront: tuple[int, ...] = (),
+        parts: tuple[LoopNest, ...] = ()) -> LoopNest:
+    """A nest in which all statements have the same rows, constants apart."""
+    return LoopNest(names, tuple((row,) * len(names) for row in rows), parts, wavefront)

@@ -1,4 +1,4 @@
-"""The tables of a suite: a section per device, size, type and budget, a line per program, geometric means at the end."""
+"""The tables of a suite: a section per device, size, type and budget, a line per program, geometric means below."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ Column: TypeAlias = tuple[str, Sequence[str]]
 """The name of a column, and its cells from top to bottom."""
 FEWEST = 3
 """Programs that make an interval."""
-BRACKETS = "ratios have their 95 % interval in [brackets], or all that was seen where there are fewer than six sittings or seeds"
+BRACKETS = ("ratios have their 95 % interval in [brackets], or all that was seen where there are fewer than six "
+            "sittings or seeds")
 """With one seed, the sittings are what the interval is over."""
 WIDEST = 120
 """Characters of a line: columns that would make it longer go into a table of their own."""
-GPU_WORDS = (f"{GPU_DEFAULT} is what the default plan is on GPUs (PPCG's choice: tiles of 32, blocks of hundreds of threads, shared "
-             "memory), generated for this CPU")
+GPU_WORDS = (f"{GPU_DEFAULT} is what the default plan is on GPUs (PPCG's choice: tiles of 32, blocks of hundreds of "
+             "threads, shared memory), generated for this CPU")
 TILE_WORDS = f"the best tile size is that of all loops of {GPU_DEFAULT}"
 PARTS = 5
 """How often it is said how far the searches had come."""
 ROOFLINE = "of the roofline"
-ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least time is that of the program's operations or of moving its data "
-                  "once, whichever is longer, at the rates that `antune suite roofline` measured on the device")
+ROOFLINE_WORDS = (f"percent {ROOFLINE}: the least time over the time; the least time is that of the program's "
+                  "operations or of moving its data once, whichever is longer, at the rates that `antune suite "
+                  "roofline` measured on the device")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Section:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """All ways in the order of the tables: the rival, what else any entry has beside the explorers, the explorers."""
+        """All ways in the order of the tables: the rival, what any entry has beside it, the explorers."""
         others = [name for name in (GPU_DEFAULT, BEST) if any(entry.way(name) for entry in self.entries)]
         return (self.setting.rival, *others, *self.explorers)
 
@@ -96,7 +98,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A geometric mean over `programs`, with its 95 % interval if there are `FEWEST`; `lowest` is the least of the ratios."""
+    """A geometric mean over `programs`, with its 95 % interval if there are `FEWEST`; `lowest` is the least ratio."""
 
     name: str
     mean: float
@@ -135,7 +137,7 @@ def _other_builds(entries: Sequence[Entry]) -> Iterator[tuple[str, Sequence[floa
 
 
 def shares(section: Section) -> tuple[Table, ...]:
-    """How near everything comes to the least time that the device's ceilings allow; no table where no ceilings are known."""
+    """How near everything comes to the least time that the device's ceilings allow, where ceilings are known."""
     entries = section.entries
     if not any(entry.roof for entry in entries):
         return ()
@@ -143,16 +145,20 @@ def shares(section: Section) -> tuple[Table, ...]:
         ("least time", [describe_ms(entry.roof.ms if entry.roof else None) for entry in entries]),
         ("limited by", [entry.roof.limit if entry.roof else "-" for entry in entries]),
         (section.setting.default_words, [describe_percent(entry.default_share) for entry in entries]),
-        *((section.words(name), [describe_percent(entry.share_of_roof(name)) for entry in entries]) for name in section.ways)])
+        *((section.words(name), [describe_percent(entry.share_of_roof(name)) for entry in entries])
+          for name in section.ways)])
 
 
 def speedups(section: Section) -> tuple[Table, ...]:
-    """Over the default plan, over each other, over sequential C, a line per program; in several tables where one is too wide."""
+    """Over the default plan, over each other, over sequential C; several tables where one would be too wide."""
     words, entries = section.words, section.entries
-    over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries]) for name in section.ways]
+    over = [(words(name), [describe_interval(_over_default(entry, name)) for entry in entries])
+            for name in section.ways]
     pairs = [(f"{words(one)} : {words(two)}", [describe_interval(_duel(entry, one, two)) for entry in entries])
-             for one, two in section.duels if two not in (section.setting.rival, GPU_DEFAULT) or one in (BEST, *(section.leaders if two == GPU_DEFAULT else ()))]
-    serial = [(f"{words(name)} : C", [describe_ratio(entry.over_sequential(name)) for entry in entries]) for name in section.leaders]
+             for one, two in section.duels if two not in (section.setting.rival, GPU_DEFAULT) or one == BEST
+             or (two == GPU_DEFAULT and one in section.leaders)]
+    serial = [(f"{words(name)} : C", [describe_ratio(entry.over_sequential(name)) for entry in entries])
+              for name in section.leaders]
     title = f"over the {section.setting.default_words}"
     whole = _fitting(title, entries, over + pairs + serial)
     if not pairs or len(whole) == 1:
@@ -179,7 +185,8 @@ def _width(table: Table) -> int:
 def _table(title: str, entries: Sequence[Entry], columns: Sequence[Column]) -> Table:
     """The table with these columns and a line per entry."""
     cells = zip(*(cells for _, cells in columns), strict=True)
-    return (title, *(name for name, _ in columns)), [(entry.program, *line) for entry, line in zip(entries, cells, strict=True)]
+    return (title, *(name for name, _ in columns)), [
+        (entry.program, *line) for entry, line in zip(entries, cells, strict=True)]
 
 
 def line_tables(section: Section) -> tuple[Table, ...]:
@@ -215,15 +222,18 @@ def describe_interval(ratio: Ratio | None) -> str:
 
 
 def means(section: Section) -> tuple[Mean, ...]:
-    """The geometric means of all ratios: over the default plan, over each other, over sequential C, over the roofline."""
+    """The geometric means of all ratios: over the default plan, each other, sequential C and the roofline."""
     entries, words = section.entries, section.words
-    wanted = [*((f"{words(name)} : {section.setting.default_words}", [_middle(_over_default(entry, name)) for entry in entries])
+    wanted = [*((f"{words(name)} : {section.setting.default_words}",
+                 [_middle(_over_default(entry, name)) for entry in entries])
                 for name in section.ways),
               *((f"{words(one)} : {words(two)}", [_middle(_duel(entry, one, two)) for entry in entries])
                 for one, two in section.duels),
-              *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries]) for name in section.ways),
+              *((f"{words(name)} : sequential C", [entry.over_sequential(name) for entry in entries])
+                for name in section.ways),
               *((f"{words(name)} : C, plain -O3", [entry.over_o3(name) for entry in entries]) for name in section.ways),
-              *((f"{words(name)} : roofline", [entry.share_of_roof(name) for entry in entries]) for name in section.ways)]
+              *((f"{words(name)} : roofline", [entry.share_of_roof(name) for entry in entries])
+                for name in section.ways)]
     return tuple(mean for name, ratios in wanted if (mean := _mean(name, ratios)))
 
 
@@ -232,7 +242,7 @@ def _middle(ratio: Ratio | None) -> float | None:
 
 
 def _mean(name: str, ratios: Sequence[float | None]) -> Mean | None:
-    """The mean of those that are known. Its interval is Student's for the logarithms: what other programs may come to."""
+    """The mean of those that are known. Its interval, Student's for the logarithms, is for other programs."""
     known = [ratio for ratio in ratios if ratio]
     if not known:
         return None
@@ -263,7 +273,8 @@ def courses(section: Section) -> tuple[Table, ...]:
     budget = section.entries[0].evaluations
     marks = sorted({round(budget * part / PARTS) for part in range(1, PARTS + 1)} - {0})
     lines = [(section.words(way), *(describe_ratio(mean.mean) for mean in found if mean), str(found[-1].programs))
-             for way in section.explorers if (found := [mean_after(section, way, mark) for mark in marks]) and found[-1]]
+             for way in section.explorers if (found := [mean_after(section, way, mark) for mark in marks])
+             and found[-1]]
     head = (f"means over the {section.setting.default_words} after so many evaluations", *map(str, marks), "programs")
     return ((head, lines),) if lines else ()
 
@@ -279,7 +290,8 @@ def published(section: Section) -> tuple[Table, ...]:
     ours = [(f"{explorer}, here", *(describe_ratio(found.get(f"{explorer} {level}")) for level in PAPER_LEVELS), random)
             for explorer in explorers if explorer != RANDOM]
     theirs = [(f"Coding Ants, {device}", *map(describe_ratio, ratios)) for device, ratios in PAPER.items()]
-    return ((f"means over the {section.setting.default_words}", *PAPER_LEVELS, f"{RANDOM} {RANDOM_LEVEL}"), [*ours, *theirs]),
+    return ((f"means over the {section.setting.default_words}", *PAPER_LEVELS, f"{RANDOM} {RANDOM_LEVEL}"),
+            [*ours, *theirs]),
 
 
 def markdown(sections: Sequence[Section]) -> str:
@@ -292,7 +304,8 @@ def _markdown(section: Section) -> Iterator[str]:
     dates = sorted({entry.measured_at[:10] for entry in entries})
     loads = [entry.load for entry in entries]
     yield f"## {section.title}\n"
-    yield (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, load average {min(loads):.1f} to {max(loads):.1f}. Times "
+    yield (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, load average {min(loads):.1f} to "
+           f"{max(loads):.1f}. Times "
            f"are medians; {BRACKETS}. The best plan of each way and the {section.setting.default_words} were "
            f"measured again in turns; sequential C was timed apart.{_notes(section)}\n")
     for table in tables(section):
@@ -309,7 +322,9 @@ def notes(section: Section) -> tuple[str, ...]:
     compilers = ", ".join(dict.fromkeys(entry.compiler for entry in section.entries if entry.compiler))
     clock = f"plans: {PLAN_TIME}; C: {C_TIME}, 1 thread" + (f", {compilers}" if compilers else "")
     gpu = any(entry.way(GPU_DEFAULT) for entry in section.entries)
-    return (clock,) + ((f"on this CPU, {GPU_WORDS}" + (f"; {TILE_WORDS}" if section.setting.rival_is_searched else ""),) if gpu else ()) + ((ROOFLINE_WORDS,) if shares(section) else ()) + ((PAPER_WORDS,) if section.levels else ())
+    defaults = f"on this CPU, {GPU_WORDS}" + (f"; {TILE_WORDS}" if section.setting.rival_is_searched else "")
+    mentioned = ((defaults, gpu), (ROOFLINE_WORDS, shares(section)), (PAPER_WORDS, section.levels))
+    return (clock, *(words for words, wanted in mentioned if wanted))
 
 
 def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
@@ -318,8 +333,10 @@ def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
 
 
 def to_data(sections: Sequence[Section]) -> dict[str, Any]:
-    """The tables for a JSON file: `rows` are the entries with their roofs and courses, `means` belong to the sections."""
-    return {"rows": [entry_data(entry) | {"roof": _roof_data(entry), "courses": {course.way: course.shares for course in entry.courses}} for section in sections for entry in section.entries],
+    """For a JSON file: `rows` are the entries with their roofs and courses, `means` belong to the sections."""
+    return {"rows": [entry_data(entry) | {"roof": _roof_data(entry),
+                                          "courses": {course.way: course.shares for course in entry.courses}}
+                     for section in sections for entry in section.entries],
             "means": [asdict(mean) | {"section": section.title} for section in sections for mean in means(section)]}
 
 

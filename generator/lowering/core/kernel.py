@@ -79,7 +79,8 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
         return lower_exactly(program, part, frame, replace(plan, shared=False), dialect)
 
 
-def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> LoweredKernel:
+def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
+                  dialect: Dialect) -> LoweredKernel:
     """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     within = team.plan(plan)
@@ -105,11 +106,13 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     names = _loop_names(program, part, mapped, frame.prefix)
     loops = point_loops(mapped.tree, part.domain, names, mapped.several)
     taken = {*frame.prefix, *(array.name for array in program.arrays), *(n.name for n in names)}
-    kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops, frame.whole), taken, registers)
+    kept = keep(program, Threads(part, plan, mapped, frame.prefix, frame.reductions, loops, frame.whole), taken,
+                registers)
     fill_up = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, kept.elements) if fill_up else None
     staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
-        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, stage_points(whole.program, whole.part), mapped.several))
+        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, stage_points(whole.program, whole.part),
+                                                           mapped.several))
     owned = _owned(loops, kept)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
@@ -123,7 +126,8 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
               *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
-    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private), tuple(body))
+    return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private),
+                      tuple(body))
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -140,7 +144,9 @@ def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, pl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Staged:
-    """A kernel as it is generated: its program and part (filled up or not), what it has in shared memory, its final tree."""
+    """A kernel as it is generated: its program and part (filled up or not), what it has in shared memory, its final
+    tree.
+    """
 
     program: Program
     part: KernelPart
@@ -151,7 +157,9 @@ class _Staged:
 
 
 def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str], mapped: MappedKernel) -> _Staged:
-    """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to `taken`. Raises IllegalPlan."""
+    """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to
+    `taken`. Raises IllegalPlan.
+    """
     points = stage_points(program, part)
     arrays = copied_boxes(program, part, plan, points, taken)
     for local in arrays:
@@ -162,7 +170,9 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
 
 @dataclass(frozen=True, slots=True)
 class TeamKernel:
-    """What a team does: the number of tiles in each dimension (outermost first), host iterators that it is told, boxes, loops."""
+    """What a team does: the number of tiles in each dimension (outermost first), host iterators that it is told,
+    boxes, loops.
+    """
 
     tiles: tuple[int, ...]
     prefix: tuple[str, ...]
@@ -177,11 +187,13 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
-    return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value), tuple(a for a in used if a.by_value),
-                         made.prefix, tuple(reversed(plan.block)) or (1,), team.grid(made.tiles), body, shared, plan.columns)
+    return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
+                         tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
+                         team.grid(made.tiles), body, shared, plan.columns)
 
 
-def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel, prefix: tuple[str, ...]) -> tuple[LoopName, ...]:
+def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,
+                prefix: tuple[str, ...]) -> tuple[LoopName, ...]:
     count = len(part.parallel)
     return loop_names(mapped.tree, program, (*prefix, *block_names(count), *thread_names(count)))
 
@@ -233,7 +245,8 @@ def _owned(loops: Mapping[str, Mapping[int, str]], kept: KeptArrays) -> Mapping[
     """The loops over points that tell registers apart."""
     if not kept.registers and not any(variable.points for variable in kept.variables):
         return {}
-    dims = {d for register in kept.registers for d in register.kept.owned} | {d for v in kept.variables for d, _ in v.points}
+    dims = {*(d for register in kept.registers for d in register.kept.owned),
+            *(d for variable in kept.variables for d, _ in variable.points)}
     return {statement: {d: name for d, name in names.items() if d in dims} for statement, names in loops.items()}
 
 
@@ -245,7 +258,8 @@ def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:
             inner = any(isinstance(n, For) and n.unroll and n.iterator not in whole for n in walk(node.body))
             count = whole.get(node.iterator, 1 if inner else factor)
             vector = node.iterator in whole and is_vector(node, count)
-            return replace(node, unroll=count, vector=vector, body=tuple(_with_factors(n, factor, whole) for n in node.body))
+            return replace(node, unroll=count, vector=vector,
+                           body=tuple(_with_factors(n, factor, whole) for n in node.body))
         case If(condition, then, otherwise):
             return If(condition, tuple(_with_factors(n, factor, whole) for n in then),
                       tuple(_with_factors(n, factor, whole) for n in otherwise))

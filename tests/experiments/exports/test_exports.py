@@ -90,7 +90,8 @@ def test_a_wrong_export_is_found_out(gemm: Path, pocl: Mapping[str, str], tmp_pa
 
 def test_the_device_is_chosen_by_a_variable(gemm: Path, pocl: Mapping[str, str], tmp_path: Path) -> None:
     folder = exported(gemm, Kind.opencl, tmp_path)
-    assert AGREES in checked(folder, {"ANTUNE_OPENCL_DEVICE": "Portable", **pocl})  # or Intel, where PoCL does not know the CPU
+    assert AGREES in checked(folder,
+                             {"ANTUNE_OPENCL_DEVICE": "Portable", **pocl})  # or Intel, where PoCL does not know the CPU
     assert "POCL_AFFINITY=1" in (folder / "kernel_gemm.h").read_text()
     done = ran(folder, {**pocl, "ANTUNE_OPENCL_DEVICE": "no such"}, "./selfcheck")
     assert done.returncode == 1
@@ -242,7 +243,8 @@ def test_a_python_module_checks_itself(name: str, gemm: Path, tmp_path: Path) ->
 
 def test_a_python_module_with_time_steps_checks_itself(tmp_path: Path) -> None:
     folder = exported(suite_run(tmp_path / "run", "fdtd-2d", stepped), Kind.python, tmp_path / "python", 1)
-    done = ran(folder, {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, sys.executable, "-m", next(folder.glob("*.py")).stem)
+    done = ran(folder, {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, sys.executable, "-m",
+               next(folder.glob("*.py")).stem)
     assert done.returncode == 0 and done.stdout.startswith("selfcheck: ok"), done.stdout + done.stderr
 
 
@@ -270,10 +272,12 @@ for bad in (lambda: kernel_gemm(2.0, 10.0, C, A, B, nk=31), lambda: kernel_gemm(
     done = ran(folder, os.environ, sys.executable, "use.py")
     assert done.returncode == 0, done.stderr
     first, second, third, fourth = done.stdout.splitlines()
-    assert third.startswith("B must be a numpy array of float64 with shape (30, 25), the shape that the code was tuned for, not ")
+    assert third.startswith("B must be a numpy array of float64 with shape (30, 25), the shape that the code was "
+                            "tuned for, not ")
     assert third.endswith("float64 with shape (30, 5)") and fourth == "C must be writeable: it takes a result"
     assert first == "nk is 31, but the code was tuned for 30 and works for that only"
-    assert second.startswith("A must be a numpy array of float64 with shape (20, 30), the shape that the code was tuned for, not float32")
+    assert second.startswith("A must be a numpy array of float64 with shape (20, 30), the shape that the code was "
+                             "tuned for, not float32")
 
 
 CUDA = replace(GPU, dialect="cuda", sub_group=32, local_bytes=227 * 1024, capability=(9, 0))
@@ -303,7 +307,8 @@ def without_shared(plan: Plan) -> Plan:
     ("jacobi-2d", stepped), ("gemm", placed("texture", "A", "B")),
     *few([("jacobi-2d", without_shared), ("gemm", placed("constant", "A", "B")), ("atax", placed("texture", "x"))], 0)])
 def test_a_cuda_export_agrees_on_a_pretended_device(name: str, change: support.Change, tmp_path: Path) -> None:
-    run = suite_run(tmp_path / "run", name, lambda plan: change(plan if change is stepped else without_shared(plan)), target=CUDA)
+    run = suite_run(tmp_path / "run", name, lambda plan: change(plan if change is stepped else without_shared(plan)),
+                    target=CUDA)
     folder = exported(run, Kind.cuda, tmp_path / "export", 1)
     build_on_host(folder)
     done = ran(folder, os.environ, "./selfcheck")
@@ -333,11 +338,13 @@ class Spilling:
     def translate(self, text: str, capability: tuple[int, int]) -> tuple[bytes, str]:
         ((bounds, name),) = re.findall(r"__launch_bounds__\(([^)]*)\)\s+void (\w+)\(", text)
         spilled = 0 if bounds.endswith(", 1") else 8
-        return b"", (f"Compiling entry function '{name}' for 'sm_90'\n0 bytes stack frame, {spilled} bytes spill stores, "
+        return b"", (f"Compiling entry function '{name}' for 'sm_90'\n0 bytes stack frame, {spilled} bytes spill "
+                     "stores, "
                      f"{spilled} bytes spill loads\nUsed 32 registers\n")
 
 
-def test_cuda_kernels_have_the_bounds_with_which_they_were_timed(gemm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_kernels_have_the_bounds_with_which_they_were_timed(gemm: Path, tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     run = suite_run(tmp_path / "run", "gemm", target=CUDA)
     monkeypatch.setattr("experiments.exports.cuda.open_translator", Spilling)
     folder = exported(run, Kind.cuda, tmp_path / "bounded")
@@ -351,7 +358,8 @@ def test_cuda_kernels_have_the_bounds_with_which_they_were_timed(gemm: Path, tmp
     monkeypatch.setattr("experiments.exports.cuda.open_translator", nothing)
     for source in (run, gemm):  # gemm was tuned elsewhere: the architecture is not known
         folder = exported(source, Kind.cuda, tmp_path / source.name / "plain")
-        assert all(re.fullmatch(r"\d+", bound) for bound in re.findall(r"__launch_bounds__\((.*)\)", (folder / "kernels.cu").read_text()))
+        assert all(re.fullmatch(r"\d+", bound) for bound in re.findall(r"__launch_bounds__\((.*)\)",
+                                                                       (folder / "kernels.cu").read_text()))
         assert "no CUDA compiler for the tuned device was at hand" in words_of(folder / "kernel_gemm.h")
 
 

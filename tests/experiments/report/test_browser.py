@@ -1,4 +1,4 @@
-"""The report in a real browser: every section, every plot, no error, nothing loaded; phone, dark, print; the live page."""
+"""The report in a real browser: every section, every plot, no error, nothing loaded; phone, dark, print; live."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ EMPTY = """[...document.querySelectorAll('figure.plot')].filter((figure) => {
   return !(layer && layer.width > 100 && layer.height > 60 && marks > 0);
 }).map((figure) => figure.id)"""
 INVALID = """[...document.querySelectorAll('figure.plot > script')].flatMap((script) => JSON.parse(
-  script.textContent.replaceAll(/"@[a-z_]+"/g, '"#888888"')).flatMap(({data, layout}) => Plotly.validate(data, layout) ?? [])
-  ).map(({msg, path}) => `${path}: ${msg}`)"""
+  script.textContent.replaceAll(/"@[a-z_]+"/g, '"#888888"')).flatMap(
+    ({data, layout}) => Plotly.validate(data, layout) ?? [])).map(({msg, path}) => `${path}: ${msg}`)"""
 SIZES = "[...document.querySelectorAll('.drawn > svg')].map((svg) => svg.getBoundingClientRect().height)"
 GENERATOR = """
 #include <stdio.h>
@@ -70,7 +70,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of a real program, with times that are computed; its report is written."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "mv.c").write_text(GENERATOR)
-    run = antune("tune", folder / "mv.c", "--device", "deterministic", "--evaluations", 30, "--level", "o2", "--out", folder / "run")
+    run = antune("tune", folder / "mv.c", "--device", "deterministic", "--evaluations", 30, "--level", "o2", "--out",
+                 folder / "run")
     assert run.communicate(timeout=WAIT_S)[0] and run.returncode == 0
     report = antune("report", folder / "run", "--plots", folder / "plots")
     assert "pictures are written" in report.communicate(timeout=WAIT_S)[0]
@@ -98,14 +99,16 @@ def sound(page: Browser, report: Path) -> None:
     assert {address.split("#")[0] for address in page.requests if not address.startswith("data:")} == {report.as_uri()}
     assert page.run("[...document.querySelectorAll('main > section')].map((section) => section.id)") == list(SECTIONS)
     assert page.run("[...document.querySelectorAll('nav a')].map((link) => link.hash.slice(1))") == list(SECTIONS)
-    assert page.run("[...document.querySelectorAll('main > section')].filter((s) => s.innerText.trim().length < 30).length") == 0
+    assert page.run("[...document.querySelectorAll('main > section')]"
+                    ".filter((s) => s.innerText.trim().length < 30).length") == 0
     assert page.run(EMPTY) == []
     assert all(height > 100 for height in page.run(SIZES))
     assert page.run(WIDER) <= 0
 
 
 def figures(page: Browser) -> set[str]:
-    return {str(name).removeprefix("plot-") for name in page.run("[...document.querySelectorAll('figure.plot')].map((f) => f.id)")}
+    return {str(name).removeprefix("plot-")
+            for name in page.run("[...document.querySelectorAll('figure.plot')].map((f) => f.id)")}
 
 
 @pytest.mark.parametrize(("width", "scheme"), few([(1280, "light"), (390, "dark"), (390, "light")], 2))
@@ -175,7 +178,8 @@ def test_a_run_in_which_everything_failed_says_so(page: Browser, tmp_path: Path)
     sound(page, report)
     assert figures(page) == {"failures"}
     text = page.run("document.body.innerText")
-    for words in ("No evaluation gave a valid time", "There is no best plan", "</script><b>no</b>", "there are 0", "Nothing valid"):
+    for words in ("No evaluation gave a valid time", "There is no best plan", "</script><b>no</b>", "there are 0",
+                  "Nothing valid"):
         assert words.lower() in text.lower(), words
 
 
@@ -208,7 +212,9 @@ def test_code_and_command_can_be_copied(page: Browser, finished: Path) -> None:
 
 
 def thread_seconds(page: Browser) -> float:
-    """Seconds of a core that the page's main thread has taken so far: what loading costs, whatever else the machine does."""
+    """Seconds of a core that the page's main thread has taken so far: what loading costs, whatever else the machine
+    does.
+    """
     metrics = {one["name"]: one["value"] for one in page.call("Performance.getMetrics")["metrics"]}
     return float(metrics["TaskDuration"])
 
@@ -234,7 +240,8 @@ def test_a_large_run_loads_quickly_and_says_what_it_leaves_out(page: Browser, tm
 
 def test_every_plot_is_written_as_png_and_svg(finished: Path) -> None:
     names = {path.stem for path in (finished / "plots").iterdir()}
-    assert {"convergence-evaluations", "convergence-time", "failures", "effect-1", "tree", "graph", "kernels", "metrics"} <= names
+    assert {"convergence-evaluations", "convergence-time", "failures", "effect-1", "tree", "graph", "kernels",
+            "metrics"} <= names
     for path in (finished / "plots").iterdir():
         content = path.read_bytes()
         assert content.startswith(b"\x89PNG") if path.suffix == ".png" else b"<svg" in content, path
@@ -253,7 +260,8 @@ def test_the_same_numbers_make_the_same_files(finished: Path, tmp_path: Path) ->
 def live_run(folder: Path, *words: object) -> tuple[subprocess.Popen[str], str]:
     """A run that would go on for long, with its live view; the process and the address."""
     (folder / "mv.c").write_text(GENERATOR)
-    return live_process("tune", folder / "mv.c", "--device", "deterministic:0.1", "--evaluations", 9000, "--out", folder / "run",
+    return live_process("tune", folder / "mv.c", "--device", "deterministic:0.1", "--evaluations", 9000,
+                        "--out", folder / "run",
                         *words)
 
 
@@ -299,7 +307,8 @@ def test_the_live_page_follows_a_run_and_shows_its_end(page: Browser, tmp_path: 
 @pytest.mark.slow
 def test_the_live_page_of_a_resumed_run_has_what_was_known_and_what_is_new(page: Browser, tmp_path: Path) -> None:
     (tmp_path / "mv.c").write_text(GENERATOR)
-    first = antune("tune", tmp_path / "mv.c", "--device", "deterministic:0.1", "--evaluations", 12, "--out", tmp_path / "run")
+    first = antune("tune", tmp_path / "mv.c", "--device", "deterministic:0.1", "--evaluations", 12, "--out",
+                   tmp_path / "run")
     assert first.wait(WAIT_S) == 0
     run, address = live_process("resume", tmp_path / "run", "--evaluations", 9000, "--live")
     known = "Number(document.querySelector('.live')?.textContent.match(/live: ([0-9]+) results/)?.[1] ?? 0)"
@@ -325,7 +334,7 @@ def test_the_live_page_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
     port, token = re.findall(r":(\d+)/([\w-]+)/", address)[0]
     assert "200 OK" in asked(int(port), f"127.0.0.1:{port}", token)
     assert "403" in asked(int(port), "elsewhere.example", token)
-    assert "404" in asked(int(port), f"127.0.0.1:{port}", "guessed") and "404" in asked(int(port), f"127.0.0.1:{port}", "")
+    assert all("404" in asked(int(port), f"127.0.0.1:{port}", wrong) for wrong in ("guessed", ""))
     run.kill()
     run.wait()
     end_s = time.monotonic() + WAIT_S
@@ -348,16 +357,19 @@ def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> No
     (tmp_path / "mv.c").write_text(GENERATOR)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        run = antune("tune", tmp_path / "mv.c", "--device", "deterministic", "--live-port", port, "--out", tmp_path / "run")
+        run = antune("tune", tmp_path / "mv.c", "--device", "deterministic", "--live-port", port, "--out",
+                     tmp_path / "run")
         said = run.communicate(timeout=WAIT_S)[0]
     assert run.returncode == 2
-    assert said == (f"antune: --live-port {port} is taken by another program; choose another, or leave it out for a free one\n")
+    assert said == (f"antune: --live-port {port} is taken by another program; choose another, or leave it out for a "
+                    "free one\n")
     assert not (tmp_path / "run").exists()
 
 
 def test_the_browser_tells_of_errors(page: Browser, tmp_path: Path) -> None:
     """The harness itself: it must see what the other tests say is not there."""
-    (tmp_path / "bad.html").write_text("<script>console.error('one'); setTimeout(() => { throw new Error('two') })</script>"
+    (tmp_path / "bad.html").write_text("<script>console.error('one'); setTimeout(() => { throw new Error('two') })"
+                                       "</script>"
                                        "<img src='http://127.0.0.1:9/three.png'>")
     page.open((tmp_path / "bad.html").as_uri())
     page.until("document.readyState === 'complete'")

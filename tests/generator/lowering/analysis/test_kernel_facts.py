@@ -66,7 +66,8 @@ class Simulation:
     """All accesses of the threads of one kernel."""
 
     def __init__(self, program: Program, lowered: LoweredKernel) -> None:
-        self.extents = {a.name: a.extents for a in program.arrays if not a.by_value} | {a.name: a.sizes for a in lowered.shared}
+        self.extents = {**{a.name: a.extents for a in program.arrays if not a.by_value},
+                        **{a.name: a.sizes for a in lowered.shared}}
 
     def events(self, nodes: tuple[Node, ...], at: tuple[int, ...], names: Mapping[str, int],
                iteration: tuple[int, ...]) -> Iterator[Event]:
@@ -315,7 +316,8 @@ def test_copies_fill_each_element_once(block: tuple[int, ...], sizes: tuple[int,
     simulation = Simulation(program, LoweredKernel((), (), program.arrays, (), (), block, (1,), (), (box,)))
     for at in product(*map(range, threads)):
         here = {f"t{d}": t for d, t in enumerate(at)}
-        filled += [element for access, _, element in simulation.events((box.fill(threads),), (), here, ()) if access[-1] == 1]
+        filled += [element for access, _, element in simulation.events((box.fill(threads),), (), here, ())
+                   if access[-1] == 1]
     assert sorted(filled) == list(range(prod(sizes)))
 
 
@@ -387,7 +389,8 @@ def test_dynamic_shared_memory_is_shared_memory() -> None:
     program = problem("gemm", ("NI=512", "NJ=512", "NK=512")).program
     target = replace(TARGET, dialect="cuda", local_bytes=96 * 1024)
     base = default_plan(program, target)
-    plan = replace(base, kernels=tuple(replace(k, tile=(64,) * len(k.tile), block=(8,) * len(k.block), shared=True, inner_tile=64)
+    plan = replace(base, kernels=tuple(replace(k, tile=(64,) * len(k.tile), block=(8,) * len(k.block), shared=True,
+                                               inner_tile=64)
                                        for k in base.kernels))
     found = [facts for facts in kernel_facts(program, plan, target) if facts.local_bytes > 48 * 1024]
     assert found and all({access.space for access in facts.accesses} == {"global", "shared"} for facts in found)

@@ -1,4 +1,4 @@
-"""Explicit schedules: which rows are offered, random ones against the interpreter, wavefronts of tiles on PoCL."""
+"""Explicit schedules: which rows are offered, random ones against the interpreter, wavefronts of tiles as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import gcd
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,26 +23,22 @@ from generator.explain import explain, host_lines, why
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.assemble import lower
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, NestPath, Plan, Row, Schedule, plan_from_json
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, NestPath, Plan, Row, plan_from_json
 from generator.polyhedral.schedules import candidates, hyperplanes
-from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3
+from generator.polyhedral.schedules.hyperplanes import O3
 from generator.polyhedral.schedules.kernels import schedule_kernels
-from generator.program import Program
 from generator.target import Target
-from graph.o2 import apart
 from graph.o3 import make_o3_space
-from graph.o3_answers import preferences_of_nests
-from graph.optimization_graph import OptimizationGraph, Policy
-from graph.policies import Preferences, first, prefer, replay, uniform
-from graph.space import DeadEnd, Decision, Option, Space
-from metrics.outcome import Timed
-from runners.base import Job, Limits
-from runners.registry import open_runner
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import first, replay, uniform
+from graph.space import DeadEnd, Decision, Option
 from tests.support.hyperplanes import (
     ARRAYS,
     PROGRAMS,
+    SEIDEL_TILES,
     brute_force,
     check,
+    one,
     processor_s,
     program,
     random_kernels,
@@ -59,14 +54,8 @@ from tests.support.suite import ODD_SIZES, problem
 from tests.support.suite import TARGET as DEVICE
 
 CUDA = Target("cuda test", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
-REASON = re.compile(r"isl |loops do not run what they should|loops run an instance of S\d+ twice|S\d+(\(.*\))? depends on S\d|no atomic updates of|was given up")
-SEIDEL_TILES = LoopNest(("S0",), (((1, 0, 0, 0),), ((1, 1, 0, 0),), ((2, 1, 1, 0),)), (), (2, 8, 16))
-
-
-def one(names: tuple[str, ...], *rows: tuple[int, ...], wavefront: tuple[int, ...] = (),
-        parts: tuple[LoopNest, ...] = ()) -> LoopNest:
-    """A nest in which all statements have the same rows, constants apart."""
-    return LoopNest(names, tuple((row,) * len(names) for row in rows), parts, wavefront)
+REASON = re.compile(r"isl |loops do not run what they should|loops run an instance of S\d+ twice|S\d+(\(.*\))? "
+                    r"depends on S\d|no atomic updates of|was given up")
 
 
 @pytest.mark.parametrize("name", few(PROGRAMS, 3))
@@ -115,7 +104,7 @@ def random_program(seed: int) -> str:
 
 
 def test_random_programs() -> None:
-    """The last three: tiles with no row inside; a row with and without tiles; a component without rows beside others."""
+    """The last three: tiles with no row inside; rows with and without tiles; a component without rows."""
     assert Counter(random_program(seed) for seed in (*range(25), 577, 617, 693))["right"] >= 18
 
 
@@ -151,9 +140,10 @@ TOGETHER = ("S0", "S1")
 @pytest.mark.parametrize(("text", "place", "legal_rows"), [
     (PROGRAMS["jacobi"], (), 3), (PROGRAMS["jacobi"], ((TOGETHER, ((2, 1, 0), (2, 1, 1))),), 1),
     (CROSSED, (), 8), (CROSSED, ((TOGETHER, ((1, 2, 0), (1, 2, 1))),), 1)])
-def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str, place: NestPath, legal_rows: int) -> None:
-    """Against brute force modulo the rows outside, which has the filters of single rows; and those of `offer`: if there are
-    parallel rows, no others; else, where two loops are left, those with as much as possible that is parallel right inside."""
+def test_rows_of_two_statements_are_all_legal_ones_but_for_the_filters(text: str, place: NestPath,
+                                                                       legal_rows: int) -> None:
+    """Against brute force modulo the rows outside, which has the filters of single rows; and those of `offer`: if there
+    are parallel rows, no others; else, where two loops are left, those with most that is parallel right inside."""
     found = program_of(scop(text, ARRAYS))
     question, rows = brute_force(found, place), O3(found)
     offer = rows.offer((), place, TOGETHER, False)
@@ -219,7 +209,7 @@ def test_outer_loops_are_parallel_where_they_can_be() -> None:
             plan = random_walk_plan(program(name), rng)
             assert plan is not None
             assert isinstance(plan.schedule, Hyperplanes)
-            whole = {nest.statements for nest in plan.schedule.nests if not nest.parts}  # others part behind their first loop
+            whole = {nest.statements for nest in plan.schedule.nests if not nest.parts}  # others part after a loop
             for part in schedule_kernels(program(name), plan.schedule).kernels:
                 depth = len(program(name).statement(part.statements[0]).iterators)
                 wanted = min(loops, depth) if part.statements in whole else 1
@@ -252,7 +242,8 @@ def test_answers_are_remembered() -> None:
 
 BAD: dict[str, tuple[str, str]] = {
     "not all statements": ('{"nests": []}', "must hold each of S0 once; they hold"),
-    "too short": ('{"nests": [{"statements": ["S0"], "rows": [[[1, 0]]]}]}', "a row of S0 has 2 numbers; it has 3 iterators"),
+    "too short": ('{"nests": [{"statements": ["S0"], "rows": [[[1, 0]]]}]}',
+                  "a row of S0 has 2 numbers; it has 3 iterators"),
     "dependent rows": ('{"nests": [{"statements": ["S0"], "rows": [[[1,0,0,0]], [[2,0,0,0]], [[0,1,0,0]]]}]}',
                        "do not tell all its iterations apart: 2 of them are independent, it has 3"),
     "backwards": ('{"nests": [{"statements": ["S0"], "rows": [[[-1,0,0,0]], [[0,1,0,0]], [[0,0,1,0]]]}]}',
@@ -307,93 +298,10 @@ def test_explain_shows_rows_and_tiles() -> None:
     assert why(found, plan, DEVICE).startswith("The plan is legal")
 
 
-SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
-    "seidel-2d": (Hyperplanes((SEIDEL_TILES,)), Hyperplanes((one(("S0",), (1, 0, 0, 0), (0, 2, 1, 0), (0, 1, 0, 0)),)),
-                  Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))),
-    "jacobi-1d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0), (1, 0, 0)), ((2, 1, 0), (2, 1, 1))), (), (4, 32)),)),),
-    "jacobi-2d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)),
-                                                 ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)),)),
-                  Hyperplanes((LoopNest(TOGETHER, (((2, 1, 0, 0), (2, 1, 0, 1)), ((0, 0, 1, 0),) * 2, ((1, 0, 0, 0),) * 2)),))),
-}
-
-
-def space_of(found: Program) -> Space:
-    return PARTS.make_space(found, DEVICE, RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3"))
-
-
-def schedule_of(space: Space, policy: Policy) -> Schedule:
-    walk = OptimizationGraph().walk(space, policy)
-    assert walk is not None
-    return walk.plan.schedule
-
-
-@pytest.mark.parametrize("name", SKEWED)
-def test_walks_reach_the_skewed_schedules(name: str) -> None:
-    space = space_of(problem(name, ODD_SIZES[name]).program)
-    for schedule in SKEWED[name]:
-        assert schedule_of(space, prefer(preferences_of_nests(schedule.nests), first)) == schedule
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_diagonals_compute_what_the_program_computes(seed: int) -> None:
-    wanted: Preferences = {("tile wavefront 1", ()): False, ("schedule kind 1", ()): "permute",
-                           ("sweeps along diagonals 2", ()): True}
-    rng = np.random.default_rng(seed)
-    plan = random_walk_plan(program("sweeps"), rng, wanted)
-    assert plan is not None and isinstance(plan.schedule, Hyperplanes) and mixed(plan.schedule.nests)
-    assert check(program("sweeps"), plan, rng) == "right"
-
-
-def adi_schedule(found: Program) -> Hyperplanes:
-    """Where a walk comes to that says yes to diagonals, takes the first of what is on offer, and fuses nothing."""
-    schedule = schedule_of(space_of(found), prefer({("sweeps along diagonals 2", ()): True}, apart))
-    assert isinstance(schedule, Hyperplanes)
-    return schedule
-
-
-def test_sweeps_of_adi_can_run_along_diagonals() -> None:
-    """Inside its loop over time the six sweeps have one parallel row each; beside it are few others."""
-    found, rng = problem("adi", ("TSTEPS=2", "N=7")).program, np.random.default_rng(0)
-    schedule = adi_schedule(found)
-    assert schedule_of(space_of(found), prefer(preferences_of_nests(schedule.nests), apart)) == schedule
-    assert check(found, Plan(schedule, random_kernels(found, schedule, rng)), rng) == "right"
-    steps, = (nest for nest in schedule.nests if nest.rows)
-    sweeps = {part.statements[0]: part.rows for part in steps.parts if len(part.rows) > 1}
-    down, up = ((((0, 1, step, 0),), ((0, 1, 0, 0),)) for step in (1, -1))
-    assert sweeps == {"S16": down, "S17": down, "S19": up, "S23": down, "S24": down, "S26": up}
-    rows, place = O3(found), ((steps.statements, steps.rows[0]),)
-    for name in sweeps:
-        assert rows.offer((), place, (name,), True).permute == (((0, 1, 0, 0),),)
-        assert 0 < len(rows.beside((), place, (name,))) <= MOST_BESIDE
-        assert not rows.beside((), (*rows.within(place, (name,)), ((name,), sweeps[name][0])), (name,)), "once is enough"
-
-
-def mixed(nests: tuple[LoopNest, ...]) -> bool:
-    """Whether a row follows several iterators."""
-    return any(mixed(nest.parts) or any(sum(map(abs, v[:-1])) > 1 for row in nest.rows for v in row) for nest in nests)
-
-
-@pytest.mark.parametrize("name", few([*SKEWED, "adi"], 1))
-def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
-    found = problem(name, ODD_SIZES[name])
-    plans = []
-    for schedule in [adi_schedule(found.program)] if name == "adi" else SKEWED[name]:
-        shapes = kernel_shapes(found.program, schedule)
-        assert any(shape.extents for shape in shapes), "nothing is parallel"
-        assert mixed(schedule.nests)
-        plans.append(Plan(schedule, tuple(KernelPlan(s.statements, (2,) * len(s.extents), (2,) * len(s.extents))
-                                          for s in shapes)))
-    runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1), tmp_path)
-    try:
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
-    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes
-
-
 def test_words_for_explicit_schedules() -> None:
     nest = one(("S0", "S1"), (1, 0, 0), (2, 1, 1), wavefront=(4, 8), parts=(LoopNest(("S0",)), LoopNest(("S1",))))
     plan = Plan(Hyperplanes((nest,), ("S1",)), ())
     assert describe_schedule(plan.schedule) == (
-        "schedule: S0 S1 by (1,0,0 1,0,0, 2,1,1 2,1,1) in tiles of 4x8 along wavefronts (S0 | S1); parallel reductions: S1")
+        "schedule: S0 S1 by (1,0,0 1,0,0, 2,1,1 2,1,1) in tiles of 4x8 along wavefronts (S0 | S1); parallel "
+        "reductions: S1")
     assert rows_of([plan])[0]["schedule_nests"] == "[S0 S1 <1 0 0|1 0 0> <2 1 1|2 1 1> ~4x8[S0][S1]]"

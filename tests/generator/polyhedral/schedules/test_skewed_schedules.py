@@ -1,0 +1,122 @@
+"""Skewed schedules: walks reach them, the interpreter and PoCL compute what the program computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
+from generator.frontend_c.source import Compilation
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Schedule
+from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3
+from generator.program import Program
+from graph.o2 import apart
+from graph.o3_answers import preferences_of_nests
+from graph.optimization_graph import OptimizationGraph, Policy
+from graph.policies import Preferences, first, prefer
+from graph.space import Space
+from metrics.outcome import Timed
+from runners.base import Job, Limits
+from runners.registry import open_runner
+from tests.support.hyperplanes import (
+    SEIDEL_TILES,
+    check,
+    one,
+    program,
+    random_kernels,
+    random_walk_plan,
+)
+from tests.support.slow import few
+from tests.support.suite import ODD_SIZES, problem
+from tests.support.suite import TARGET as DEVICE
+
+TOGETHER = ("S0", "S1")
+SKEWED: dict[str, tuple[Hyperplanes, ...]] = {
+    "seidel-2d": (Hyperplanes((SEIDEL_TILES,)), Hyperplanes((one(("S0",), (1, 0, 0, 0), (0, 2, 1, 0), (0, 1, 0, 0)),)),
+                  Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))),
+    "jacobi-1d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0), (1, 0, 0)), ((2, 1, 0), (2, 1, 1))), (), (4, 32)),)),),
+    "jacobi-2d": (Hyperplanes((LoopNest(TOGETHER, (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)),
+                                                 ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)),)),
+                  Hyperplanes((LoopNest(TOGETHER, (((2, 1, 0, 0), (2, 1, 0, 1)), ((0, 0, 1, 0),) * 2,
+                                                   ((1, 0, 0, 0),) * 2)),))),
+}
+
+
+def space_of(found: Program) -> Space:
+    return PARTS.make_space(found, DEVICE, RunOptions("x.c", Compilation(), Budget(evaluations=1), level="o3"))
+
+
+def schedule_of(space: Space, policy: Policy) -> Schedule:
+    walk = OptimizationGraph().walk(space, policy)
+    assert walk is not None
+    return walk.plan.schedule
+
+
+@pytest.mark.parametrize("name", SKEWED)
+def test_walks_reach_the_skewed_schedules(name: str) -> None:
+    space = space_of(problem(name, ODD_SIZES[name]).program)
+    for schedule in SKEWED[name]:
+        assert schedule_of(space, prefer(preferences_of_nests(schedule.nests), first)) == schedule
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_diagonals_compute_what_the_program_computes(seed: int) -> None:
+    wanted: Preferences = {("tile wavefront 1", ()): False, ("schedule kind 1", ()): "permute",
+                           ("sweeps along diagonals 2", ()): True}
+    rng = np.random.default_rng(seed)
+    plan = random_walk_plan(program("sweeps"), rng, wanted)
+    assert plan is not None and isinstance(plan.schedule, Hyperplanes) and mixed(plan.schedule.nests)
+    assert check(program("sweeps"), plan, rng) == "right"
+
+
+def adi_schedule(found: Program) -> Hyperplanes:
+    """Where a walk comes to that says yes to diagonals, takes the first of what is on offer, and fuses nothing."""
+    schedule = schedule_of(space_of(found), prefer({("sweeps along diagonals 2", ()): True}, apart))
+    assert isinstance(schedule, Hyperplanes)
+    return schedule
+
+
+def test_sweeps_of_adi_can_run_along_diagonals() -> None:
+    """Inside its loop over time the six sweeps have one parallel row each; beside it are few others."""
+    found, rng = problem("adi", ("TSTEPS=2", "N=7")).program, np.random.default_rng(0)
+    schedule = adi_schedule(found)
+    assert schedule_of(space_of(found), prefer(preferences_of_nests(schedule.nests), apart)) == schedule
+    assert check(found, Plan(schedule, random_kernels(found, schedule, rng)), rng) == "right"
+    steps, = (nest for nest in schedule.nests if nest.rows)
+    sweeps = {part.statements[0]: part.rows for part in steps.parts if len(part.rows) > 1}
+    down, up = ((((0, 1, step, 0),), ((0, 1, 0, 0),)) for step in (1, -1))
+    assert sweeps == {"S16": down, "S17": down, "S19": up, "S23": down, "S24": down, "S26": up}
+    rows, place = O3(found), ((steps.statements, steps.rows[0]),)
+    for name in sweeps:
+        assert rows.offer((), place, (name,), True).permute == (((0, 1, 0, 0),),)
+        assert 0 < len(rows.beside((), place, (name,))) <= MOST_BESIDE
+        around = (*rows.within(place, (name,)), ((name,), sweeps[name][0]))
+        assert not rows.beside((), around, (name,)), "once is enough"
+
+
+def mixed(nests: tuple[LoopNest, ...]) -> bool:
+    """Whether a row follows several iterators."""
+    return any(mixed(nest.parts) or any(sum(map(abs, v[:-1])) > 1 for row in nest.rows for v in row) for nest in nests)
+
+
+@pytest.mark.parametrize("name", few([*SKEWED, "adi"], 1))
+def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
+    found = problem(name, ODD_SIZES[name])
+    plans = []
+    for schedule in [adi_schedule(found.program)] if name == "adi" else SKEWED[name]:
+        shapes = kernel_shapes(found.program, schedule)
+        assert any(shape.extents for shape in shapes), "nothing is parallel"
+        assert mixed(schedule.nests)
+        plans.append(Plan(schedule, tuple(KernelPlan(s.statements, (2,) * len(s.extents), (2,) * len(s.extents))
+                                          for s in shapes)))
+    runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1),
+                         tmp_path)
+    try:
+        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
+    finally:
+        runner.close()
+    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes
