@@ -7,7 +7,8 @@ array in global memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from experiments.graphs.words import LETTER, wrap
@@ -16,6 +17,7 @@ from experiments.pictures.layers import Arrow, Item, Layout, layout
 from experiments.words import describe_ms
 
 if TYPE_CHECKING:
+    from generator.lowering.analysis.stage_work import StageWork
     from generator.pipeline_graph import Computed, PipelineGraph, PipelineKernel
 
 HIGH, NARROWEST, WIDEST = 34.0, 76.0, 190.0
@@ -27,16 +29,28 @@ APART, BELOW = 20.0, 34.0
 BOLD = 7.0
 """Pixels that a bold letter takes on average."""
 THICK = 1.2
+REDUNDANT = 1.005
+"""Computed that often on average, an element is said to be computed more than once."""
 _IN, _OUT = "\nin", "\nout"
 """What the names of places have behind those of arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelNote:
-    """What is said of a kernel: its time in ms (None: unknown), its decisions in words."""
+    """What is said of a kernel: its time in ms (None: unknown), its decisions in words, its work for stages by array.
+    """
 
     ms: float | None
     words: str
+    works: Mapping[str, StageWork] = field(default_factory=lambda: MappingProxyType({}))
+
+    def word(self, one: Computed) -> str:
+        """What a reader who sees no colours needs to know of a stage, with its box and its redundant work."""
+        work = self.works.get(one.array)
+        if one.place == "root" or work is None:
+            return _word(one)
+        box = f" {'x'.join(map(str, reversed(work.box)))}" if work.box else ""
+        return f"{one.place}{box}{f', {work.times:.3g}x' if work.times >= REDUNDANT else ''}"
 
 
 Notes: TypeAlias = Mapping[tuple[str, ...], KernelNote]
@@ -101,7 +115,7 @@ def _read_later(graph: PipelineGraph, number: int) -> frozenset[str]:
 
 def _inside(kernel: PipelineKernel, number: int, note: KernelNote, read_later: frozenset[str]) -> _Inside:
     leaving = tuple(array for array in kernel.stored if array in read_later)
-    items, arrows = _parts(kernel, leaving if len(kernel.stored) > 1 else ())
+    items, arrows = _parts(kernel, note, leaving if len(kernel.stored) > 1 else ())
     parts = layout(items, arrows, ACROSS, DOWN)
     title = f"kernel {number}"
     time = "" if note.ms is None else describe_ms(note.ms)
@@ -110,12 +124,12 @@ def _inside(kernel: PipelineKernel, number: int, note: KernelNote, read_later: f
     return _Inside(kernel, leaving, title, note, parts, (width - parts.width) / 2, width, height)
 
 
-def _parts(kernel: PipelineKernel, leaving: Sequence[str]) -> tuple[list[Item], list[Arrow]]:
+def _parts(kernel: PipelineKernel, note: KernelNote, leaving: Sequence[str]) -> tuple[list[Item], list[Arrow]]:
     """What stands in the box of a kernel; of one stage alone, all that enters is meant for it.
 
     `leaving`: what goes past the others to the bottom.
     """
-    items = [Item(one.array, _wide(one.array, _word(one)), HIGH) for one in kernel.arrays]
+    items = [Item(one.array, _wide(one.array, note.word(one)), HIGH) for one in kernel.arrays]
     arrows: list[Arrow] = []
     if len(items) == 1:
         return items, arrows
@@ -154,7 +168,7 @@ def _kernel(canvas: Canvas, inside: _Inside, corner: Point, whole_ms: float) -> 
     for one in inside.kernel.arrays:
         at, down = inside.parts.places[one.array]
         place = x + inside.left + at, y + HEAD + PAD + down
-        _node(canvas, place, one.array, _word(one), f"ag-{one.place}", _tip(one))
+        _node(canvas, place, one.array, inside.note.word(one), f"ag-{one.place}", _tip(one, inside.note))
 
 
 def _wires(canvas: Canvas, inside: _Inside, corner: Point) -> None:
@@ -201,9 +215,10 @@ def _word(one: Computed) -> str:
     return "output" if one.output else "own kernel"
 
 
-def _tip(one: Computed) -> str:
-    size = " x ".join(map(str, reversed(one.extents))) or "1"
-    return "\n".join([f"{one.array}: {_word(one)}, {size} elements", *one.definitions])
+def _tip(one: Computed, note: KernelNote) -> str:
+    size, work = " x ".join(map(str, reversed(one.extents))) or "1", note.works.get(one.array)
+    often = "" if work is None else f", each computed {work.times:.3g} times"
+    return "\n".join([f"{one.array}: {_word(one)}, {size} elements{often}", *one.definitions])
 
 
 def _wide(name: str, word: str) -> float:

@@ -126,8 +126,15 @@ const antune = (() => {
     });
   }
 
+  function slide(field) {
+    const slides = field.closest(".slides"), all = [...slides.querySelectorAll(".slide")];
+    all.forEach((one, number) => one.classList.toggle("shown", number === Number(field.value)));
+    slides.querySelector("output").textContent = all[Number(field.value)].dataset.title;
+  }
+
   function listen() {
     document.addEventListener("input", (event) => {
+      if (event.target.matches(".slider input")) slide(event.target);
       if (event.target.matches(".filter")) filter(event.target);
     });
     document.addEventListener("click", (event) => {

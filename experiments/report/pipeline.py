@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from experiments.graphs.pipeline import KernelNote, pipeline_picture
 from experiments.pictures.canvas import Picture, picture_still, svg
@@ -11,31 +13,38 @@ from experiments.pictures.stills import Still
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, nothing
 from experiments.values.records import Result
-from experiments.words import describe_count, describe_kernel
+from experiments.words import describe_count, describe_kernel, describe_ms, describe_ratio
 from generator.errors import IllegalPlan
 from generator.plan import Plan, Stages
+from metrics.outcome import Timed
 
 TITLE, ANCHOR, SHORT = "What was fused with what", "pipeline", "Pipeline"
 MOST = 400
 """Stages of a drawing, counted in every kernel that computes them: nobody reads a larger one."""
 SIDE_BY_SIDE = 560
 """Pixels of a drawing up to which two have room beside each other."""
+MOST_STEPS = 12
+"""Drawings that the slider goes through: the default plan, then the latest improvements."""
 HOW = (
     "A box with a head is a kernel, with its time when it was first measured; the blue line below is its share of all "
     "kernels. Inside of it stands what it computes. `own kernel`: the stage is stored in global memory (Halide's "
     "compute_root). `inline`: each thread computes the elements that it needs, in registers. `block`: the threads of a "
-    "block compute what their tile needs, in shared memory (compute_at in the block's loop). Both stand in every "
-    "kernel "
-    "that computes them. An arrow leads to what reads; one that enters a kernel is an array in global memory. Point at "
-    "a stage for its definition."
+    "block compute the box of elements (width first) that their tile needs, in shared memory (compute_at in the "
+    "block's loop). Both stand in every kernel that computes them. `1.3x`: on average the kernel computes each element "
+    "so many times, since tiles overlap or several elements of the reader need it. An arrow leads to what reads; one "
+    "that enters a kernel is an array in global memory. Point at a stage for its definition."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The plans that are drawn together because their kernels are those of one schedule, or why they are not."""
+    """The plans that are drawn together because their kernels are those of one schedule, or why they are not.
+
+    `title` says which plan of the run it is.
+    """
 
     name: str
+    title: str
     picture: Picture | str
 
 
@@ -47,10 +56,52 @@ def is_about_stages(facts: Facts) -> bool:
 
 def drawn(facts: Facts, tips: bool) -> list[Drawn]:
     """The default plan and the best; one drawing where they are the same plan, none where neither is known."""
-    found = [Drawn("default", _picture(facts, facts.default, "default plan", tips))] if facts.default else []
+    found = []
+    if facts.default is not None:
+        found.append(Drawn("default", "default plan", _picture(facts, facts.default, "default plan", tips)))
     if facts.best is not None and facts.best is not facts.default:
-        found.append(Drawn("best", _picture(facts, facts.best, "best plan", tips)))
+        found.append(Drawn("best", _title(facts, facts.best), _picture(facts, facts.best, "best plan", tips)))
     return found
+
+
+def improvements(facts: Facts) -> list[Result]:
+    """The timed results that were faster than all before them, the first one included; the best comes last."""
+    found: list[Result] = []
+    fastest = math.inf
+    for result in facts.results:
+        if isinstance(result.outcome, Timed) and result.outcome.median_ms < fastest:
+            fastest = result.outcome.median_ms
+            found.append(result)
+    best = facts.best
+    return [*(one for one in found if one is not best), best] if best is not None else found
+
+
+def _steps(facts: Facts) -> list[Drawn]:
+    """The drawings of the slider."""
+    found = improvements(facts)
+    shown = found if len(found) <= MOST_STEPS else [found[0], *found[1 - MOST_STEPS :]]
+    return [Drawn(f"step {number}", _title(facts, one), _picture(facts, one, _name(one), True))
+            for number, one in enumerate(shown)]
+
+
+def _name(result: Result) -> str:
+    return f"evaluation {result.evaluation.number}"
+
+
+def _title(facts: Facts, result: Result) -> str:
+    """`evaluation 11, 2.1 ms, 1.6x as fast as the default plan`."""
+    time, default = _time(facts, result), _time(facts, facts.default)
+    faster = ""
+    if time and default and result is not facts.default:
+        faster = f", {describe_ratio(default.median_ms / time.median_ms)} as fast as the default plan"
+    return f"{_name(result)}, {describe_ms(time.median_ms if time else None)}{faster}"
+
+
+def _time(facts: Facts, result: Result | None) -> Timed | None:
+    """What it took, as measured in the final if it took part."""
+    if result is None or not isinstance(result.outcome, Timed):
+        return None
+    return facts.final.get(result.evaluation.number, result.outcome)
 
 
 def _picture(facts: Facts, result: Result, name: str, tips: bool) -> Picture | str:
@@ -59,18 +110,21 @@ def _picture(facts: Facts, result: Result, name: str, tips: bool) -> Picture | s
     plan = result.evaluation.plan
     try:
         graph = pipeline_graph(facts.info.program, plan.schedule)
+        stages, kernels = sum(len(one.arrays) for one in graph.kernels), describe_count(len(graph.kernels), "kernel")
+        if stages > MOST:
+            return f"The {name} computes {stages} stages in {kernels}: too many for a drawing."
+        return pipeline_picture(graph, _notes(facts, plan, result), f"{name}: {kernels}", tips)
     except IllegalPlan as error:
         return f"The {name} cannot be drawn: {error}."
-    stages, kernels = sum(len(one.arrays) for one in graph.kernels), describe_count(len(graph.kernels), "kernel")
-    if stages > MOST:
-        return f"The {name} computes {stages} stages in {kernels}: too many for a drawing."
-    heading = f"{name}: {kernels}"
-    return pipeline_picture(graph, _notes(facts, plan, result), heading, tips)
 
 
 def _notes(facts: Facts, plan: Plan, result: Result) -> dict[tuple[str, ...], KernelNote]:
+    from generator.lowering.analysis.stage_work import stage_work  # takes a while to import
+
     times = {kernel.statements: kernel.median_ms for kernel in kernels_of(facts, result)}
-    return {kernel.statements: KernelNote(times.get(kernel.statements), describe_kernel(kernel))
+    works = stage_work(facts.info.program, plan, facts.info.device.target.dialect)
+    return {kernel.statements: KernelNote(times.get(kernel.statements), describe_kernel(kernel),
+                                          works.get(kernel.statements, {}))
             for kernel in plan.kernels}
 
 
@@ -81,10 +135,22 @@ def section(facts: Facts) -> list[Section]:
     found = drawn(facts, tips=True)
     if not found:
         return [Section(ANCHOR, SHORT, TITLE, nothing("No plan is evaluated yet."))]
-    bodies = [_html(one) for one in found]
-    narrow = all(isinstance(one.picture, Picture) and one.picture.width <= SIDE_BY_SIDE for one in found)
-    body = f'<div class="columns wide">{"".join(bodies)}</div>' if narrow and len(found) > 1 else "".join(bodies)
+    steps = _steps(facts)
+    bodies = [_html(found[0]), _slides(steps)] if len(steps) > 2 else [_html(one) for one in found]
+    pictures = [one.picture for one in (found[0], *steps)]
+    narrow = all(isinstance(one, Picture) and one.width <= SIDE_BY_SIDE for one in pictures)
+    body = f'<div class="columns wide">{"".join(bodies)}</div>' if narrow and len(bodies) > 1 else "".join(bodies)
     return [Section(ANCHOR, SHORT, TITLE, body + note(HOW))]
+
+
+def _slides(steps: Sequence[Drawn]) -> str:
+    """All drawings in one place, of which a slider shows one; the last one where no script runs."""
+    last = len(steps) - 1
+    slides = "".join(f'<div class="slide{" shown" if number == last else ""}" data-title="{escape(one.title)}">'
+                     f"{_html(one)}</div>" for number, one in enumerate(steps))
+    return (f'<div class="slides"><label class="slider"><span>improvements of the run</span>'
+            f'<input type="range" min="0" max="{last}" value="{last}" step="1" aria-label="improvement that is drawn">'
+            f"<output>{escape(steps[-1].title)}</output></label>{slides}</div>")
 
 
 def _html(one: Drawn) -> str:

@@ -28,12 +28,14 @@ from experiments.store import read_store
 from experiments.suites.image_pipelines import pipeline as of_suite
 from experiments.words import describe_ms
 from generator.errors import IllegalPlan
+from generator.lowering.analysis.stage_work import stage_work
 from generator.lowering.heuristics.default import default_plan
 from generator.pipeline_graph import PipelineGraph, pipeline_graph
 from generator.plan import Plan, ScheduleChoice, Stages
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Program, Where
-from tests.support.browser import DRAWN, WAIT_S, WIDER, browser
+from metrics.outcome import Timed
+from tests.support.browser import DRAWN, WAIT_S, WIDER, Browser, browser
 from tests.support.pages import made_run
 from tests.support.paths import ROOT
 from tests.support.slow import few
@@ -275,7 +277,8 @@ def test_a_kernel_of_many_statements_has_a_short_name_unless_two_would_have_it()
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of a pipeline, with times that are computed."""
     folder = tmp_path_factory.mktemp("pipeline")
-    words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic", "--evaluations", "6",
+    words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic",
+             "--evaluations", "16",
              "--out", str(folder / "run")]
     for command in (words, ["report", str(folder / "run"), "--plots", str(folder / "plots")]):
         subprocess.run(
@@ -299,14 +302,43 @@ def test_the_page_shows_both_plans(finished: Path, width: int, scheme: str) -> N
         labels = page.run(
             "[...document.querySelectorAll('#pipeline svg')].map((svg) => svg.getAttribute('aria-label'))"
         )
-        assert [re.sub(r"\d+ kernels?", "n", label) for label in labels] == [
-            "kernels of the default plan: n", "kernels of the best plan: n"]
+        assert [re.sub(r"\d+( kernels?)?", "n", label) for label in labels] == [
+            "kernels of the default plan: n", *["kernels of the evaluation n: n"] * (len(labels) - 1)]
+        check_slider(page, len(labels) - 1)
         assert page.run(OUTSIDE) == []
         height = page.run("document.querySelector('#pipeline svg text').getBoundingClientRect().height")
         assert 9 < height < 25, "letters that can be read"
         paper = page.run("getComputedStyle(document.querySelector('#pipeline .ag-node')).fill")
         assert (sum(map(int, re.findall(r"\d+", paper)[:3])) < 200) == (scheme == "dark")
         assert "Point at a stage" in page.run("document.querySelector('#pipeline').innerText")
+
+
+def check_slider(page: Browser, steps: int) -> None:
+    """One improvement is visible, at first the best; the slider chooses it and says which it is."""
+    titles = page.run("[...document.querySelectorAll('.slide')].map((one) => one.dataset.title)")
+    assert len(titles) == steps >= 3 and all(re.match(r"evaluation \d+, [\d.]+ .?s", title) for title in titles)
+    shown = "[...document.querySelectorAll('.slide')].findIndex((one) => one.getBoundingClientRect().height > 0)"
+    assert page.run(shown) == steps - 1
+    move = "(field) => { field.value = 1; field.dispatchEvent(new Event('input', {bubbles: true})); }"
+    page.run(f"({move})(document.querySelector('.slider input'))")
+    assert page.run(shown) == 1 and page.run("document.querySelector('.slider output').textContent") == titles[1]
+
+
+def test_improvements_end_with_the_best_and_get_faster(finished: Path) -> None:
+    facts = facts_of(finished)
+    found = pipeline.improvements(facts)
+    times = [one.outcome.median_ms for one in found if isinstance(one.outcome, Timed)]
+    assert found[-1] is facts.best and len(times) == len(found) and times[:-1] == sorted(times[:-1], reverse=True)
+
+
+def test_a_stage_says_its_box_and_how_often_it_is_computed() -> None:
+    harris = program("harris")
+    schedule = Stages((("gray", "block"), ("ix", "inline"), ("ixx", "inline"), ("sxx", "inline")))
+    plan = default_plan(harris, TARGET, choice=schedule)
+    works = stage_work(harris, plan, TARGET.dialect)
+    notes = {kernel.statements: KernelNote(None, "", works[kernel.statements]) for kernel in plan.kernels}
+    text = svg(drawing(pipeline_graph(harris, schedule), notes, tips=True))
+    assert re.search(r">block \d+x\d+, [\d.]+x<", text) and ">inline<" in text and "each computed" in text
 
 
 def test_both_plans_are_pictures_and_the_same_plan_is_one(finished: Path) -> None:

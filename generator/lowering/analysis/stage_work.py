@@ -1,0 +1,151 @@
+"""How often kernels compute the elements of the stages of a pipeline, and how large the boxes are that they keep.
+
+A stage in a kernel of its own is computed once per element. In blocks, the parts of boxes that overlap are computed by
+each of them: their loops are followed as in `kernel_facts`. A stage that is computed inline is counted where it is
+read: so many different elements for one value of the reader, times the values that the reader computes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from generator.expr import Binary, Expr, Int, Load, loads_of
+from generator.linear import plain_form, simplify, substitute
+from generator.lowered_kernel import LoweredKernel
+from generator.lowering.analysis.counting import count
+from generator.lowering.analysis.facts import Run, grounds, sampled_launches
+from generator.lowering.core.assemble import lowered_program
+from generator.lowering.memory.box import LocalBox
+from generator.nest import Assign, For, If, Node
+from generator.plan import Plan, TimeTiles
+from generator.polyhedral.kit.members import ends
+from generator.polyhedral.kit.parsed import set_of
+from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
+from generator.polyhedral.pipelines.stages import reached
+from generator.program import Program, Stage, Step
+from generator.target import Dialect
+from generator.variant import kernel_name
+
+MOST = 20_000
+"""Different elements of stages that are looked at for one value; what reads more is not counted on."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageWork:
+    """A stage as a kernel computes it: `evaluations` of its elements in one run of the program; it has `needed` of them.
+
+    `box`: the elements that a block keeps in shared memory, innermost dimension last; () for other places.
+    """
+
+    array: str
+    evaluations: float
+    needed: int
+    box: tuple[int, ...] = ()
+
+    @property
+    def times(self) -> float:
+        """How often an element is computed on average."""
+        return self.evaluations / self.needed
+
+
+def stage_work(
+    program: Program, plan: Plan, dialect: Dialect
+) -> Mapping[tuple[str, ...], Mapping[str, StageWork]]:
+    """What each kernel of `plan` computes beside what it stores, by the statements of the kernel and by array.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program or breaks a dependence.
+    """
+    if isinstance(plan.schedule, TimeTiles):
+        return {}
+    lowered = lowered_program(program, plan, dialect)
+    runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
+    found = {}
+    for number, (one, kernel) in enumerate(zip(kernels_of(program, plan.schedule), lowered.kernels, strict=True)):
+        own = [run for run in runs if run[0] == kernel_name(number)]
+        found[one.statements] = {work.array: work for work in _works(one, kernel, own)}
+    return found
+
+
+def _works(one: SectionKernel, kernel: LoweredKernel, runs: Sequence[Run]) -> Iterator[StageWork]:
+    program = one.section.program
+    stages = {stage.array: stage for stage in program.stages if stage.array in reached(program, one.part.statements)}
+    if not stages:
+        return
+    often: dict[str, float] = defaultdict(float)
+    boxes = {box.array: box for box in kernel.shared if isinstance(box, LocalBox) and box.filled == "compute"}
+    filled = _fills(kernel, boxes, runs)
+    for array, times in filled.items():
+        often[array] += times
+        for step in stages[array].steps:
+            loops = prod(high - low + 1 for _, low, high in step.loops)
+            for inner, elements in _elements(stages, (step.statement.body.value,)).items():
+                often[inner] += times * loops * elements
+    for name in one.part.statements:
+        statement = program.statement(name)
+        instances = prod(high - low + 1 for low, high in ends(set_of(statement.domain)))
+        exprs = (statement.body.value, *statement.body.target.index)
+        for array, elements in _elements(stages, exprs).items():
+            often[array] += elements * instances
+    for array in stages:
+        box = boxes[array].box if array in boxes else ()
+        yield StageWork(array, often[array], prod(program.array(array).extents), box)
+
+
+def _fills(kernel: LoweredKernel, boxes: Mapping[str, LocalBox], runs: Sequence[Run]) -> dict[str, float]:
+    """How many elements all blocks compute of each array in `boxes`."""
+    if not boxes:
+        return {}
+    counts = count(kernel.body, grounds(kernel, runs), lambda _: 0.0)
+    threads = prod(kernel.block) * prod(kernel.grid) * sum(weight for _, weight, _ in runs)
+    names = {box.name: array for array, box in boxes.items()}
+    found: dict[str, float] = dict.fromkeys(boxes, 0.0)
+    for place, node in _assigns(kernel.body, ()):
+        if node.target.array in names and not node.op:
+            found[names[node.target.array]] += threads * counts.executions.get(place, 0.0)
+    return found
+
+
+def _assigns(nodes: Sequence[Node], path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Assign]]:
+    for number, node in enumerate(nodes):
+        here = (*path, number)
+        match node:
+            case Assign():
+                yield here, node
+            case For(body=body):
+                yield from _assigns(body, here)
+            case If(_, then, otherwise):
+                yield from _assigns((*then, *otherwise), here)
+            case _:
+                pass
+
+
+def _elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Counter[str]:
+    """How many different elements of stages that are inline it takes to compute `exprs` once, by array."""
+    found: Counter[str] = Counter()
+    seen: set[Load] = set()
+    todo = [load for expr in exprs for load in loads_of(expr)]
+    while todo and len(seen) < MOST:
+        load = todo.pop()
+        stage = stages.get(load.array)
+        if stage is None or stage.where != "inline":
+            continue
+        index = tuple(plain_form(i) or i for i in load.index)
+        element = Load(load.array, index)
+        if element in seen:
+            continue
+        seen.add(element)
+        found[load.array] += 1
+        for step in stage.steps:
+            value = substitute(step.statement.body.value, _iterators(step, index))
+            todo += [other for other in loads_of(value) if other.array != load.array]
+    return found
+
+
+def _iterators(step: Step, index: tuple[Expr, ...]) -> dict[str, Expr]:
+    """What the iterators of a step are where it computes the element `index`."""
+    return {step.statement.iterators[position]: simplify(Binary("-", at, Int(constant)))
+            for at, (position, constant) in zip(index, step.dims, strict=True)}
