@@ -35,7 +35,7 @@ MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StageWork:
-    """A stage as a kernel computes it: `evaluations` of its elements in one run of the program; it has `needed` of them.
+    """A stage as a kernel computes it: `evaluations` of its elements in a run of the program, of `needed` in all.
 
     `box`: the elements that a block keeps in shared memory, innermost dimension last; () for other places.
     """
