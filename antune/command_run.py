@@ -83,7 +83,8 @@ class LevelChoice(StrEnum):
 
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
                                        "pheromone), `genetic`, `local`, `portfolio` (shares the budget among these), "
-                                       "`random`, `exhaustive`, or an ant system as published: `as`, `elitist`, "
+                                       "`random`, `exhaustive`, the search of Halide's prototype as published "
+                                       "(`halide-ga`), or an ant system as published: `as`, `elitist`, "
                                        "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
 SpaceOption = Annotated[SpaceChoice | None,

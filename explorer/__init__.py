@@ -6,8 +6,10 @@ asked twice, and a small space is used up completely), `colony` (the ants) with 
 `desirability` (metrics), `experience` and `attributes` (walks as rows of numbers), `tree_filter` (a regression tree),
 `screening` and `gaussian_process` (which candidates are worth measuring). Other methods: `variation` (walks as genes),
 `genetic` with `credit` (which operators pay) and `resemblance` (which children are worth measuring), `local`,
-`exhaustive`, and `portfolio`, which shares the budget among them (over a `remembered` space). `registry` has explorers
-by name, `frozen` writes the state of any of them as text.
+`exhaustive`, and `portfolio`, which shares the budget among them (over a `remembered` space). `halide_ga` is the search
+of Halide's prototype as published: `halide_options` (its numbers), `halide_lists` (a walk as a list per stage),
+`halide_schedules` (what it begins with), `halide_mutations`. Both evolutions share a `fitness`. `registry` has
+explorers by name, `frozen` writes the state of any of them as text.
 
 An explorer sees decisions, options and costs, never loops or devices. This room may import `graph` and `metrics`,
 and from `generator` only the errors.

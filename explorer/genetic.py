@@ -26,7 +26,6 @@ would break "same seed, same run"; those are ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -34,11 +33,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
-from deap.base import Fitness
 from deap.tools import selBest
 
 from explorer.colony import Starts
 from explorer.credit import ProbabilityMatching
+from explorer.fitness import Cost
 from explorer.resemblance import Resemblance
 from explorer.stepwise import Openings, ask_each
 from explorer.unseen import UnseenWalks, kernel_times
@@ -86,17 +85,6 @@ class GeneticOptions:
     retries: int = 12
     patience: int = 50
     kept: int = 2
-
-
-class Cost(Fitness):  # type: ignore[misc]  # DEAP has no types
-    """A cost in milliseconds, to be small; a failure is worse than all successes and like every other failure."""
-
-    weights = (-1.0,)
-
-    @classmethod
-    def of(cls, cost: float | None) -> Cost:
-        """The fitness of a walk that took `cost` ms (None: it failed)."""
-        return cls((math.inf if cost is None else cost,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from explorer.base import Explorer
 from explorer.colony import Colony, ColonyOptions, Starts, coding_ants, published
 from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
+from explorer.halide_ga import HalideGa
 from explorer.local import Local
 from explorer.portfolio import Maker, Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
@@ -37,6 +38,7 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
     {
         "colony": lambda space, seed, starts: Colony(space, seed, starts=starts),
         "genetic": lambda space, seed, starts: Genetic(space, seed, starts=starts),
+        "halide-ga": lambda space, seed, starts: HalideGa(space, seed, starts=starts),
         "local": lambda space, seed, starts: Local(space, seed, starts=starts),
         "portfolio": _portfolio,
         "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing

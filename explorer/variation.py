@@ -44,15 +44,19 @@ def repaired(wanted: Preferences, rng: np.random.Generator) -> Policy:
     """Follow `wanted`; a number that is not on offer gives way to the closest one that is, anything else to chance."""
     chance = uniform(rng)
 
-    def closest(node: Node, allowed: NDArray[np.intp]) -> int:
-        option = wanted.get(key(node))
-        offered = [node.options[index] for index in allowed]
-        if not is_number(option) or not all(map(is_number, offered)):
-            return chance(node, allowed)
-        values = np.array(offered, dtype=np.float64)
-        return int(allowed[np.argmin(np.abs(values - option))])
+    def otherwise(node: Node, allowed: NDArray[np.intp]) -> int:
+        near = closest(node, allowed, wanted.get(key(node)))
+        return chance(node, allowed) if near is None else near
 
-    return prefer(wanted, closest)
+    return prefer(wanted, otherwise)
+
+
+def closest(node: Node, allowed: NDArray[np.intp], option: Option | None) -> int | None:
+    """The index of the allowed number that is closest to `option`; None where these are no numbers."""
+    offered = [node.options[index] for index in allowed]
+    if not is_number(option) or not all(map(is_number, offered)):
+        return None
+    return int(allowed[np.argmin(np.abs(np.array(offered, dtype=np.float64) - option))])
 
 
 def differences(first: Genes, second: Genes) -> int:

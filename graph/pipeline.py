@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import Protocol, TypeAlias
 
+from generator.decisions.sizes import AXES, BLOCK, TILE
 from generator.pipeline_graph import StagePlace
 from generator.plan import Plan, Stages
 from generator.target import Target
@@ -21,6 +22,7 @@ from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
 from graph.placement import Placeable
 from graph.reaching import Answers, NotOnOffer, Reachable
 from graph.space import Chooser, Decision, PageRow
+from graph.stage_graph import Role, StageGraph, StageNode
 
 MAX_COPIES = 64
 """Expressions of an inlined stage in a kernel's text: more take long to compile."""
@@ -41,6 +43,9 @@ ROWS = (
 """Of docs/decisions.md."""
 
 _PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
+_ROLES: tuple[Role, ...] = ("own loops", "no loops", "in a reader")
+_LONG = 10
+"""A dimension that is shorter is none to cut into tiles (colours, say), as in Halide's prototype."""
 Wish: TypeAlias = "Callable[[StageFacts], StagePlace]"
 
 
@@ -96,10 +101,35 @@ class StageFacts(Protocol):
         """Who reads it: other stages, outputs."""
 
 
+class ComputedArray(Protocol):
+    """An array that the program computes, stage or not (generator.polyhedral.pipelines.stage_facts.ComputedArray)."""
+
+    @property
+    def array(self) -> str:
+        """Its name."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What computes it."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Its size as a whole."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Computed arrays that it is made from."""
+
+
 def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Target, wide: bool = True,
-                        reductions: Sequence[str] = (), arrays: Sequence[Placeable] = ()) -> Reachable:
-    """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`."""
-    return _PipelineSpace(shapes, tuple(stages), KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays))
+                        reductions: Sequence[str] = (), arrays: Sequence[Placeable] = (),
+                        computed: Sequence[ComputedArray] = ()) -> Reachable:
+    """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`.
+
+    `computed`: all arrays that the program computes, each after those that it reads, for `stage_graph`.
+    """
+    return _PipelineSpace(shapes, tuple(stages), KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays),
+                          tuple(computed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +139,17 @@ class _PipelineSpace:
     kernels: KernelSpace
     reductions: tuple[str, ...]
     arrays: tuple[Placeable, ...]
+    computed: tuple[ComputedArray, ...]
+
+    @property
+    def stage_graph(self) -> StageGraph:
+        """See graph.stage_graph.Staged."""
+        at_points = {stage.array for stage in self.stages if not stage.by_data
+                     and all(reader.elements * reader.often == 1 for reader in stage.readers)}
+        nodes = (StageNode(one.array, one.statements, one.reads, sum(extent >= _LONG for extent in one.extents),
+                           one.array in at_points) for one in self.computed)
+        names = (tuple(f"{name} {axis}" for axis in AXES) for name in (TILE, BLOCK))
+        return StageGraph(tuple(nodes), _STAGE, tuple(zip(_PLACES, _ROLES, strict=True)), *names)
 
     def answers(self, plan: Plan) -> Answers:
         """See graph.reaching.Reachable."""

@@ -79,7 +79,7 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
     from generator.lowering.analysis.shapes import kernel_shapes
     from generator.lowering.core.placement import placeable
     from generator.polyhedral.dependences.reductions import parallel_reductions
-    from generator.polyhedral.pipelines.stage_facts import stage_facts
+    from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
     from generator.polyhedral.schedules.hyperplanes import O3
     from generator.polyhedral.schedules.partition import level
     from graph.o1 import make_o1_space
@@ -92,7 +92,8 @@ def make_reachable_space(program: Program, target: Target, options: RunOptions) 
     reductions = parallel_reductions(program, options.strict_float)
     wide, arrays = options.space != "paper", placeable(program, target)
     if options.space == "pipeline":
-        return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions, arrays)
+        return make_pipeline_space(shapes, stage_facts(program), target, wide, reductions, arrays,
+                                   computed_arrays(program))
     match options.level:
         case "o1":
             space = make_o1_space(shapes, target, wide, reductions, arrays)

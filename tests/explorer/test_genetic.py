@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from explorer.credit import ProbabilityMatching, area_under_curve
-from explorer.genetic import OPERATORS, Cost, Genetic, GeneticOptions, Individual
+from explorer.fitness import Cost
+from explorer.genetic import OPERATORS, Genetic, GeneticOptions, Individual
 from explorer.random_walk import RandomWalk
 from explorer.resemblance import Resemblance
 from explorer.variation import (

@@ -49,6 +49,30 @@ class StageFacts:
     readers: tuple[Reader, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ComputedArray:
+    """An array that `statements` of the program compute, and those computed before it that they read."""
+
+    array: str
+    statements: tuple[str, ...]
+    extents: tuple[int, ...]
+    reads: tuple[str, ...]
+
+
+def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
+    """All arrays that `program` computes, stages or not, in the order in which it begins them."""
+    writers: dict[str, list[Statement]] = {}
+    for statement in program.statements:
+        writers.setdefault(statement.body.target.array, []).append(statement)
+    found: list[ComputedArray] = []
+    for array, statements in writers.items():
+        read = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
+        before = tuple(one.array for one in found if one.array in read)
+        names = tuple(statement.name for statement in statements)
+        found.append(ComputedArray(array, names, program.array(array).extents, before))
+    return tuple(found)
+
+
 @lru_cache(maxsize=16)
 def stage_facts(program: Program) -> tuple[StageFacts, ...]:
     """The facts of all possible stages of `program`, in the order of the source."""
