@@ -1,22 +1,67 @@
 """The level of a tile: who shares it, and what of arrays is kept for it (ours).
 
 All threads of a block, or those of a sub-group (warp), or each thread has one of its own; a block has several such
-tiles side by side then. No space offers more than blocks yet.
+tiles side by side then. Asked where a kernel computes stages besides: shared by a block they need barriers, in a
+sub-group a weaker one, in a thread none; smaller tiles overlap more.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import get_args
 
 from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.combine import COMBINE
+from generator.decisions.inner_tile import INNER_TILE
+from generator.decisions.padding import PADDING
+from generator.decisions.registers import REGISTERS
+from generator.decisions.shared import SHARED
+from generator.decisions.sizes import SIZES
 from generator.forms import one_of
 from generator.nest import Level
+from generator.target import LANES
 
 _DEFAULT: Level = "block"
+THREAD_BYTES, HOST_THREAD_BYTES = 256, 32 * 1024
+"""What a thread may keep of the arrays: 64 registers of a GPU; on a CPU, what its first-level cache holds."""
 
 
-def _offer(_: Known) -> Offer[Level]:
-    return Offer((_DEFAULT,))
+def sub_group(block: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The threads of a sub-group in each dimension of a block: x first, then rows, then planes; None where the block
+    has no whole ones.
+    """
+    left, found = LANES, list[int]()
+    for size in reversed(block):
+        found.append(min(size, left))
+        if size % found[-1] or left % found[-1]:
+            return None
+        left //= found[-1]
+    return tuple(reversed(found)) if left == 1 else None
+
+
+def _offer(known: Known) -> Offer[Level]:
+    if not (known.wide and known.shape.computes):
+        return Offer((_DEFAULT,))
+    block, language = known[SIZES].block, known.target.language
+    found: list[Level] = [_DEFAULT]
+    lanes = sub_group(block) if known.target.sub_group >= LANES else None
+    rows = lanes is not None and (lanes[-1] == LANES or language.rows_in_sub_groups)
+    if lanes is not None and rows and prod(block) > LANES:
+        teams = prod(block) // LANES
+        if teams * _bytes(known, lanes) <= known.target.local_bytes:
+            found.append("sub-group")
+    most = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES
+    if _bytes(known, (1,) * len(block)) <= most:
+        found.append("thread")
+    return Offer(tuple(found), (("offered", " ".join(found)),))
+
+
+def _bytes(known: Known, threads: tuple[int, ...]) -> int:
+    """What a team of so many threads keeps."""
+    sizes, copies = known[SIZES], known[SHARED]
+    tile = tuple(t // b * n for t, b, n in zip(sizes.tile, sizes.block, threads, strict=True))
+    private = known[COMBINE] == "private"
+    return known.shape.shared_bytes(tile, known[INNER_TILE], known[PADDING], known[REGISTERS], copies, private)
 
 
 LEVEL = KernelDecision(
@@ -27,9 +72,9 @@ LEVEL = KernelDecision(
     _offer,
     Row(
         "block, sub-group, thread",
-        "who shares a tile, and what of arrays is kept for it: all threads of a block, those of a sub-group "
-        "(warp), or each thread has a tile of its own; then a block has several of them side by side",
-        "plans by hand",
+        "who shares a tile, and what of stages and copies is kept for it: all threads of a block, those of a "
+        "sub-group (warp), or each thread has a tile of its own; then a block has several of them side by side",
+        "wide, kernels that compute stages besides",
     ),
     lambda level: f"a {level}",
     younger=True,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
+from generator.decisions.level import sub_group
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.lowered_kernel import SharedArray
@@ -126,25 +127,15 @@ def team_of(plan: KernelPlan, dialect: Dialect) -> Team:
 
 
 def _sub_group(plan: KernelPlan, dialect: Dialect) -> tuple[int, ...]:
-    """The threads of a sub-group in each dimension: x first, then rows, then planes."""
-    left, found = LANES, list[int]()
-    for size in reversed(plan.block):
-        found.append(min(size, left))
-        if size % found[-1] or left % found[-1]:
-            left = 0
-            break
-        left //= found[-1]
-    if left != 1:
-        raise IllegalPlan(
-            f"block {plan.block} of {', '.join(plan.statements)} has no whole sub-groups of {LANES} threads"
-        )
-    if found[0] < LANES and not LANGUAGES[dialect].rows_in_sub_groups:
-        raise IllegalPlan(
-            f"block {plan.block} of {', '.join(plan.statements)}: {LANGUAGES[dialect].title} leaves open which rows "
-            f"form a "
-            f"sub-group; use a multiple of {LANES} threads along x"
-        )
-    return tuple(reversed(found))
+    """The threads of a sub-group in each dimension."""
+    called = f"block {plan.block} of {', '.join(plan.statements)}"
+    found = sub_group(plan.block)
+    if found is None:
+        raise IllegalPlan(f"{called} has no whole sub-groups of {LANES} threads")
+    if found[-1] < LANES and not LANGUAGES[dialect].rows_in_sub_groups:
+        raise IllegalPlan(f"{called}: {LANGUAGES[dialect].title} leaves open which rows form a sub-group; use a "
+                          f"multiple of {LANES} threads along x")
+    return found
 
 
 def _waiting(nodes: tuple[Node, ...], level: Level) -> tuple[Node, ...]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
+from explorer.registry import make_explorer
 from generator.errors import IllegalPlan, InputError
 from generator.explain import explain
 from generator.lowering import lower
 from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.memory.teams import Team, team_of
 from generator.nest import Barrier, Declare, Level, walk
-from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
+from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, plan_from_json
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.polyhedral.time.time_steps import time_loop
 from generator.program import Program
-from generator.target import Dialect
+from generator.target import Dialect, Target
+from graph.pipeline import make_pipeline_space
 from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, run_plan
@@ -202,3 +207,23 @@ def test_smaller_tiles_compute_more_twice() -> None:
         found, plan = time_problem("jacobi-2d", level, (8, 64), (2, 32))
         adds.append(kernel_facts(found.program, plan, replace(TARGET, sub_group=32))[0].operations.adds)
     assert adds == sorted(adds) and len(set(adds)) == 3
+
+
+@pytest.mark.parametrize(("target", "levels"), [
+    (TARGET, {"block", "thread"}),
+    (replace(TARGET, sub_group=32), {"block", "sub-group", "thread"}),
+    (HOPPER, {"block", "sub-group", "thread"}),
+])
+def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target, levels: set[Level]) -> None:
+    """All that is offered can be lowered; kernels without stages inside are not asked."""
+    shapes = partial(kernel_shapes, chain(), dialect=target.dialect)
+    space = make_pipeline_space(shapes, stage_facts(chain()), target)
+    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(120)]
+    seen: set[Level] = set()
+    for plan in plans:
+        lower(chain(), plan, target)
+        assert isinstance(plan.schedule, Stages)
+        inside = {array for array, where in plan.schedule.computed if where == "block"}
+        seen |= {kernel.level for kernel in plan.kernels}
+        assert inside or {kernel.level for kernel in plan.kernels} == {"block"}
+    assert seen == levels
