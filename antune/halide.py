@@ -6,6 +6,8 @@ What is here is `generator.frontend_py`, under the names that Halide's Python mo
 from __future__ import annotations
 
 from generator.frontend_py import boundary as BoundaryConditions
+from generator.frontend_py.blend import lerp
+from generator.frontend_py.buffer import Buffer
 from generator.frontend_py.casts import (
     f32,
     f64,
@@ -57,7 +59,6 @@ from generator.frontend_py.functions import (
     is_finite,
     is_inf,
     is_nan,
-    lerp,
     likely,
     likely_if_innermost,
     log,
@@ -100,10 +101,15 @@ from generator.frontend_py.ignored import (
     get_jit_target_from_environment,
     get_target_from_environment,
 )
-from generator.frontend_py.images import Buffer, ImageParam, Param
+from generator.frontend_py.images import ImageParam
+from generator.frontend_py.implicit import NUMBERED, REST
 from generator.frontend_py.integers import div_round_to_zero, halving_sub, mod_round_to_zero, rounding_shift_right
 from generator.frontend_py.nodes import Expr, RVar, Var
+from generator.frontend_py.param import Param
+from generator.frontend_py.pipeline import Pipeline
+from generator.frontend_py.random import random_float, random_int, random_uint
 from generator.frontend_py.reductions import argmax, argmin, maximum, minimum, product, sum
+from generator.frontend_py.said import print, print_when, require, undef
 from generator.frontend_py.shorthand import funcs, vars
 from generator.frontend_py.types import Bool, Float, Int, Type, UInt
 
@@ -119,6 +125,7 @@ __all__ = [
     "Int",
     "MemoryType",
     "Param",
+    "Pipeline",
     "PrefetchBoundStrategy",
     "RDom",
     "RVar",
@@ -131,6 +138,17 @@ __all__ = [
     "Type",
     "UInt",
     "Var",
+    "_",
+    "_0",
+    "_1",
+    "_2",
+    "_3",
+    "_4",
+    "_5",
+    "_6",
+    "_7",
+    "_8",
+    "_9",
     "abs",
     "absd",
     "acos",
@@ -191,7 +209,13 @@ __all__ = [
     "mod_round_to_zero",
     "mux",
     "pow",
+    "print",
+    "print_when",
     "product",
+    "random_float",
+    "random_int",
+    "random_uint",
+    "require",
     "round",
     "rounding_halving_add",
     "rounding_shift_right",
@@ -216,12 +240,16 @@ __all__ = [
     "u32_sat",
     "u64",
     "u64_sat",
+    "undef",
     "unsafe_promise_clamped",
     "vars",
     "widening_add",
     "widening_mul",
     "widening_sub",
 ]
+
+_ = REST
+_0, _1, _2, _3, _4, _5, _6, _7, _8, _9 = NUMBERED
 
 
 def Tuple(*values: object) -> tuple[object, ...]:

@@ -20,6 +20,7 @@ from generator.expr import Expr as CExpr
 from generator.expr import Load
 from generator.frontend_py.collect import Collected, roots
 from generator.frontend_py.func import Definition, Func
+from generator.frontend_py.func_ranges import FuncRanges
 from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.nodes import Call, Edge, Expr, Pixel, RVar, Var, parts
@@ -66,7 +67,7 @@ def infer(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Si
     Raises:
         InputError: a region has no bounds, an input is read outside of its coordinates, or its size is not known.
     """
-    search = _Search(collected, sizes)
+    search = _Search(collected, sizes, FuncRanges(collected, sizes))
     for key, region in wanted.items():
         search.need(key, [(low, low + extent - 1) for low, extent in region])
     for func in reversed(collected.funcs):
@@ -80,8 +81,8 @@ def infer(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Si
 class _Search:
     """Collects what is needed, as (low, high) by dimension."""
 
-    def __init__(self, collected: Collected, sizes: Sizes) -> None:
-        self.collected, self.sizes = collected, sizes
+    def __init__(self, collected: Collected, sizes: Sizes, stored: FuncRanges) -> None:
+        self.collected, self.sizes, self.stored = collected, sizes, stored
         self.needed: dict[int, list[tuple[int, int]]] = {}
 
     def need(self, key: int, ranges: Sequence[tuple[int, int]]) -> bool:
@@ -138,7 +139,7 @@ class _Search:
     def ranges(self, func: Func, used: Func | Image, args: Sequence[Expr], at: Location,
                place: ComputeScope) -> list[tuple[int, int]]:
         """Least and greatest value of each coordinate. Raises InputError when there is none."""
-        return [_coordinates(func, used, dim, arg, at, place, self.sizes) for dim, arg in enumerate(args)]
+        return [_coordinates(func, used, dim, arg, at, place, self.stored) for dim, arg in enumerate(args)]
 
     def check_input(self, func: Func, image: Image, ranges: Sequence[tuple[int, int]], at: Location) -> None:
         """Raise InputError for reads outside of an input whose size is known, or below its least coordinate."""
@@ -219,9 +220,9 @@ def index_values(place: ComputeScope, sizes: Sizes) -> Values:
 
 
 def _coordinates(func: Func, used: Func | Image, dim: int, arg: Expr, at: Location, place: ComputeScope,
-                 sizes: Sizes) -> tuple[int, int]:
-    translate = index_values(place, sizes)
-    interval = translate.intervals.of(arg)
+                 stored: FuncRanges) -> tuple[int, int]:
+    translate = index_values(place, stored.sizes)
+    interval = Intervals(stored.sizes, place.ranges, stored.of).of(arg)
     found = None
     with suppress(NotAffine):  # then the interval is what is known
         found = value_range(translate.of(arg), place.at)

@@ -8,17 +8,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from generator.errors import InputError, Location
 from generator.frontend_py.called import Word
+from generator.frontend_py.declared import declared
 from generator.frontend_py.domain import RDom, domains_of
 from generator.frontend_py.ignored import Scheduled
 from generator.frontend_py.images import Image
-from generator.frontend_py.nodes import Call, Expr, RVar, Var, arithmetic, as_expr, parts
+from generator.frontend_py.implicit import placed, used
+from generator.frontend_py.nodes import Call, Expr, Op, RVar, Var, arithmetic, as_expr, parts
 from generator.frontend_py.outputs import OutputBuffer
+from generator.frontend_py.prepared import MARKS, Note, defined_values, nothing, prepared
 from generator.frontend_py.trees import depth
 from generator.frontend_py.types import Type
 from generator.frontend_py.where import here
@@ -34,12 +37,14 @@ class Definition:
     values: tuple[Expr, ...]
     at: Location
     domain: RDom | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
-        """Everything that is evaluated: values, coordinates, the condition of the domain."""
+        """Everything that is evaluated: values, coordinates, the condition of the domain, what is printed."""
         condition = self.domain.predicate if self.domain is not None else None
-        return (*self.values, *self.args, *(() if condition is None else (condition,)))
+        noted = [expr for note in self.notes for expr in note.exprs]
+        return (*self.values, *self.args, *(() if condition is None else (condition,)), *noted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +81,9 @@ class FuncRef(Expr):
             raise InputError(
                 f"Func `{self.func.title}` has {len(kinds)} value(s), number {index} is none of them", self.at
             )
-        self.func.check_arity(self.args, self.at)
-        return Call(self.func, self.args, index, kinds[index], self.at)
+        args = placed(self.args, len(self.func.definitions[0].args))
+        self.func.check_arity(args, self.at)
+        return Call(self.func, args, index, kinds[index], self.at)
 
     def __len__(self) -> int:
         return len(self.func.types_at(self.at))
@@ -99,10 +105,14 @@ class FuncRef(Expr):
 
 
 class Func(Scheduled):
-    """A stage: a function from integer coordinates to a number, or a tuple of numbers."""
+    """A stage: a function from integer coordinates to a number, or a tuple of numbers.
 
-    def __init__(self, name: Any = "") -> None:
-        self.name, self.at = Word(name if isinstance(name, str) else ""), here()
+    `Func(type, dimensions, name)` declares what the definition must be; several types are those of a tuple.
+    """
+
+    def __init__(self, name: Any = "", dimensions: int | None = None, title: str = "") -> None:
+        self.name, self.at = Word(name if isinstance(name, str) else title), here()
+        self.declared = declared(name, dimensions)
         self.definitions: list[Definition] = []
         self.estimates: dict[str, tuple[int, int]] = {}
         self.bounds_: dict[str, tuple[int, int]] = {}
@@ -182,17 +192,45 @@ class Func(Scheduled):
             if value.ref.func is not self:
                 raise InputError(f"Func `{self.title}` is assigned the updated value of another Func", at)
             args, value = value.ref.args, self._accumulated(value, at)
-        values = values_of(value, self.types_at(at) if self.definitions else ())
+        kinds = self.types_at(at) if self.definitions else () if self.declared is None else self.declared.types
+        values = values_of(value, kinds)
+        args = placed(args, len(self.definitions[0].args) if self.definitions else len(args) - 1 + used(values))
         if self.definitions:
             self._update(args, values, at)
         else:
             self._define(args, values, at)
 
+    def _old(self, args: tuple[Expr, ...], at: Location) -> Callable[[int], Expr]:
+        """The value of this element before an update, by its number."""
+        kinds = self.types_at(at)
+        return lambda k: Call(self, args, k, kinds[k], at)
+
+    def _prepared(self, args: tuple[Expr, ...], values: tuple[Expr, ...], at: Location) -> Definition:
+        """The definition with what `prepared` makes of its values."""
+        domains = domains_of((*args, *values))
+        if len(domains) > 1 and self.definitions:
+            raise InputError(
+                f"the update of Func `{self.title}` uses {len(domains)} RDoms; use one with more dimensions", at
+            )
+        domain = domains[0] if domains else None
+        free = [a for a in args if isinstance(a, Var)]
+        places = [RVar(domain, d) for d in range(len(domain.ranges))] if domain is not None else []
+        tag = f"{self.name or self.at.line}:{len(self.definitions)}"
+        found, notes = prepared((*values, *args), [*free, *places], tag)
+        definition = Definition(found[len(values):], found[:len(values)], at, domain, notes)
+        bad = next((n for n in parts(*definition.exprs) if isinstance(n, Op) and n.name in MARKS), None)
+        if bad is not None:
+            raise InputError(f"the definition of Func `{self.title}` has `{bad.name}` where it has no meaning: undef "
+                             "is a whole value or a branch of a select that is one, and `where` of an RDom has no random "
+                             "numbers, prints or requirements", at)
+        return definition
+
     def _accumulated(self, update: Accumulation, at: Location) -> tuple[Expr, ...]:
         """The new values; a Func without definition begins with 0 (1 for a product)."""
         if not self.definitions:
             first = 1 if update.op in ("*", "/") else 0
-            free = [a if isinstance(a, Var) else Var() for a in update.ref.args]
+            args = placed(update.ref.args, len(update.ref.args) - 1 + used([as_expr(v) for v in update.values]))
+            free = [a if isinstance(a, Var) else Var() for a in args]
             self._define(tuple(free), tuple(as_expr(first, as_expr(v).type) for v in update.values), at)
         kinds = self.types_at(at)
         if len(kinds) != len(update.values):
@@ -209,16 +247,19 @@ class Func(Scheduled):
                     at,
                 )
             seen.add(arg.key)
-        definition = Definition(args, values, at)
+        if self.declared is not None:
+            self.declared.check(self.title, args, [v.type for v in values], at)
+        definition = self._prepared(args, defined_values(values, nothing(values.__getitem__)), at)
+        values = definition.values
         if any(isinstance(n, Call) and n.func is self for n in parts(*values)):
             raise InputError(
                 f"the pure definition of Func `{self.title}` is recursive; give it a start value and make the "
                 "recursion an update over an RDom",
                 at,
             )
-        if domains := domains_of(definition.exprs):
-            raise InputError(f"the pure definition of Func `{self.title}` uses RDom `{domains[0].name}`; use sum(...), "
-                             "maximum(...) and the like, or an update", at)
+        if definition.domain is not None:
+            raise InputError(f"the pure definition of Func `{self.title}` uses RDom `{definition.domain.name}`; use "
+                             "sum(...), maximum(...) and the like, or an update", at)
         self._check_free(definition, at)
         self._add(definition)
 
@@ -231,12 +272,7 @@ class Func(Scheduled):
                 f"first definition {', '.join(map(str, kinds))}; cast the value",
                 at,
             )
-        domains = domains_of((*args, *values))
-        if len(domains) > 1:
-            raise InputError(
-                f"the update of Func `{self.title}` uses {len(domains)} RDoms; use one with more dimensions", at
-            )
-        definition = Definition(args, values, at, domains[0] if domains else None)
+        definition = self._prepared(args, defined_values(values, self._old(args, at)), at)
         self._check_free(definition, at)
         self._check_update(definition, at)
         self._add(definition)
@@ -339,7 +375,7 @@ class Func(Scheduled):
         """
         from generator.frontend_py.realize import realize
 
-        return realize(self, sizes)
+        return realize((self,), sizes)
 
 
 def values_of(value: Any, kinds: Sequence[Type] = ()) -> tuple[Expr, ...]:

@@ -101,15 +101,6 @@ def mux(index: Any, values: Any) -> Expr:
     return result
 
 
-def lerp(zero: Any, one: Any, weight: Any) -> Expr:
-    """`zero * (1 - weight) + one * weight`, in floating-point numbers."""
-    a, b = matched(zero, one)
-    if not a.type.is_float():
-        raise InputError("lerp of integers is not supported; cast them to float32", here())
-    w = as_expr(weight, a.type)
-    return a * (1 - w) + b * w
-
-
 def abs(value: Any) -> Expr:
     """The absolute value; that of an integer has no sign: abs(int8(-128)) is 128."""
     given = as_expr(value)

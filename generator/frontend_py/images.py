@@ -1,4 +1,4 @@
-"""Inputs: images whose data comes from outside, and parameters."""
+"""Inputs: images whose data comes from outside; `buffer.py` has those with data, `param.py` has numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from generator.errors import InputError
 from generator.frontend_py.called import Word
 from generator.frontend_py.ignored import Scheduled
-from generator.frontend_py.nodes import Edge, Expr, Given, Pixel, as_expr
+from generator.frontend_py.implicit import placed
+from generator.frontend_py.nodes import Edge, Expr, Pixel, as_expr
 from generator.frontend_py.types import Type, type_of_numpy
 from generator.frontend_py.where import here
 
@@ -22,6 +23,9 @@ class Image(Scheduled):
     `estimates` are (min, extent) by dimension, None where nobody said anything; `limits` are those that were promised
     (`set_bounds`): they hold for any size, and data must have them. `lows` are the least coordinates alone (`set_min`).
     """
+
+    fixed = False
+    """Whether its coordinates are numbers for whoever asks: those of a Buffer."""
 
     def __init__(self, kind: Type, dims: int, name: str, data: NDArray[Any] | None = None) -> None:
         self.type, self.dims, self.name, self.at = kind, dims, Word(name), here()
@@ -46,7 +50,7 @@ class Image(Scheduled):
                 promised = f"set_bounds{limit}" if limit is not None else f"set_min({low})"
                 raise InputError(f"the data of image `{self.title}` has (min, extent) {given} in dimension {dim}, but "
                                  f"dim({dim}).{promised} promises something else", here())
-        self.data = np.asarray(data, order="C")
+        self.data = np.asarray(data)
         self.estimates = list(region)
 
     @property
@@ -55,7 +59,7 @@ class Image(Scheduled):
         return self.name or f"(unnamed, line {self.at.line})"
 
     def __getitem__(self, index: Any) -> Pixel:
-        args = tuple(as_expr(i) for i in (index if isinstance(index, tuple) else (index,)))
+        args = placed(tuple(as_expr(i) for i in (index if isinstance(index, tuple) else (index,))), self.dims)
         if len(args) != self.dims:
             raise InputError(
                 f"image `{self.title}` has {self.dims} dimensions but is used with {len(args)} coordinates", here()
@@ -146,7 +150,7 @@ class Dimension:
         return self.min() + self.extent() - 1
 
     def _edge(self, what: str) -> Expr | int:
-        known = self.image.estimates[self.number] if isinstance(self.image, Buffer) else None
+        known = self.image.estimates[self.number] if self.image.fixed else None
         return Edge(self.image, self.number, what) if known is None else known[what == "extent"]
 
     def set_estimate(self, low: int, extent: int) -> Dimension:
@@ -216,114 +220,3 @@ class ImageParam(Image):
             raise InputError(f"image `{self.title}` is set to an image that has no data", here())
         known = data.estimates if isinstance(data, Image) else [None] * given.ndim
         self._take(given, [0 if region is None else region[0] for region in known])
-
-
-class Buffer(Image):
-    """An input with its data: a numpy array whose last axis is dimension 0, or `Buffer(type, [w, h, ...])` of zeros.
-
-    `b[x, y]` is a number for numbers, and an expression for expressions; `b[x, y] = 3` changes the data.
-    """
-
-    def __init__(self, source: Any, sizes: Any = None, name: str = "") -> None:
-        if isinstance(sizes, str):
-            sizes, name = None, sizes
-        data = np.zeros(tuple(reversed(sizes)), source.numpy) if isinstance(source, Type) else np.asarray(source)
-        super().__init__(type_of_numpy(data.dtype), data.ndim, name, data)
-
-    def __getitem__(self, index: Any) -> Any:
-        """The element at some coordinates: for numbers its value, else an expression."""
-        place = self._place(index)
-        return super().__getitem__(index) if place is None else self._array()[place].item()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """Change the element at some coordinates, which are numbers. Raises InputError when there is none, or
-        for the value.
-        """
-        place = self._place(index)
-        if place is None:
-            raise InputError(
-                f"an element of Buffer `{self.title}` is set by {self.dims} numbers as coordinates", here()
-            )
-        self._array()[place] = self._number(value)
-
-    def fill(self, value: float) -> Buffer:
-        """Change all elements. Raises InputError for a value that its type does not have."""
-        self._array()[...] = self._number(value)
-        return self
-
-    def set_min(self, lows: Sequence[int]) -> None:
-        """Say at which coordinates the data begins, from the first dimension on. Raises InputError for too many."""
-        if len(lows) > self.dims:
-            raise InputError(
-                f"Buffer `{self.title}` has {self.dims} dimensions, {len(lows)} least coordinates are given", here()
-            )
-        new = [*lows, *(0 if region is None else region[0] for region in self.estimates[len(lows):])]
-        self._take(self._array(), [int(low) for low in new])
-
-    def store(self, values: NDArray[Any]) -> None:
-        """Change all elements to these, last dimension first."""
-        self._array()[...] = values
-
-    def _array(self) -> NDArray[Any]:
-        assert self.data is not None, "a Buffer is made with data"
-        return self.data
-
-    def _place(self, index: Any) -> tuple[int, ...] | None:
-        """Where an element is in the data; None unless numbers say it. Raises InputError when it does not exist."""
-        spot = index if isinstance(index, tuple) else (index,)
-        if len(spot) != self.dims or not all(isinstance(i, int | np.integer) for i in spot):
-            return None
-        place = [int(i) - region[0] for i, region in zip(spot, self.estimates, strict=True) if region is not None]
-        bad = next((d for d, i in enumerate(place) if not 0 <= i < self._array().shape[self.dims - 1 - d]), None)
-        if bad is not None:
-            raise InputError(f"image `{self.title}` has no element {spot[bad]} in dimension {bad}", here())
-        return tuple(reversed(place))
-
-    def _number(self, value: Any) -> int | float:
-        number = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(number, int | float) or not self.type.holds(number):
-            raise InputError(
-                f"an element of Buffer `{self.title}` is a number of type {self.type}, which {number!r} is not", here()
-            )
-        return number
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.data, dtype=dtype)
-
-
-class Param(Expr):
-    """A number that is given from outside; here: with the pipeline, at the latest by `set`."""
-
-    def __init__(self, kind: Type, name: str | float = "", value: float | None = None) -> None:
-        given = value if isinstance(name, str) else name
-        self.kind, self.name, self.at = kind, Word(name if isinstance(name, str) else ""), here()
-        self.value = given
-
-    @property
-    def type(self) -> Type:
-        """The type of its value."""
-        return self.kind
-
-    def set(self, value: float) -> None:
-        """Give it a value."""
-        self.value = value
-
-    set_estimate = set
-
-    def as_expr(self) -> Expr:
-        """Its value in an expression."""
-        return Given(self)
-
-    def number(self) -> int | float:
-        """Its value. Raises InputError when nobody gave one, or one that its type does not have."""
-        if self.value is None or not self.type.holds(self.value):
-            known = (
-                f"has the value {self.value}, which does not exist in"
-                if self.value is not None
-                else "has no value of type"
-            )
-            raise InputError(
-                f"Param `{self.name or '(unnamed)'}` {known} {self.type}; give it one: Param(type, name, value)",
-                self.at,
-            )
-        return float(self.value) if self.type.is_float() else int(self.value)

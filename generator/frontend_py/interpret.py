@@ -8,7 +8,7 @@ the left side and wherever the Func uses itself are like pure ones, and updates 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.lower import same
 from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var, parts
+from generator.frontend_py.notes import taken
 from generator.frontend_py.operators import Values, apply
 
 Key: TypeAlias = object
@@ -30,12 +31,14 @@ _FEW = 4096
 _UFUNCS: Mapping[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def interpret(bounds: Bounds, inputs: Mapping[int, NDArray[Any]]) -> dict[int, tuple[NDArray[Any], ...]]:
+def interpret(bounds: Bounds, inputs: Mapping[int, NDArray[Any]],
+              say: Callable[[str], None] | None = None) -> dict[int, tuple[NDArray[Any], ...]]:
     """The values of all Funcs over their regions (by `id`; one array per value, last coordinate first).
 
-    `inputs` holds the data of the images by `id`, in the same order of dimensions.
+    `inputs` holds the data of the images by `id`, in the same order of dimensions. `say` gets the lines that `print`
+    makes. Raises InputError where a `require` does not hold.
     """
-    machine = Machine(bounds, dict(inputs), {})
+    machine = Machine(bounds, dict(inputs), {}, say)
     with np.errstate(all="ignore"):
         for func in bounds.collected.funcs:
             machine.compute(func)
@@ -49,6 +52,7 @@ class Machine:
     bounds: Bounds
     inputs: Mapping[int, NDArray[Any]]
     values: dict[int, tuple[NDArray[Any], ...]]
+    say: Callable[[str], None] | None = None
 
     def compute(self, func: Func) -> None:
         """Run all definitions of `func`."""
@@ -143,6 +147,7 @@ class _Run:
         """Compute all values at these points, then store them."""
         mask = None if self.condition is None else Evaluation(self.machine, slab).of(self.condition)
         values = Evaluation(self.machine, slab, mask)
+        self.note(slab, values)
         results = [values.of(v) for v in self.definition.values]
         if len(results) > 1:  # what is stored first must not change what is stored next
             results = [np.array(result) for result in results]
@@ -163,6 +168,7 @@ class _Run:
         """Apply an update of all these points, in order."""
         mask = None if self.condition is None else Evaluation(self.machine, slab).of(self.condition)
         values = Evaluation(self.machine, slab, mask)
+        self.note(slab, values)
         value = self.definition.values[0]
         assert isinstance(value, Op)
         given, where = values.of(value.args[1]), self.index(values)
@@ -173,6 +179,13 @@ class _Run:
             chosen = np.broadcast_to(mask, shape).ravel()
             index, given = tuple(a[chosen] for a in index), given[chosen]
         operator.at(self.targets[0] if self.targets[0].ndim else self.targets[0].reshape(1), index, given)
+
+    def note(self, slab: Mapping[Key, Values], values: Evaluation) -> None:
+        """Check what the definition requires at these points, and say what it prints."""
+        for note in self.definition.notes:
+            if note.required or self.machine.say is not None:
+                taken(note, self.func.title, {self.place.names[key]: slab[key] for key in self.place.ranges}, values.of,
+                      values.mask, self.machine.say)
 
 
 class Evaluation:

@@ -8,7 +8,7 @@ Bounds of floating-point numbers are widened by a step after each operation, so 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -22,10 +22,14 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 
 
 class Intervals:
-    """Intervals of expressions for given ranges of Vars (by key) and coordinates of RDoms (by `id` and dimension)."""
+    """Intervals of expressions for given ranges of Vars (by key) and coordinates of RDoms (by `id` and dimension).
 
-    def __init__(self, sizes: Sizes, ranges: Mapping[object, tuple[int, int]]) -> None:
-        self.sizes, self.ranges = sizes, ranges
+    `stored` gives those of Funcs' values, wherever they are computed; without it they are those of the types.
+    """
+
+    def __init__(self, sizes: Sizes, ranges: Mapping[object, tuple[int, int]],
+                 stored: Callable[[Call], Interval] | None = None) -> None:
+        self.sizes, self.ranges, self.stored = sizes, ranges, stored
         self._found: dict[int, tuple[Expr, Interval]] = {}
 
     def of(self, expr: Expr) -> Interval:
@@ -53,8 +57,10 @@ class Intervals:
             case Given(param):
                 value_ = param.number()
                 return value_, value_
+            case Call() if self.stored is not None:
+                return self.stored(expr)
             case Call() | Pixel():
-                return _of_type(expr.type)
+                return of_type(expr.type)
             case Op(name, kind, args):
                 return _operator(name, kind, args[0].type, [self.of(a) for a in args])
             case _:
@@ -64,15 +70,16 @@ class Intervals:
         """`found`, or all values of a type whose values wrap around outside of it."""
         low, high = found
         if math.isnan(low) or math.isnan(high):
-            return _of_type(kind)
+            return of_type(kind)
         if kind.is_float():
             return found
         if low >= kind.least and high <= kind.greatest:
             return found
-        return found if kind.is_int() and kind.bits >= 32 else _of_type(kind)
+        return found if kind.is_int() and kind.bits >= 32 else of_type(kind)
 
 
-def _of_type(kind: Type) -> Interval:
+def of_type(kind: Type) -> Interval:
+    """All values of a type; those of wide ones have no limits but 0."""
     if kind.is_float() or kind.bits >= 32:
         return (0, math.inf) if kind.is_uint() else EVERYTHING
     return kind.least, kind.greatest
@@ -105,7 +112,7 @@ def _operator(name: str, kind: Type, given: Type, args: list[Interval]) -> Inter
         case "<<" if args[1][0] == args[1][1]:
             return _scaled(args[0], 2.0 ** args[1][0])
         case _:
-            return _of_type(kind)
+            return of_type(kind)
 
 
 def _arithmetic(name: str, kind: Type, args: list[Interval]) -> Interval:
@@ -204,7 +211,7 @@ def _whole(kind: Type, given: Type, a: Interval) -> Interval:
         return a
     low, high = max(a[0], given.least), min(a[1], given.greatest)
     around = (low - kind.least) // 2**kind.bits * 2**kind.bits
-    return (low - around, high - around) if high - around <= kind.greatest else _of_type(kind)
+    return (low - around, high - around) if high - around <= kind.greatest else of_type(kind)
 
 
 def _real(a: Interval, kind: Type) -> Interval:

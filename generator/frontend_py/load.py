@@ -15,6 +15,7 @@ from typing import Any
 
 from generator.errors import AntuneError, InputError, Location
 from generator.frontend_py.func import Func
+from generator.frontend_py.pipeline import Pipeline
 
 SIZES = ("width", "height", "channels", "frames")
 """The names of the extents that `--size` gives, by dimension."""
@@ -34,14 +35,22 @@ def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     arguments = _arguments(build, parameters, place)
     result = _guarded(file, lambda: build(**arguments))
-    outputs = list(result) if isinstance(result, list | tuple) else [result]
+    outputs = _outputs(result)
     if not outputs or not all(isinstance(o, Func) for o in outputs):
         raise InputError(
-            f"`{build.__name__}` returns {type(result).__name__}; return the output Func, or a list of them", place
+            f"`{build.__name__}` returns {type(result).__name__}; return the output Func, a list of them, or a Pipeline",
+            place,
         )
     if len({id(o) for o in outputs}) < len(outputs):
         raise InputError(f"`{build.__name__}` returns one Func twice", place)
     return outputs
+
+
+def _outputs(result: Any) -> list[Any]:
+    """What `build` returned, as a list: one Func, several, or a Pipeline."""
+    if isinstance(result, Pipeline):
+        return list(result.outputs())
+    return list(result) if isinstance(result, list | tuple) else [result]
 
 
 def _function(file: Path, name: str) -> Any:

@@ -25,7 +25,8 @@ from generator.frontend_py.types import INT32, Type
 if TYPE_CHECKING:
     from generator.frontend_py.domain import RDom
     from generator.frontend_py.func import Func
-    from generator.frontend_py.images import Image, Param
+    from generator.frontend_py.images import Image
+    from generator.frontend_py.param import Param
 
 __all__ = [
     "Call",

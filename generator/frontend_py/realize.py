@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
 from generator.errors import InputError
 from generator.frontend_py.bounds import Bounds, infer, uses_edge
+from generator.frontend_py.buffer import Buffer
 from generator.frontend_py.collect import Collected, collect
 from generator.frontend_py.func import Func
-from generator.frontend_py.images import Buffer, Image
+from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
 from generator.frontend_py.sizes import Range, Sizes
 
@@ -25,8 +26,12 @@ def bounds_of(outputs: Sequence[Func], sizes: Sequence[int], lows: Sequence[int]
         InputError: an extent that nothing gives, or whatever `infer` refuses.
     """
     collected = collect(outputs)
+    return _inferred(collected, {id(f): _wanted(f, sizes, lows) for f in outputs}, sizes)
+
+
+def _inferred(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Sequence[int]) -> Bounds:
     known = Sizes({id(image): _known(collected, image, sizes) for image in collected.images}, tuple(sizes))
-    return infer(collected, {id(f): _wanted(f, sizes, lows) for f in outputs}, known)
+    return infer(collected, wanted, known)
 
 
 def _wanted(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> list[Range]:
@@ -84,51 +89,62 @@ def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Ra
     return tuple(found)
 
 
-def realize(func: Func, target: Any) -> Any:
-    """The values of `func`, by the interpreter: a Buffer, or a list of them for a tuple.
+def realize(outputs: Sequence[Func], target: Any) -> Any:
+    """The values of `outputs`, by the interpreter: a Buffer, or a list of them where there are several values.
 
-    `target` are sizes, or Buffers to be filled: one, or a list of them for a tuple; then there is no result.
+    `target` are sizes, or Buffers to be filled: one, or a list of one per value; then there is no result.
 
     Raises:
         InputError: an input without data, Buffers that do not fit, or whatever `bounds_of` refuses.
     """
     given: list[Any] = [target] if isinstance(target, Buffer) else list(target)
-    buffers = [buffer for buffer in given if isinstance(buffer, Buffer)]
-    if buffers:
-        return _fill(func, buffers)
-    lows, results = _values(func, given, ())
-    made = [Buffer(values, func.name) for values in results]
-    for buffer in made:
-        buffer.set_min(lows)
+    if any(isinstance(buffer, Buffer) for buffer in given):
+        return _fill(outputs, given)
+    made: list[Buffer] = []
+    collected = collect(outputs)
+    for func, lows, results in _values(collected, {id(f): _wanted(f, given, ()) for f in outputs}, given):
+        for values in results:
+            made.append(Buffer(values, func.name))
+            made[-1].set_min(lows)
     return made[0] if len(made) == 1 else made
 
 
-def _fill(func: Func, buffers: Sequence[Buffer]) -> None:
-    kinds, first = func.types(), buffers[0]
-    if [b.type for b in buffers] != list(kinds) or first.dims != func.dimensions():
+def _fill(outputs: Sequence[Func], buffers: Sequence[Buffer]) -> None:
+    kinds = [(func, kind) for func in outputs for kind in func.types()]
+    fits = len(buffers) == len(kinds) and all(isinstance(b, Buffer) and b.type == kind and b.dims == f.dimensions()
+                                              for b, (f, kind) in zip(buffers, kinds, strict=True))
+    if not fits:
+        func, dims = outputs[0], getattr(buffers[0], "dims", 0)
         raise InputError(
-            f"Func `{func.title}` has {func.dimensions()} dimensions and the type {', '.join(map(str, kinds))}; it is "
-            f"realized to {first.dims} dimensions and {', '.join(str(b.type) for b in buffers)}",
+            f"Func `{func.title}` has {func.dimensions()} dimensions and the type "
+            f"{', '.join(str(kind) for _, kind in kinds)}; it is realized to {dims} dimensions and "
+            f"{', '.join(str(getattr(b, 'type', b)) for b in buffers)}",
             func.at,
         )
-    regions = first.bounds()
-    if any(b.bounds() != regions for b in buffers):
-        raise InputError(f"the Buffers to which Func `{func.title}` is realized have different coordinates", func.at)
-    _, results = _values(func, [n for _, n in regions], [low for low, _ in regions])
-    for buffer, values in zip(buffers, results, strict=True):
+    regions: dict[int, list[Range]] = {}
+    for (func, _), buffer in zip(kinds, buffers, strict=True):
+        if regions.setdefault(id(func), buffer.bounds()) != buffer.bounds():
+            raise InputError(
+                f"the Buffers to which Func `{func.title}` is realized have different coordinates", func.at
+            )
+    wanted = {id(f): _wanted(f, [n for _, n in regions[id(f)]], [low for low, _ in regions[id(f)]]) for f in outputs}
+    found = [values for _, _, results in _values(collect(outputs), wanted, [n for _, n in regions[id(outputs[0])]])
+             for values in results]
+    for buffer, values in zip(buffers, found, strict=True):
         buffer.store(values)
 
 
-def _values(func: Func, sizes: Sequence[int], lows: Sequence[int]) -> tuple[list[int], list[NDArray[Any]]]:
-    """The least coordinates of the values of `func`, and the values, one array per value of a tuple."""
-    bounds = bounds_of([func], sizes, lows)
+def _values(collected: Collected, wanted: Mapping[int, Sequence[Range]], sizes: Sequence[int]
+            ) -> Iterator[tuple[Func, list[int], list[NDArray[Any]]]]:
+    """Each output, the least coordinates of its values, and the values, one array per value of a tuple."""
+    bounds = _inferred(collected, wanted, sizes)
     inputs: dict[int, NDArray[Any]] = {}
     for image in bounds.collected.images:
         if image.data is None:
             raise InputError(f"image `{image.title}` has no data; give it some with set(...)", image.at)
         inputs[id(image)] = image.data
-    results = interpret(bounds, inputs)[id(func)]
-    wanted, region = _wanted(func, sizes, lows), bounds.regions[id(func)]
-    window = tuple(slice(start - low, start - low + n)
-                   for (low, _), (start, n) in zip(reversed(region), reversed(wanted), strict=True))
-    return [start for start, _ in wanted], [result[window] for result in results]
+    found = interpret(bounds, inputs, print)
+    for func in collected.outputs:
+        window = tuple(slice(start - low, start - low + n) for (low, _), (start, n)
+                       in zip(reversed(bounds.regions[id(func)]), reversed(wanted[id(func)]), strict=True))
+        yield func, [start for start, _ in wanted[id(func)]], [result[window] for result in found[id(func)]]

@@ -17,7 +17,7 @@ def build() -> hl.Func:
         return made
 
     def sum3x3(f: hl.Func) -> hl.Expr:
-        return sum((f[x + i, y + j] for j in range(3) for i in range(3) if (i, j) != (0, 0)), f[x, y].as_expr())
+        return sum((f[x + i, y + j] for j in range(3) for i in range(3) if (i, j) != (0, 0)), hl.Expr(f[x, y]))
 
     gray = func("gray", 0.299 * image[x, y, 0] + 0.587 * image[x, y, 1] + 0.114 * image[x, y, 2])
     across = [(gray[x + 2, y + j] - gray[x, y + j]) * weight for j, weight in enumerate((1 / 12, 2 / 12, 1 / 12))]

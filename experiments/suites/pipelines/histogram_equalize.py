@@ -26,7 +26,7 @@ def build() -> hl.Func:
     histogram[b] = 0
     histogram[b] += rows[b, ry]
     cdf[b] = histogram[0]
-    cdf[rb] = cdf[rb - 1] + histogram[rb]
+    cdf[rb.x] = cdf[rb - 1] + histogram[rb]
 
     equal, out = hl.Func("equal"), hl.Func("equalized")
     level = hl.i32(hl.clamp(luma[x, y], 0.0, 255.0))

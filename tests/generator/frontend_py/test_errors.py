@@ -135,6 +135,34 @@ CASES = {
         None,
         "there is not enough memory for",
     ),
+    "undef inside": ("f[x] = hl.undef(hl.Int(32)) + 1", 1, "the definition of Func `f` has `undef` where it has no mean"),
+    "random numbers as a condition": (
+        "r.where(hl.random_int(3) > 0)\n f[x] = 0\n f[r] += 1", 3, "the definition of Func `f` has `random` where"
+    ),
+    "a seed that is no integer": ("f[x] = hl.random_float(0.5)", 1, "the seed of random numbers is an integer"),
+    "requirement": (
+        "f[x, y] = hl.require(x < 9, x, 'x is at most', 8)\n return f",
+        1,
+        "what Func `f` requires does not hold at x = 9, y = 0: x is at most 8",
+    ),
+    "no condition": ("f[x] = hl.print_when(x, 3)", 1, "print needs a condition, not a int32"),
+    "another declared type": (
+        "f = hl.Func(hl.UInt(8), 2, 'f')\n f[x, y] = x",
+        2,
+        "Func `f` is declared with the type uint8 but defined with int32",
+    ),
+    "another declared number": (
+        "f = hl.Func(hl.Int(32), 2, 'f')\n f[x] = x",
+        2,
+        "Func `f` is declared with 2 coordinate(s) but defined with 1",
+    ),
+    "lerp by a signed weight": ("f[x] = hl.lerp(hl.u8(1), hl.u8(9), x)", 1, "lerp of uint8 by a int32"),
+    "no part of a Buffer": (
+        "hl.Buffer(hl.UInt(8), [4, 5], 'b').cropped(0, 2, 3)",
+        1,
+        "Buffer `b` has the coordinates 0 to 3 in dimension 0; 2 to 4 is no part of them",
+    ),
+    "pipeline of nothing": ("return hl.Pipeline([])", 1, "Pipeline needs an output Func"),
     "no Func": ("return 3", 0, "`build` returns int"),
 }
 

@@ -1,0 +1,47 @@
+"""Numbers that are given from outside."""
+
+from __future__ import annotations
+
+from generator.errors import InputError
+from generator.frontend_py.called import Word
+from generator.frontend_py.nodes import Expr, Given
+from generator.frontend_py.types import Type
+from generator.frontend_py.where import here
+
+
+class Param(Expr):
+    """A number that is given from outside; here: with the pipeline, at the latest by `set`."""
+
+    def __init__(self, kind: Type, name: str | float = "", value: float | None = None) -> None:
+        given = value if isinstance(name, str) else name
+        self.kind, self.name, self.at = kind, Word(name if isinstance(name, str) else ""), here()
+        self.value = given
+
+    @property
+    def type(self) -> Type:
+        """The type of its value."""
+        return self.kind
+
+    def set(self, value: float) -> None:
+        """Give it a value."""
+        self.value = value
+
+    set_estimate = set
+
+    def as_expr(self) -> Expr:
+        """Its value in an expression."""
+        return Given(self)
+
+    def number(self) -> int | float:
+        """Its value. Raises InputError when nobody gave one, or one that its type does not have."""
+        if self.value is None or not self.type.holds(self.value):
+            known = (
+                f"has the value {self.value}, which does not exist in"
+                if self.value is not None
+                else "has no value of type"
+            )
+            raise InputError(
+                f"Param `{self.name or '(unnamed)'}` {known} {self.type}; give it one: Param(type, name, value)",
+                self.at,
+            )
+        return float(self.value) if self.type.is_float() else int(self.value)

@@ -1,0 +1,90 @@
+"""What a definition makes of values that mean something only there: `undef`, random numbers, `print` and `require`.
+
+    undef            0 in the pure definition; in an update the old value, which is the same as to store nothing
+    random_int(s)    a hash of s and the coordinates of the definition: `random.py`
+    print, require   the value alone; what is said or checked becomes a Note, which only the interpreter reads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from generator.errors import Location
+from generator.frontend_py.nodes import Call, Const, Expr, Op, Pixel, operands, parts
+from generator.frontend_py.random import number_of
+
+MARKS = ("undef", "random", "print", "require")
+"""Operations that are gone after this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noted(Op):
+    """`print(...)` or `require(...)`: the value, the condition, then what is said; `words` holds that, an empty text
+    where an operand stands.
+    """
+
+    words: tuple[str, ...]
+    at: Location
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Note:
+    """What is said where `condition` holds, or (`required`) the failure where it does not."""
+
+    required: bool
+    condition: Expr
+    words: tuple[str | Expr, ...]
+    at: Location
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """All that is evaluated."""
+        return (self.condition, *(word for word in self.words if isinstance(word, Expr)))
+
+
+def defined_values(values: Sequence[Expr], old: Callable[[int], Expr]) -> tuple[Expr, ...]:
+    """`values` without `undef`, where that stands alone or in a `select` that is a value; `old(k)` replaces it."""
+    return tuple(_defined(value, k, old) for k, value in enumerate(values))
+
+
+def _defined(value: Expr, index: int, old: Callable[[int], Expr]) -> Expr:
+    if isinstance(value, Op) and value.name == "undef":
+        return old(index)
+    if isinstance(value, Op) and value.name == "select":
+        chosen = tuple(_defined(v, index, old) for v in value.args[1:])
+        if any(a is not b for a, b in zip(chosen, value.args[1:], strict=True)):
+            return replace(value, args=(value.args[0], *chosen))
+    return value
+
+
+def nothing(kind_of: Callable[[int], Expr]) -> Callable[[int], Expr]:
+    """0 of the type of value `k`, for an `undef` of a pure definition."""
+    return lambda k: Const(kind_of(k).type, 0.0 if kind_of(k).type.is_float() else 0)
+
+
+def prepared(roots: Sequence[Expr], coordinates: Sequence[Expr], tag: str) -> tuple[tuple[Expr, ...], tuple[Note, ...]]:
+    """`roots` without random numbers and notes, and the notes.
+
+    `coordinates` are what random numbers depend on; `tag` tells those without a seed from those of other definitions.
+    """
+    done: dict[int, Expr] = {}
+    notes: list[Note] = []
+    count = 0
+    for node in parts(*roots):
+        args = tuple(done.get(id(child), child) for child in operands(node))
+        changed = any(a is not b for a, b in zip(args, operands(node), strict=True))
+        if isinstance(node, Noted):
+            notes.append(_note(node, args))
+            done[id(node)] = args[0]
+        elif isinstance(node, Op) and node.name == "random":
+            done[id(node)] = number_of(node.kind, args or f"{tag}:{count}", coordinates)
+            count += not args
+        elif changed and isinstance(node, Call | Pixel | Op):
+            done[id(node)] = replace(node, args=args)
+    return tuple(done.get(id(root), root) for root in roots), tuple(notes)
+
+
+def _note(node: Noted, args: tuple[Expr, ...]) -> Note:
+    rest = iter(args[2:])
+    return Note(node.name == "require", args[1], tuple(word or next(rest) for word in node.words), node.at)

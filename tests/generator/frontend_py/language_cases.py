@@ -1,0 +1,112 @@
+"""Small definitions, one per feature of the language, with what numpy says they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.support.halide_wheel import Wanted
+
+PHOTO: NDArray[np.uint8] = np.arange(24, dtype=np.uint8).reshape(2, 3, 4) * 7 % 251
+BYTES: NDArray[np.uint8] = np.arange(256, dtype=np.uint8)
+
+
+def implicit_vars(hl: Any) -> Wanted:
+    x, image, double, row = hl.Var("x"), hl.Buffer(PHOTO), hl.Func("double"), hl.Func("row")
+    double[hl._] = hl.u16(image[hl._]) * 2
+    row[x, hl._] = double[x, 1, hl._] + hl.u16(x)
+    row[x, hl._] += hl.u16(1)
+    return [(double, [4, 3, 2]), (row, [4, 2])]
+
+
+def expected_implicit_vars() -> list[NDArray[Any]]:
+    return [PHOTO.astype(np.uint16) * 2, (PHOTO[:, 1, :].astype(int) * 2 + np.arange(4) + 1).astype(np.uint16)]
+
+
+def several_outputs(hl: Any) -> Wanted:
+    x, y = hl.Var("x"), hl.Var("y")
+    both, total, less = hl.Func("both"), hl.Func("total"), hl.Func("less")
+    both[x, y] = (x + y, hl.f32(x) / 2)
+    total[x, y] = both[x, y][0] * 3
+    less[x, y] = hl.u8(total[x, y] + 1)
+    return [(hl.Pipeline([both, less, total]), [5, 3])]
+
+
+def expected_several_outputs() -> list[NDArray[Any]]:
+    y, x = np.mgrid[:3, :5].astype(np.int32)
+    return [x + y, x.astype(np.float32) / 2, (3 * (x + y) + 1).astype(np.uint8), 3 * (x + y)]
+
+
+def undefined_values(hl: Any) -> Wanted:
+    x, f, r = hl.Var("x"), hl.Func("f"), hl.RDom([(0, 10)])
+    f[x] = hl.undef(hl.Int(32))
+    f[r.x] = hl.select(r.x % 2 == 0, r.x, 0)
+    f[r.x] = hl.select(r.x > 5, 100 + r.x, hl.undef(hl.Int(32)))
+    return [(f, [10])]
+
+
+def expected_undefined_values() -> list[NDArray[Any]]:
+    return [np.array([k + 100 if k > 5 else k * (k % 2 == 0) for k in range(10)], np.int32)]
+
+
+def declared_types(hl: Any) -> Wanted:
+    x = hl.Var("x")
+    one, two = hl.Func(hl.UInt(16), 1, "one"), hl.Func([hl.Int(32), hl.Float(32)], 1, "two")
+    one[x] = hl.u16(x * 3)
+    two[x] = (x, hl.f32(x) * 0.5)
+    return [(one, [6]), (two, [6])]
+
+
+def expected_declared_types() -> list[NDArray[Any]]:
+    x = np.arange(6)
+    return [(3 * x).astype(np.uint16), x.astype(np.int32), (x / 2).astype(np.float32)]
+
+
+def ranges_of_funcs(hl: Any) -> Wanted:
+    """A histogram over what a Func stores, which its definition keeps below 8."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.Buffer(PHOTO[0])
+    level, shifted, histogram, r = hl.Func("level"), hl.Func("shifted"), hl.Func("histogram"), hl.RDom([(0, 4), (0, 3)])
+    level[x, y] = hl.i32(image[x, y]) % 7
+    shifted[x, y] = level[x, y] + 1
+    histogram[x] = 0
+    histogram[shifted[r.x, r.y]] += 1
+    return [(histogram, [8])]
+
+
+def expected_ranges_of_funcs() -> list[NDArray[Any]]:
+    return [np.bincount(PHOTO[0].ravel() % 7 + 1, minlength=8).astype(np.int32)]
+
+
+def integer_lerp(hl: Any) -> Wanted:
+    x, row, bytes_ = hl.Var("x"), hl.Var("row"), hl.Buffer(BYTES)
+    funcs = []
+    for kind in (hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16), hl.UInt(32), hl.Int(32)):
+        low, high = hl.cast(kind, hl.u32(bytes_[x]) * 16909320), hl.cast(kind, hl.u32(bytes_[255 - x]) * 77001)
+        one, two = hl.u8(row * 60), hl.u16(row * 13000)
+        f = hl.Func("f")
+        f[x, row] = (hl.lerp(low, high, one), hl.lerp(low, high, two), hl.lerp(low, high, hl.f32(row) / 4.0),
+                     hl.lerp(low, high, hl.u32(two) * 65537), hl.lerp(hl.f32(x), hl.f32(x) * 7.5, one))
+        funcs.append((f, [256, 5]))
+    return funcs
+
+
+def buffer_parts(hl: Any) -> Wanted:
+    x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+    image = hl.Buffer(PHOTO.copy())
+    part, plane = image.cropped(0, 1, 2), image.sliced(2, 1)
+    box, moved, turned = image.cropped([(1, 3), (1, 2)]), image.translated(0, 10), image.transposed(0, 1)
+    image[1, 1, 1] = 99
+    f, g, h, k = hl.Func("f"), hl.Func("g"), hl.Func("h"), hl.Func("k")
+    f[x, y, c] = part[x + 1, y, c]
+    g[x, y] = plane[x, y] + hl.u8(moved[x + 10, y, 0])
+    h[x, y, c] = turned[x, y, c]
+    k[x, y, c] = box[x + box.left(), y + box.top(), c]
+    return [(f, [2, 3, 2]), (g, [4, 3]), (h, [3, 4, 2]), (k, [3, 2, 2])]
+
+
+def expected_buffer_parts() -> list[NDArray[Any]]:
+    data = PHOTO.copy()
+    data[1, 1, 1] = 99
+    return [data[:, :, 1:3], data[1] + data[0], data.transpose(0, 2, 1), data[:, 1:, 1:]]

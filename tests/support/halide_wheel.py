@@ -1,0 +1,60 @@
+"""One definition under two languages: ours, and Halide's own Python package (extra `peers`), with the same inputs.
+
+A case is a function of the module `hl` that returns the outputs it wants, each with its extents. What it makes is
+compared: integers must be equal, real numbers nearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from antune import halide as ours
+from generator.frontend_py.problem import problem_of
+
+Wanted: TypeAlias = Sequence[tuple[Any, Sequence[int]]]
+Case: TypeAlias = Callable[[Any], Wanted]
+
+
+def wheel() -> Any:
+    """Halide's Python module; without it the test is skipped."""
+    return pytest.importorskip("halide", reason="Halide's Python package is not installed (extra `peers`)")
+
+
+def values(hl: Any, case: Case) -> list[NDArray[Any]]:
+    """All values of all outputs, as `realize` computes them under the language `hl`."""
+    found: list[NDArray[Any]] = []
+    for output, sizes in case(hl):
+        result = output.realize(list(sizes))
+        found += [np.asarray(part) for part in (result if isinstance(result, list | tuple) else [result])]
+    return found
+
+
+def agree(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]], rtol: float = 1e-5) -> None:
+    """The same number of arrays, of the same types and shapes, and with the same values."""
+    assert [(a.dtype.kind, a.itemsize, a.shape) for a in one] == [(a.dtype.kind, a.itemsize, a.shape) for a in other]
+    for a, b in zip(one, other, strict=True):
+        if a.dtype.kind == "f":
+            assert np.allclose(a, b, rtol=rtol, atol=rtol, equal_nan=True)
+        else:
+            assert np.array_equal(a, b)
+
+
+def as_in_halide(case: Case, rtol: float = 1e-5) -> list[NDArray[Any]]:
+    """The values of `case` under our language, after Halide's have been found to be the same."""
+    found = values(ours, case)
+    agree(found, values(wheel(), case), rtol)
+    return found
+
+
+def as_in_c(case: Case) -> list[NDArray[Any]]:
+    """The values of `case` under our language, after sequential C has agreed with the interpreter."""
+    for output, sizes in case(ours):
+        outputs = output.outputs() if isinstance(output, ours.Pipeline) else [output]
+        reference = problem_of(outputs, sizes, "case").reference
+        assert not [w for w in reference.warnings if "sequential C" in w]
+    return values(ours, case)
