@@ -221,8 +221,8 @@ class Func(Scheduled):
         bad = next((n for n in parts(*definition.exprs) if isinstance(n, Op) and n.name in MARKS), None)
         if bad is not None:
             raise InputError(f"the definition of Func `{self.title}` has `{bad.name}` where it has no meaning: undef "
-                             "is a whole value or a branch of a select that is one, and `where` of an RDom has no random "
-                             "numbers, prints or requirements", at)
+                             "is a whole value or a branch of a select that is one, and `where` of an RDom has no "
+                             "random numbers, prints or requirements", at)
         return definition
 
     def _accumulated(self, update: Accumulation, at: Location) -> tuple[Expr, ...]:

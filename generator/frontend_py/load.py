@@ -38,7 +38,8 @@ def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     outputs = _outputs(result)
     if not outputs or not all(isinstance(o, Func) for o in outputs):
         raise InputError(
-            f"`{build.__name__}` returns {type(result).__name__}; return the output Func, a list of them, or a Pipeline",
+            f"`{build.__name__}` returns {type(result).__name__}; return the output Func, a list of them, or a "
+            "Pipeline",
             place,
         )
     if len({id(o) for o in outputs}) < len(outputs):

@@ -1,7 +1,8 @@
 """Random numbers: a hash of a seed and the coordinates, the same in numpy, in C and on every device.
 
     h = 0x9e3779b9
-    for c in seed, coordinates, 0x9e3779b9, 0x3c6ef372, 0xdaa66d2b:  h = ((h ^ c) * 0x5851f42d4c957f2d + 0x2545f491) >> 32
+    for c in seed, coordinates, 0x9e3779b9, 0x3c6ef372, 0xdaa66d2b:
+        h = ((h ^ c) * 0x5851f42d4c957f2d + 0x2545f491) >> 32
 
 in 64 bits without sign, of which the lower 32 bits of the result are kept. Each step has `h` once, so that the text
 stays short.

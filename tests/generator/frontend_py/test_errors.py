@@ -135,7 +135,7 @@ CASES = {
         None,
         "there is not enough memory for",
     ),
-    "undef inside": ("f[x] = hl.undef(hl.Int(32)) + 1", 1, "the definition of Func `f` has `undef` where it has no mean"),
+    "undef inside": ("f[x] = hl.undef(hl.Int(32)) + 1", 1, "the definition of Func `f` has `undef` where it has"),
     "random numbers as a condition": (
         "r.where(hl.random_int(3) > 0)\n f[x] = 0\n f[r] += 1", 3, "the definition of Func `f` has `random` where"
     ),
@@ -145,7 +145,7 @@ CASES = {
         1,
         "what Func `f` requires does not hold at x = 9, y = 0: x is at most 8",
     ),
-    "no condition": ("f[x] = hl.print_when(x, 3)", 1, "print needs a condition, not a int32"),
+    "print without a condition": ("f[x] = hl.print_when(x, 3)", 1, "print needs a condition, not a int32"),
     "another declared type": (
         "f = hl.Func(hl.UInt(8), 2, 'f')\n f[x, y] = x",
         2,

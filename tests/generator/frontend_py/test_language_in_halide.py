@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-from tests.generator.frontend_py import language_cases as cases
+from tests.support import definitions as cases
 from tests.support.halide_wheel import Case, agree, as_in_c, as_in_halide
 from tests.support.slow import few
 
