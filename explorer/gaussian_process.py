@@ -6,6 +6,8 @@ little weight are nearly the same. Numbers are compared on a logarithmic scale (
 that runs from 0 to 1; two categories, or an attribute that only one of the walks has, are 1 apart.
 
 The weights w_d (one per attribute) and the noise maximise the posterior of the data under log-normal priors.
+
+Functions import scipy themselves: that takes half a second, which a search that ends before it learns does not spend.
 """
 
 from __future__ import annotations
@@ -14,9 +16,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist, pdist, squareform
 
 from explorer.attributes import Array, Attributes
 
@@ -96,6 +95,9 @@ class GaussianProcess:
 
     def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
         """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
+        from scipy.linalg import solve_triangular
+        from scipy.spatial.distance import pdist, squareform
+
         varying = max(1, np.unique(known.owner).size)
         grown = np.full(attributes, np.log(WEIGHTS / varying))
         grown[: self._log_weights.size] = self._log_weights
@@ -114,6 +116,9 @@ class GaussianProcess:
 
     def posterior(self, candidates: Coordinates) -> Posterior:
         """What is known of `candidates`, which have the coordinates of the data."""
+        from scipy.linalg import solve_triangular
+        from scipy.spatial.distance import cdist
+
         points = candidates.weighted(self.weights)
         cross = np.exp(-cdist(self._known, points, "cityblock"))
         explained = solve_triangular(self._root, cross, lower=True, check_finite=False)
@@ -121,6 +126,8 @@ class GaussianProcess:
 
     def _tune(self, known: Coordinates, targets: Array) -> None:
         """Maximise the posterior of weights and noise; the walks beside the best are a regular sample of the rest."""
+        from scipy.optimize import minimize
+
         chosen = np.argsort(targets, kind="stable")
         if chosen.size > MOST_TUNED:
             half = MOST_TUNED // 2
@@ -209,6 +216,8 @@ class Posterior:
 
     def measure(self, candidate: int) -> None:
         """Take the variance that a measurement of `candidate` leaves; the means stay (kriging believer)."""
+        from scipy.spatial.distance import cdist
+
         column = self.explained[:, candidate]
         shared = np.exp(-cdist(self.points[[candidate]], self.points, "cityblock"))[0]
         shared -= column @ self.explained
@@ -234,6 +243,8 @@ def _misfit(parameters: Array, distances: Array, targets: Array, prior: float) -
 
     The scale of the kernel takes its most likely value.
     """
+    from scipy.linalg import cho_solve
+
     weights, noise, count = np.exp(parameters[:-1]), np.exp(parameters[-1]), targets.size
     kernel = np.exp(-np.tensordot(weights, distances, axes=1))
     try:

@@ -18,7 +18,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from explorer.attributes import Array
 from explorer.experience import Experience
@@ -104,6 +103,8 @@ class Screen:
 
 def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
     """E[max(0, best - cost)] for a normally distributed cost."""
+    from scipy.special import ndtr  # as in `gaussian_process`: only a search that learns spends the time
+
     distance = (best - mean) / deviation
     density = np.exp(-0.5 * distance * distance) / np.sqrt(2 * np.pi)
     return np.asarray(deviation * (distance * ndtr(distance) + density))

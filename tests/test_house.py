@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,42 +35,66 @@ def public(tree: ast.AST) -> Iterator[Definition]:
                 yield from public(node)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_sizes(path: Path) -> None:
+def too_long(path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= MAX_FILE
+    if (lines := len(text.splitlines())) > MAX_FILE:
+        yield f"{lines} lines"
     for node in definitions(ast.parse(text)):
-        if not isinstance(node, ast.ClassDef):
-            length = (node.end_lineno or 0) - node.lineno + 1
-            assert length <= MAX_FUNCTION, f"{node.name} has {length} lines"
+        if not isinstance(node, ast.ClassDef) and (lines := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION:
+            yield f"{node.name} has {lines} lines"
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if not p.is_relative_to(TESTS)],
-                         ids=lambda path: str(path.relative_to(ROOT)))
-def test_docstrings(path: Path) -> None:
+def without_docstring(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert len(ast.get_docstring(tree) or "") > 10, "the module says nothing about itself"
-    for node in public(tree):
-        assert ast.get_docstring(node), f"{node.name} has no docstring"
+    if len(ast.get_docstring(tree) or "") <= 10:
+        yield "the module says nothing about itself"
+    yield from (f"{node.name} has no docstring" for node in public(tree) if not ast.get_docstring(node))
 
 
 NAMED = re.compile(r"""(==|!=|\bin|\bcase)\s*\(?["'](cuda|opencl|hip)["']""")
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if not p.is_relative_to(ROOT / "tests")],
-                         ids=lambda path: str(path.relative_to(ROOT)))
-def test_nobody_asks_which_dialect_it_is(path: Path) -> None:
+def asking_for_the_dialect(path: Path) -> Iterator[str]:
     """What a dialect can do is a field of `generator.target.Language`, what a driver can do one of
     `runners.backend.Backend`.
     """
-    found = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if NAMED.search(line)]
-    assert not found
+    yield from (line.strip() for line in path.read_text(encoding="utf-8").splitlines() if NAMED.search(line))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_the_type_checker_must_ignore_has_a_reason(path: Path) -> None:
+def ignored_without_reason(path: Path) -> Iterator[str]:
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if re.search(r"# type: ignore(\[[a-z, -]*\])?$", line)] == []
+    yield from (line for line in lines if re.search(r"# type: ignore(\[[a-z, -]*\])?$", line))
+
+
+def imported_from_tests(path: Path) -> Iterator[str]:
+    """Also in programs that a test writes: a helper has its place in `tests.support`."""
+    imports = re.findall(r"^\s*(?:from|import)\s+tests\b.*", path.read_text(encoding="utf-8"), re.MULTILINE)
+    yield from (line for line in imports if not re.match(r"\s*from tests\.support(\.\w+)? import ", line))
+
+
+PRODUCT = [path for path in FILES if not path.is_relative_to(TESTS)]
+RULES: dict[Callable[[Path], Iterator[str]], list[Path]] = {
+    too_long: FILES, without_docstring: PRODUCT, asking_for_the_dialect: PRODUCT, ignored_without_reason: FILES,
+    imported_from_tests: sorted(TESTS.rglob("*.py"))}
+
+
+@pytest.mark.parametrize("breaches", RULES, ids=lambda rule: rule.__name__)
+def test_no_file_breaks_the_rule(breaches: Callable[[Path], Iterator[str]]) -> None:
+    """One test per rule and not per file: a test costs more than a look at a file."""
+    found = [f"{path.relative_to(ROOT)}: {what}" for path in RULES[breaches] for what in breaches(path)]
+    assert len(RULES[breaches]) > 200 and found == []
+
+
+@pytest.mark.parametrize(("breaches", "text", "what"), [
+    (too_long, "\n" * 401, "401 lines"), (too_long, "def f():\n" + "    1\n" * 40, "f has 41 lines"),
+    (without_docstring, "x = 1\n", "the module says nothing about itself"),
+    (without_docstring, '"""A module of a test."""\nclass A:\n    pass\n', "A has no docstring"),
+    (asking_for_the_dialect, 'if dialect == "cuda":\n', 'if dialect == "cuda":'),
+    (ignored_without_reason, "x = y  # type: ignore[misc]\n", "x = y  # type: ignore[misc]"),
+    (imported_from_tests, "from tests.antune.test_cli import x\n", "from tests.antune.test_cli import x")])
+def test_a_breach_is_found(breaches: Callable[[Path], Iterator[str]], text: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(text)
+    assert list(breaches(tmp_path / "module.py")) == [what]
 
 
 def test_every_room_has_a_sign() -> None:
@@ -105,13 +129,6 @@ def test_tests_mirror_the_rooms() -> None:
     folders = [path.relative_to(TESTS) for path in TESTS.rglob("*") if (path / "__init__.py").exists()]
     assert [str(path) for path in folders if path.parts[0] not in NO_ROOMS and not (ROOT / path).is_dir()] == []
     assert [path.name for path in TESTS.glob("test_*.py")] == ["test_house.py"]
-
-
-@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
-def test_tests_import_helpers_and_no_tests(path: Path) -> None:
-    """Also in programs that a test writes: a helper has its place in `tests.support`."""
-    imports = re.findall(r"^\s*(?:from|import)\s+tests\b.*", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert [line for line in imports if not re.match(r"\s*from tests\.support(\.\w+)? import ", line)] == []
 
 
 def test_the_sign_of_the_helpers_names_each() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -147,8 +148,9 @@ def alive(pid: int) -> bool:
         return False
 
 
+@lru_cache
 def device_of(platform: str) -> DeviceInfo | None:
-    """The device of a platform, or None when it is not installed."""
+    """The device of a platform, or None when it is not installed; drivers are asked once per process."""
     return next((device for device in list_devices() if device.platform == platform), None)
 
 

@@ -20,8 +20,7 @@ from generator.target import Target
 from generator.variant import Variant
 from metrics.outcome import Timed
 from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import device_runner
 from tests.support.targets import CPU
 
 FORESEEN = ("barrier would stand", "loops do not run what they should")
@@ -50,15 +49,12 @@ def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -
     A plan may turn out to put a barrier under a condition (the spaces try that for typical sizes only), or to have
     loops that would not run what they should, which is noticed.
     """
-    runner = open_runner(found, device, LIMITS, folder)
-    try:
+    with device_runner(found, device, folder) as runner:
         target = runner.device.target
         plans: list[Plan] = [default_plan(found.program, target)]
         for level in get_args(LevelName):
             plans += random_plans(found.program, target, level, count, seed)
         outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
     assert len(outcomes) == len(plans)
     return [f"{plans[n].to_json()}: {outcome}" for n, outcome in outcomes.items()
             if not isinstance(outcome, Timed) and not any(words in outcome.message for words in FORESEEN)]

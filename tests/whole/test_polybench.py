@@ -11,7 +11,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
 from metrics.outcome import Timed
 from runners.base import Job, Limits
-from runners.registry import open_runner
+from tests.support.devices import device_runner
 from tests.support.slow import few
 from tests.support.suite import ALL_NAMES, TARGET, problem
 
@@ -54,11 +54,8 @@ def test_the_default_plan_is_right_in_float(name: str, size: str, tmp_path: Path
 
 def check_default_plan(name: str, defines: tuple[str, ...], tmp_path: Path) -> None:
     found = problem(name, defines)
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
+    with device_runner(found, "pocl", tmp_path) as runner:
         plans = [choose(found.program, runner.device.target) for choose in (usual_plan, default_plan)]
         outcomes = dict(runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)]))
-    finally:
-        runner.close()
     for outcome in outcomes.values():
         assert isinstance(outcome, Timed), outcome.message

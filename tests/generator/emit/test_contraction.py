@@ -13,9 +13,7 @@ from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS, has_intel
+from tests.support.devices import has_intel, outcomes_on
 from tests.support.programs import write_c
 from tests.support.suite import TARGET
 
@@ -62,9 +60,5 @@ def test_only_kernels_with_barriers_and_converted_indices(
 @pytest.mark.parametrize("value", [CONVERTED, f"{CONVERTED} > 3 ? 1 : 2"])
 def test_a_converted_thread_index_is_right_on_intel(value: str, tmp_path: Path) -> None:
     found = captured(value, tmp_path)
-    runner = open_runner(found, "intel", LIMITS, tmp_path / "work")
-    try:
-        outcome = dict(runner.evaluate([Job(0, planned(found, shared=True))]))[0]
-    finally:
-        runner.close()
+    (outcome,) = outcomes_on("intel", found, [planned(found, shared=True)], tmp_path / "work")
     assert isinstance(outcome, Timed), outcome.message

@@ -20,7 +20,7 @@ from generator.program import Program
 from generator.reading import read_problem
 from metrics.outcome import Timed
 from runners.base import Job
-from runners.registry import open_runner
+from runners.pool_runner import DeviceRunner
 from tests.support.devices import LIMITS
 from tests.support.programs import program_of, scop, write_c
 from tests.support.runners import needed_device
@@ -69,7 +69,7 @@ def with_blocks(program: Program, tile: int, block: int) -> Plan:
 def check_blocks(problem: Problem, platform: str, folder: Path) -> None:
     """One thread and several threads per block compute what the original does."""
     device = needed_device(platform)
-    with closing(open_runner(problem, device.key, LIMITS, folder)) as runner:
+    with closing(DeviceRunner(problem, device, LIMITS, folder)) as runner:
         jobs = [Job(n, with_blocks(problem.program, 32, block)) for n, block in enumerate((1, 16))]
         for _, outcome in runner.evaluate(jobs):
             assert isinstance(outcome, Timed), outcome.message

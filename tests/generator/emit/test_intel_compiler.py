@@ -19,9 +19,7 @@ from generator.nest import Assign, Barrier, If
 from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.reading import read_problem
 from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS, has_intel
+from tests.support.devices import has_intel, outcomes_on
 from tests.support.programs import write_c
 from tests.support.suite import TARGET
 
@@ -57,11 +55,7 @@ def test_products_of_mirrored_indices_are_right_on_intel(tmp_path: Path) -> None
     plan = Plan(ScheduleChoice(), (KernelPlan(shape.statements, (64,), (64,)),))
     assert "- antune_one" in lower(found.program, plan, TARGET_INTEL).source
     assert "antune_one" not in lower(found.program, plan, TARGET).source
-    runner = open_runner(found, "intel", LIMITS, tmp_path / "work")
-    try:
-        outcome = dict(runner.evaluate([Job(0, plan)]))[0]
-    finally:
-        runner.close()
+    (outcome,) = outcomes_on("intel", found, [plan], tmp_path / "work")
     assert isinstance(outcome, Timed), outcome.message
 
 

@@ -10,12 +10,8 @@ import pytest
 from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
-from generator.lowering.heuristics.default import default_plan
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_default_plan
 from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
 from tests.support.slow import few
@@ -142,12 +138,7 @@ def test_inlined_calls_compute_the_same(name: str, tmp_path: Path) -> None:
 )
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = read_problem(write_c(program(*PROGRAMS[name]), tmp_path), Compilation(), None, None, {}, 0)
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)
 
 
 def test_what_is_used_several_times_is_computed_once(tmp_path: Path) -> None:

@@ -13,13 +13,9 @@ from experiments.exports.write import export
 from experiments.store import read_store
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_default_plan
 from tests.support.exports import stored_run
 from tests.support.programs import write_c
 from tests.support.slow import few
@@ -86,12 +82,7 @@ def captured(body: str, folder: Path) -> Problem:
 @pytest.mark.parametrize("name", few(ACCEPTED, 4))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = captured(ACCEPTED[name], tmp_path)
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)
 
 
 @pytest.mark.parametrize("name", REFUSED)

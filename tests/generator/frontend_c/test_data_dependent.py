@@ -13,8 +13,7 @@ from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Outcome, Timed
 from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import device_runner
 from tests.support.programs import write_c
 from tests.support.space_plans import failures
 
@@ -94,13 +93,10 @@ def captured(name: str, folder: Path) -> Problem:
 
 def outcomes(found: Problem, folder: Path, **changes: bool) -> dict[int, Outcome]:
     """Of the default plan, with `changes` in all of its kernels."""
-    runner = open_runner(found, "pocl", LIMITS, folder)
-    try:
+    with device_runner(found, "pocl", folder) as runner:
         plan = default_plan(found.program, runner.device.target)
         kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]  # fields by name
         return dict(runner.evaluate([Job(0, replace(plan, kernels=kernels))]))
-    finally:
-        runner.close()
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -16,10 +16,7 @@ from generator.lowering.heuristics.default import default_plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_default_plan
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
@@ -179,12 +176,7 @@ def captured(body: str, folder: Path) -> Problem:
 
 def test_default_plans_on_pocl(tmp_path: Path) -> None:
     found = captured("\n".join(BODIES.values()), tmp_path)
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)
 
 
 @pytest.mark.slow

@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 
 from generator.frontend_c.source import Compilation
-from generator.lowering.heuristics.default import default_plan
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_default_plan
 from tests.support.printed import as_read, printed
 from tests.support.programs import write_c
 from tests.support.slow import few
@@ -103,9 +99,4 @@ def test_it_computes_the_same(name: str, tmp_path: Path) -> None:
 )
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = read_problem(write_c(program((WAYS | KEPT)[name]), tmp_path), Compilation(), None, None, {}, 0)
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)

@@ -10,13 +10,9 @@ import pytest
 
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_default_plan
 from tests.support.programs import program_of, scop, write_c
 
 PROGRAM = """#include <math.h>
@@ -90,12 +86,7 @@ def captured(body: str, folder: Path) -> Problem:
 
 def test_results_are_those_of_c(tmp_path: Path) -> None:
     found = captured("\n".join(BODIES.values()), tmp_path)
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)
 
 
 @pytest.mark.parametrize("name", WRAPPING)

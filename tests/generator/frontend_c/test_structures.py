@@ -13,13 +13,9 @@ from experiments.exports.write import export
 from experiments.store import read_store
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
-from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_default_plan
 from tests.support.exports import stored_run
 from tests.support.programs import program_of, scop, write_c
 from tests.support.slow import few
@@ -161,12 +157,7 @@ def test_on_pocl(name: str, tmp_path: Path) -> None:
     body, extents = ACCEPTED[name]
     found = captured(body, tmp_path)
     assert {array: found.program.array(array).extents for array in extents} == extents
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(found.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)
 
 
 def test_local_structures_are_numbers_of_their_own(tmp_path: Path) -> None:
@@ -291,12 +282,7 @@ def test_structures_may_point_to_arrays(
     problem = read_problem(write_c(POINTERS, tmp_path), Compilation(), function, None, {}, 0)
     assert {a.name: a.extents for a in problem.program.arrays if a.role != "temp"} == arrays
     assert dict(problem.program.parameters) == sizes
-    runner = open_runner(problem, "pocl", LIMITS, tmp_path)
-    try:
-        outcome = dict(runner.evaluate([Job(0, default_plan(problem.program, runner.device.target))]))[0]
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(problem, tmp_path)
 
 
 def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:

@@ -24,10 +24,9 @@ from generator.program import Program
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.cuda.compiler import Nvrtc
-from runners.registry import open_runner
 from tests.support.cli import antune_command
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.devices import LIMITS
+from tests.support.devices import device_runner
 from tests.support.programs import program_of, scop
 from tests.support.space_plans import random_plans
 from tests.support.suite import TARGET, small_problem
@@ -120,15 +119,12 @@ TRANSLATED = [p if p.name in QUICK else pytest.param(p, marks=pytest.mark.slow) 
 def wrong_plans(program: Pipeline, folder: Path, count: int) -> list[str]:
     """What is wrong with the default plan and `count` random ones per level on PoCL; of these, some are refused."""
     problem = small_problem(program)[0]
-    runner = open_runner(problem, "pocl", LIMITS, folder)
-    try:
+    with device_runner(problem, "pocl", folder) as runner:
         target = runner.device.target
         plans = [default_plan(problem.program, target)]
         for level in LEVELS:
             plans += random_plans(problem.program, target, level, count, 3)
         outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
     return [f"{plans[n].to_json()}: {o}" for n, o in outcomes.items()
             if not isinstance(o, Timed) and (n == 0 or "barrier would stand" not in o.message)]
 

@@ -15,7 +15,7 @@ from generator.target import Dialect
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
 from metrics.outcome import Timed
 from runners.base import Job
-from runners.registry import open_runner
+from runners.pool_runner import DeviceRunner
 from tests.support.devices import LIMITS
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
@@ -89,7 +89,7 @@ def test_devices_compute_what_c_does(platform: str, tmp_path: Path) -> None:
         replace(kernel, order=(1, 0)),
         replace(kernel, registers=True, points_inside=True),
     ]
-    with closing(open_runner(found, device.key, LIMITS, tmp_path)) as runner:
+    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
         outcomes = dict(runner.evaluate([Job(n, Plan(ScheduleChoice(), (one,))) for n, one in enumerate(kernels)]))
     for outcome in outcomes.values():
         assert isinstance(outcome, Timed), outcome.message
@@ -100,7 +100,7 @@ def test_time_steps_have_columns_too(tmp_path: Path) -> None:
     kernel = KernelPlan(tuple(sorted(s.name for s in found.program.statements)), (4, 8), (1, 1), columns=True)
     chosen = Plan(TimeTiles(2), (kernel,))
     assert grids(lower(found.program, chosen, device.target).host) == [(8, 4)]
-    with closing(open_runner(found, device.key, LIMITS, tmp_path)) as runner:
+    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
         [outcome] = dict(runner.evaluate([Job(0, chosen)])).values()
     assert isinstance(outcome, Timed), outcome.message
 

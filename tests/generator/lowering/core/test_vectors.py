@@ -21,7 +21,7 @@ from generator.plan import KernelPlan, Plan, ScheduleChoice
 from generator.target import Dialect
 from metrics.outcome import Timed
 from runners.base import Job
-from runners.registry import open_runner
+from runners.pool_runner import DeviceRunner
 from tests.support.devices import LIMITS
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -118,7 +118,7 @@ def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -
     device = needed_device(platform)
     found = problem("gemm", (*SIZES, f"DATA_TYPE_IS_{kind.upper()}"))
     plans = [gemm_plan((4, 16)), gemm_plan((2, 32)), gemm_plan((8, 4)), gemm_plan((3, 12)), gemm_plan((1, 64))]
-    with closing(open_runner(found, device.key, LIMITS, tmp_path)) as runner:
+    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
         outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
     for outcome in outcomes.values():
         assert isinstance(outcome, Timed), outcome.message

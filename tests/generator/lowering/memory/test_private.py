@@ -39,9 +39,8 @@ from metrics.outcome import Timed
 from runners.base import Job, Limits
 from runners.cuda.compiler import Nvrtc
 from runners.races import check_races
-from runners.registry import open_runner
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.devices import LIMITS, has_intel
+from tests.support.devices import device_runner, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
@@ -308,12 +307,9 @@ def on_device(kind: str, update: str, folder: Path) -> Problem:
 
 def evaluated(found: Problem, plans: Sequence[Plan], device: str, folder: Path) -> None:
     """All plans are right on a device."""
-    runner = open_runner(found, device, LIMITS, folder)
-    try:
+    with device_runner(found, device, folder) as runner:
         for number, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]):
             assert isinstance(outcome, Timed), (plans[number].to_json(), outcome.message)
-    finally:
-        runner.close()
 
 
 def some_plans(program: Program) -> list[Plan]:

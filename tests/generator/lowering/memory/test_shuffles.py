@@ -15,8 +15,7 @@ from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Timed
 from runners.base import Job, Limits
-from runners.registry import open_runner
-from tests.support.devices import has_intel
+from tests.support.devices import device_runner, has_intel
 from tests.support.shuffles import by_shuffles
 from tests.support.suite import ODD_SIZES, problem
 
@@ -29,25 +28,26 @@ pytestmark = pytest.mark.skipif(not has_intel(), reason="needs shuffles: the ext
 
 def evaluated(found: Problem, plan: Plan, folder: Path) -> str:
     """The source of a plan whose results are right on Intel's runtime."""
-    runner = open_runner(found, "intel", LIMITS, folder)
-    try:
+    with device_runner(found, "intel", folder) as runner:
         ((_, outcome),) = runner.evaluate([Job(0, plan)])
         assert isinstance(outcome, Timed), outcome.message
         return lower(found.program, plan, runner.device.target).source
-    finally:
-        runner.close()
 
 
 @pytest.mark.parametrize("kind", ["float", "double", "int", "unsigned int", "long"])
-@pytest.mark.parametrize("operator", UPDATES)
-def test_every_operator_and_type(operator: str, kind: str, tmp_path: Path) -> None:
-    file = tmp_path / "rows.c"
-    file.write_text(f"void rows(int n, int m, {kind} A[n][m], {kind} r[n]) {{\n#pragma scop\n"
-                    f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {UPDATES[operator]}\n"
-                    "#pragma endscop\n}\n")
+def test_every_operator_and_type(kind: str, tmp_path: Path) -> None:
+    """A kernel per operator."""
+    file, names = tmp_path / "rows.c", tuple(f"S{number}" for number in range(len(UPDATES)))
+    updates = [update.replace("r[", f"{operator}[") for operator, update in UPDATES.items()]
+    results = ", ".join(f"{kind} {operator}[n]" for operator in UPDATES)
+    file.write_text(f"void rows(int n, int m, {kind} A[n][m], {results}) {{\n#pragma scop\n" + "".join(
+        f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {update}\n" for update in updates)
+        + "#pragma endscop\n}\n")
     found = read_problem(file, Compilation(), None, None, {"n": 13, "m": 301}, 1)
-    plan = by_shuffles(found, ScheduleChoice(reductions=("S0",)))
-    assert "sub_group_shuffle_xor" in evaluated(found, plan, tmp_path)
+    source = evaluated(found, by_shuffles(found, ScheduleChoice(reductions=names)), tmp_path)
+    kernels = source.split("__kernel")[1:]
+    assert len(kernels) == len(UPDATES)
+    assert all("sub_group_shuffle_xor" in kernel for kernel in kernels)
 
 
 def test_two_products_of_one_matrix_in_one_kernel(tmp_path: Path) -> None:
@@ -63,11 +63,8 @@ def test_two_products_of_one_matrix_in_one_kernel(tmp_path: Path) -> None:
 
 def test_a_device_without_shuffles_refuses_them(tmp_path: Path) -> None:
     found = problem("mvt", ODD_SIZES["mvt"])
-    runner = open_runner(found, "pocl", LIMITS, tmp_path)
-    try:
+    with device_runner(found, "pocl", tmp_path) as runner:
         plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))
         ((_, outcome),) = runner.evaluate([Job(0, replace(plan))])
-    finally:
-        runner.close()
     assert not isinstance(outcome, Timed)
     assert "shuffles" in outcome.message

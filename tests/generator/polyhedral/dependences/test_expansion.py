@@ -21,9 +21,7 @@ from generator.polyhedral.dependences import expansion
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.dependences.model import model
 from generator.program import Access, Program
-from metrics.outcome import Timed
-from runners.base import Job, Limits
-from runners.registry import open_runner
+from tests.support.devices import check_default_plan
 from tests.support.interpreter import run_original
 from tests.support.nests import nest_texts
 from tests.support.programs import pairs, program_of, scop
@@ -242,9 +240,9 @@ def expand_seed(text: str, rng: np.random.Generator, plans: bool) -> str:
 
 def test_random_nests() -> None:
     rng = np.random.default_rng(3)
-    counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(36))
-    counts += Counter(expand_seed(nest_texts(seed)[0], rng, False) for seed in range(30))
-    assert counts["expanded"] >= 12
+    counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(18))
+    counts += Counter(expand_seed(nest_texts(seed)[0], rng, False) for seed in range(15))
+    assert counts["expanded"] >= 10
     assert counts["copied back"] >= 6
 
 
@@ -282,10 +280,4 @@ def test_loops_that_others_keep_serial_get_no_copies(name: str) -> None:
 @pytest.mark.parametrize("name", few(MINI, 2))
 def test_expanded_programs_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     found = problem(name)
-    runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1),
-                         tmp_path)
-    try:
-        ((_, outcome),) = runner.evaluate([Job(0, default_plan(found.program, runner.device.target))])
-    finally:
-        runner.close()
-    assert isinstance(outcome, Timed), outcome.message
+    check_default_plan(found, tmp_path)

@@ -105,7 +105,7 @@ def random_program(seed: int) -> str:
 
 def test_random_programs() -> None:
     """The last three: tiles with no row inside; rows with and without tiles; a component without rows."""
-    assert Counter(random_program(seed) for seed in (*range(25), 577, 617, 693))["right"] >= 18
+    assert Counter(random_program(seed) for seed in (*range(12), 577, 617, 693))["right"] >= 12
 
 
 @pytest.mark.slow

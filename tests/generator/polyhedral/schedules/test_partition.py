@@ -24,8 +24,7 @@ from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.partition import Component, level
 from generator.program import Program
 from metrics.outcome import Timed
-from runners.base import Job, Limits
-from runners.registry import open_runner
+from tests.support.devices import outcomes_on
 from tests.support.interpreter import run_original
 from tests.support.orders import conflicts, differences
 from tests.support.plans import TARGET, random_kernel, random_partition, run_plan
@@ -282,13 +281,8 @@ def test_fused_mvt_reduces_in_two_dimensions_on_pocl(combine: Combine, tmp_path:
     assert [d.extent for d in kernel.parallel] == [67, 67]
     plans = [Plan(schedule, (KernelPlan(names, tile, block, combine=combine, registers=True, order=order),))
              for tile, block, order in (((3, 5), (3, 5), (1, 0)), ((1, 32), (1, 16), (0, 1)))]
-    limits = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
-    runner = open_runner(found, "pocl", limits, tmp_path)
-    try:
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
-    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes
+    outcomes = outcomes_on("pocl", found, plans, tmp_path)
+    assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
     texts = [lower(found.program, plan, TARGET).kernels[0].source for plan in plans]
     assert all("antune_add_double(&x1[" in text and "antune_add_double(&x2[" in text for text in texts)
     assert all(("barrier(" in text) == (combine == "shared") for text in texts)

@@ -20,8 +20,7 @@ from graph.optimization_graph import OptimizationGraph, Policy
 from graph.policies import Preferences, first, prefer
 from graph.space import Space
 from metrics.outcome import Timed
-from runners.base import Job, Limits
-from runners.registry import open_runner
+from tests.support.devices import outcomes_on
 from tests.support.hyperplanes import (
     SEIDEL_TILES,
     check,
@@ -113,10 +112,5 @@ def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
         assert mixed(schedule.nests)
         plans.append(Plan(schedule, tuple(KernelPlan(s.statements, (2,) * len(s.extents), (2,) * len(s.extents))
                                           for s in shapes)))
-    runner = open_runner(found, "pocl", Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1),
-                         tmp_path)
-    try:
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
-    assert all(isinstance(outcome, Timed) for outcome in outcomes.values()), outcomes
+    outcomes = outcomes_on("pocl", found, plans, tmp_path)
+    assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
