@@ -18,8 +18,9 @@ from generator.plan import (
     ScheduleChoice,
     Stages,
     TimeTiles,
+    serial_of,
 )
-from graph.o1 import ALGORITHM, COINCIDENCE, DEPTH, SERIALIZE
+from graph.o1 import ALGORITHM, COINCIDENCE, DEPTH, ONE_THREAD, SERIALIZE
 from graph.placement import PLACEMENT
 
 _NEXT_UNIT = 999.5
@@ -42,6 +43,8 @@ def describe_placement(plan: Plan) -> str:
 def describe_schedule(schedule: Schedule) -> str:
     """`schedule: pluto, strongly connected components together, ...` or `schedule: S0 S1 | S2`."""
     reduced = f"; parallel reductions: {' '.join(schedule.reductions)}" if schedule.reductions else ""
+    serial = serial_of(schedule)
+    reduced += f"; {ONE_THREAD}: {' '.join(serial)}" if serial else ""
     match schedule:
         case ScheduleChoice():
             return _describe_choice(schedule) + reduced

@@ -23,6 +23,7 @@ from generator.plan import (
     Stages,
     TimeTiles,
     Vector,
+    serial_of,
 )
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.dependences.reductions import reducible
@@ -113,6 +114,8 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
             return
     if plan.schedule.reductions:
         yield f"updates in any order (parallel reductions): {', '.join(plan.schedule.reductions)}"
+    if serial := serial_of(plan.schedule):
+        yield f"loops that run in one thread, not on the host: those of {', '.join(serial)}"
     for section in sections(program, plan.schedule):
         yield schedule_kernels(section.program, section.schedule).schedule
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -48,6 +48,8 @@ class ScheduleChoice:
     """How the isl scheduler is asked to schedule (the O1 decisions of Coding Ants).
 
     `reductions` (sorted) names statements whose own updates may run in any order: their loops become parallel.
+    `serial` (sorted) names the statements of nests whose loops all run in one thread of one kernel, where they would
+    otherwise be loops of the host around launches.
     """
 
     algorithm: Algorithm = "pluto"
@@ -55,6 +57,7 @@ class ScheduleChoice:
     maximize_band_depth: bool = True
     outer_coincidence: bool = True
     reductions: tuple[str, ...] = ()
+    serial: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +73,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Which statements share loops, in order of execution (the O2 decisions of Coding Ants); `reductions` as above."""
+    """Which statements share loops, in order of execution (the O2 decisions of Coding Ants); `reductions` and `serial`
+    as above.
+    """
 
     groups: tuple[Group, ...]
     reductions: tuple[str, ...] = ()
+    serial: tuple[str, ...] = ()
 
 
 Vector: TypeAlias = tuple[int, ...]
@@ -108,10 +114,13 @@ class LoopNest:
 
 @dataclass(frozen=True, slots=True)
 class Hyperplanes:
-    """The schedule itself, in order of execution (the O3 decisions of Coding Ants); `reductions` as above."""
+    """The schedule itself, in order of execution (the O3 decisions of Coding Ants); `reductions` and `serial` as
+    above.
+    """
 
     nests: tuple[LoopNest, ...]
     reductions: tuple[str, ...] = ()
+    serial: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +147,20 @@ class TimeTiles:
     reductions: tuple[str, ...] = ()
 
 
-Schedule: TypeAlias = ScheduleChoice | Partition | Hyperplanes | Stages | TimeTiles
+Scheduled: TypeAlias = ScheduleChoice | Partition | Hyperplanes
+"""A schedule of the whole program by loops."""
+
+Schedule: TypeAlias = Scheduled | Stages | TimeTiles
+
+
+def serial_of(schedule: Schedule) -> tuple[str, ...]:
+    """The statements whose loops run in one thread; none where other kinds of schedules have no say in that."""
+    return () if isinstance(schedule, Stages | TimeTiles) else schedule.serial
+
+
+def with_serial(schedule: Schedule, serial: tuple[str, ...]) -> Schedule:
+    """`schedule` with the loops of these statements (sorted) in one thread, as far as it has a say in that."""
+    return schedule if isinstance(schedule, Stages | TimeTiles) else replace(schedule, serial=serial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +250,8 @@ def _members(value: Any) -> dict[str, Any]:
     for decision in KERNEL_DECISIONS if isinstance(value, KernelPlan) else ():
         if decision.younger and members[decision.key] == decision.default:
             del members[decision.key]
+    if members.get("serial") == ():
+        del members["serial"]
     return members
 
 
@@ -261,19 +285,17 @@ def plan_from_json(text: str) -> Plan:
 def _schedule(data: Any, where: str) -> Schedule:
     if isinstance(data, dict) and "groups" in data:
         _check_fields(data, Partition, where)
-        NAMES.require(data, where, "reductions")
-        return Partition(_groups(data, "groups", where), tuple(sorted(data.get("reductions", ()))))
+        NAMES.require(data, where, "reductions", "serial")
+        return Partition(_groups(data, "groups", where), _sorted(data, "reductions"), _sorted(data, "serial"))
     if isinstance(data, dict) and "nests" in data:
         _check_fields(data, Hyperplanes, where)
-        NAMES.require(data, where, "reductions")
-        return Hyperplanes(_nests(data, "nests", where), tuple(sorted(data.get("reductions", ()))))
+        NAMES.require(data, where, "reductions", "serial")
+        return Hyperplanes(_nests(data, "nests", where), _sorted(data, "reductions"), _sorted(data, "serial"))
     if isinstance(data, dict) and "computed" in data:
         _check_fields(data, Stages, where)
         NAMES.require(data, where, "reductions")
         _pairs("where", get_args(Where)).require(data, where, "computed")
-        return Stages(
-            tuple(sorted((array, how) for array, how in data["computed"])), tuple(sorted(data.get("reductions", ())))
-        )
+        return Stages(tuple(sorted((array, how) for array, how in data["computed"])), _sorted(data, "reductions"))
     if isinstance(data, dict) and "steps" in data:
         _check_fields(data, TimeTiles, where)
         POSITIVE.require(data, where, "steps")
@@ -282,8 +304,12 @@ def _schedule(data: Any, where: str) -> Schedule:
     _check_fields(data, ScheduleChoice, where, "; other kinds of schedules have groups, nests, computed or steps")
     one_of(get_args(Algorithm)).require(data, where, "algorithm")
     FLAG.require(data, where, "serialize_sccs", "maximize_band_depth", "outer_coincidence")
-    NAMES.require(data, where, "reductions")
-    return ScheduleChoice(**(data | {"reductions": tuple(sorted(data.get("reductions", ())))}))
+    NAMES.require(data, where, "reductions", "serial")
+    return ScheduleChoice(**(data | {name: _sorted(data, name) for name in ("reductions", "serial")}))
+
+
+def _sorted(data: dict[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(sorted(data.get(name, ())))
 
 
 def _groups(data: dict[str, Any], name: str, where: str) -> tuple[Group, ...]:

@@ -1,8 +1,8 @@
 """The space of the O1 level: options of isl's scheduler, then the decisions of every kernel.
 
 Papenhausen & Mueller's Coding Ants, section 5.1.1. In this order: parallel reductions, algorithm, serialize SCCs,
-maximize band depth (if not serialized), outer coincidence; then where arrays lie (`graph.placement`), then the kernels
-(`graph.kernels`).
+maximize band depth (if not serialized), outer coincidence; which loops of the host run in one thread instead (ours);
+then where arrays lie (`graph.placement`), then the kernels (`graph.kernels`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
-from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice
+from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice, serial_of, with_serial
 from generator.target import Target
 from graph.kernels import KernelSpace, switch
 from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
@@ -25,6 +25,7 @@ ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
 ALGORITHM, SERIALIZE, DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
 COINCIDENCE = "outer coincidence"
 REDUCTION = "parallel reduction"
+ONE_THREAD = "loops in one thread"
 TIME_TILES, TIME_STEPS = "several time steps per launch", "time steps per launch"
 
 ROWS = (
@@ -36,6 +37,9 @@ ROWS = (
     PageRow("algorithm, serialize SCCs, maximize band depth, outer coincidence", "the program, `--level o1`",
         "pluto or feautrier; no, yes",
         "options of isl's scheduler"),
+    PageRow("loops in one thread (wide)", "a loop of the host that launches kernels at least 256 times, each for "
+        "4096 instances of statements at most on average", "no, yes",
+        "yes: one thread of one kernel runs the loop with all that is in it, instead of the host"),
 )
 """Of docs/decisions.md."""
 
@@ -72,7 +76,7 @@ class _O1Space:
             raise NotOnOffer(f"the plan is not in the space: {ALGORITHM} is no decision of a {type(schedule).__name__}")
         return {(ALGORITHM, (), 0): schedule.algorithm, (SERIALIZE, (), 0): schedule.serialize_sccs,
                 (DEPTH, (), 0): schedule.maximize_band_depth, (COINCIDENCE, (), 0): schedule.outer_coincidence,
-                **other_answers(plan, self.reductions, self.arrays)}
+                **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
         schedule = _schedule(chooser, choose_reductions(chooser, self.reductions))
@@ -84,6 +88,9 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
     """The plan of `schedule` with the decisions about its arrays and kernels. Raises DeadEnd."""
     try:
         found = shapes(schedule)
+        if serial := _choose_serial(chooser, found) if kernels.wide else ():
+            schedule = with_serial(schedule, serial)
+            found = shapes(schedule)
     except IllegalPlan as error:
         raise DeadEnd(str(error)) from error
     placement = choose_placement(chooser, arrays, kernels.target, kernels.wide)
@@ -91,11 +98,28 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
     return Plan(schedule, tuple(plans), placement)
 
 
-def other_answers(plan: Plan, reductions: Sequence[str], arrays: Sequence[Placeable]) -> Answers:
+def _choose_serial(chooser: Chooser, shapes: Sequence[Shape]) -> tuple[str, ...]:
+    """The statements, sorted, of the loops of the host that run in one thread instead."""
+    nests = sorted({shape.launched for shape in shapes if shape.launched})
+    return tuple(sorted(name for nest in nests if switch(chooser, Decision(ONE_THREAD, nest)) for name in nest))
+
+
+def _serial_answers(schedule: Schedule, shapes: Shapes) -> Answers:
+    """How it is answered which loops run in one thread, to reach `schedule`. Raises NotOnOffer."""
+    serial = set(serial_of(schedule))
+    try:
+        nests = {shape.launched for shape in shapes(with_serial(schedule, ()))}
+    except IllegalPlan as error:
+        raise NotOnOffer(f"the plan is not in the space: {error}") from error
+    return {(ONE_THREAD, nest, 0): serial.issuperset(nest) for nest in nests if nest}
+
+
+def other_answers(plan: Plan, shapes: Shapes, reductions: Sequence[str], arrays: Sequence[Placeable]) -> Answers:
     """How the decisions that all levels have in common are answered, to reach `plan`."""
     placed = dict(plan.placement)
     return {**{(REDUCTION, (name,), 0): name in plan.schedule.reductions for name in reductions},
-            **{(PLACEMENT, (one.array,), 0): placed.get(one.array, GLOBAL) for one in arrays}, **kernel_answers(plan)}
+            **{(PLACEMENT, (one.array,), 0): placed.get(one.array, GLOBAL) for one in arrays},
+            **_serial_answers(plan.schedule, shapes), **kernel_answers(plan)}
 
 
 def choose_reductions(chooser: Chooser, offered: Sequence[str]) -> tuple[str, ...]:

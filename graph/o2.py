@@ -104,7 +104,7 @@ class _O2Space:
             )
         found: dict[Asked, Option] = {}
         self._add_answers(found, plan.schedule.groups, plan.schedule.reductions, ())
-        return {**found, **other_answers(plan, self.reductions, self.arrays)}
+        return {**found, **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def _add_answers(
         self, found: dict[Asked, Option], groups: Sequence[Group], reduced: tuple[str, ...], path: Path

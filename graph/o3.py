@@ -75,7 +75,7 @@ class _O3Space:
             found = answers_of_nests(self.rows, plan.schedule.nests, plan.schedule.reductions)
         except IllegalPlan as error:
             raise NotOnOffer(f"the plan is not in the space: {error}") from error
-        return {**found, **other_answers(plan, self.reductions, self.arrays)}
+        return {**found, **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
         reduced = choose_reductions(chooser, self.reductions)

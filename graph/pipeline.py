@@ -159,7 +159,7 @@ class _PipelineSpace:
             )
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
-                **other_answers(plan, self.reductions, self.arrays)}
+                **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
         chosen = Chosen(self.kernels.target.local_bytes)

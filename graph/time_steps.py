@@ -74,7 +74,7 @@ class _TimeSpace:
         return {
             (TIME_TILES, (), 0): True,
             (TIME_STEPS, (), 0): plan.schedule.steps,
-            **other_answers(plan, (), self.arrays),
+            **other_answers(plan, self.shapes, (), self.arrays),
         }
 
     def __call__(self, chooser: Chooser) -> Plan:

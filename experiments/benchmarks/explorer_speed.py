@@ -36,6 +36,7 @@ class TwoDimensional:
     coarse: bool = False
     skewed: bool = False
     computes: bool = False
+    launched: tuple[str, ...] = ()
     privatizes: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:

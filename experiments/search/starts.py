@@ -21,7 +21,14 @@ from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.lowering.heuristics.starts import default_partition, row_sums, start_plans, sum_plan, time_plan
+from generator.lowering.heuristics.starts import (
+    default_partition,
+    row_sums,
+    serial_schedule,
+    start_plans,
+    sum_plan,
+    time_plan,
+)
 from generator.plan import Plan, Schedule, ScheduleChoice
 from generator.polyhedral.dependences.reductions import parallel_reductions
 from generator.polyhedral.pipelines.stage_facts import stage_facts
@@ -83,7 +90,8 @@ class _Starts:
         if self.options.space == "pipeline":
             yield from self._of_stages()
         elif self.options.level == "o1":
-            yield from start_plans(self.program, self.target)
+            for schedule in self._with_serial(ScheduleChoice()):
+                yield from start_plans(self.program, self.target, schedule)
             if in_rows := self._in_rows():
                 yield sum_plan(self.program, self.target, ScheduleChoice(reductions=in_rows))
             yield from self._times()
@@ -115,11 +123,18 @@ class _Starts:
         """For every schedule that an opening leads to its plans."""
         found: dict[Schedule, Sequence[Plan]] = {}
         for opening in self._openings():
-            schedule = self._schedule(opening)
-            if schedule is not None and schedule not in found:
-                plans = start_plans(self.program, self.target, schedule)
-                found[schedule] = _few(plans) if found else plans
+            opened = self._schedule(opening)
+            for schedule in self._with_serial(opened) if opened is not None else ():
+                if schedule not in found:
+                    plans = start_plans(self.program, self.target, schedule)
+                    found[schedule] = _few(plans) if found else plans
         return list(found.values())
+
+    def _with_serial(self, schedule: Schedule) -> Sequence[Schedule]:
+        """`schedule`, before it with those loops in one thread whose launches would take longer than their work."""
+        if self.options.space != "wide":
+            return (schedule,)
+        return tuple(dict.fromkeys((serial_schedule(self.program, self.target, schedule), schedule)))
 
     def _of_sums(self) -> Iterator[Plan]:
         """A plan that sums up rows, statements apart."""

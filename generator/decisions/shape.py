@@ -48,6 +48,10 @@ class Shape(Protocol):
     def reduces(self) -> bool:
         """Whether several threads may update the same element."""
 
+    @property
+    def launched(self) -> tuple[str, ...]:
+        """The statements (sorted) of a loop of the host that launches it, with others, for little work each; or ()."""
+
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False) -> int:
         """Bytes of shared memory that a block needs, with `copies` and `private` updates or without.

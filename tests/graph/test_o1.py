@@ -40,6 +40,7 @@ class FakeShape:
     coarse: bool = False
     skewed: bool = False
     computes: bool = False
+    launched: tuple[str, ...] = ()
     privatizes: bool = False
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:

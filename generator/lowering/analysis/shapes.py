@@ -8,7 +8,7 @@ from math import prod
 from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.time_tiles import TimeBoxes
-from generator.plan import Hyperplanes, KernelPlan, Schedule, TimeTiles
+from generator.plan import Hyperplanes, KernelPlan, Schedule, Stages, TimeTiles
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import remembered
@@ -19,6 +19,7 @@ from generator.polyhedral.memory.private import private_updates, update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_on_a_box
+from generator.polyhedral.schedules.launches import launched_nests
 from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import Dialect
@@ -66,7 +67,8 @@ class KernelShape:
     holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
     point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
     `blocks`: what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can
-    reduce in copies of their own.
+    reduce in copies of their own. `launched`: the statements of a loop of the host that launches it, with others, for
+    little work each; () where there is none.
     """
 
     statements: tuple[str, ...]
@@ -80,6 +82,7 @@ class KernelShape:
     skewed: bool = False
     blocks: BlockStages | TimeBoxes | None = None
     updates: BlockUpdates | None = None
+    launched: tuple[str, ...] = ()
 
     @property
     def privatizes(self) -> bool:
@@ -132,6 +135,9 @@ def kernel_shapes(program: Program, choice: Schedule, dialect: Dialect = "opencl
     explicit = isinstance(choice, Hyperplanes)
     found = [_shape(one.section.program, one.part, one.statements, frame_of(one.section, one.part),
                     explicit and _is_skewed(one.part), dialect) for one in kernels_of(program, choice)]
+    if not isinstance(choice, Stages):
+        nests = {name: nest.statements for nest in launched_nests(program, choice) for name in nest.statements}
+        found = [replace(shape, launched=nests.get(shape.statements[0], ())) for shape in found]
     return tuple(sorted(found, key=lambda s: s.statements))
 
 

@@ -24,10 +24,11 @@ from generator.expr import loads_of, names_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.vectors import moves_by_one
 from generator.lowering.heuristics.default import default_plan, fitting
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, TimeTiles
+from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, Stages, TimeTiles, with_serial
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.tree import Sequence, launches_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.polyhedral.schedules.launches import launched_nests
 from generator.program import Program, Statement
 from generator.target import Target
 
@@ -70,6 +71,9 @@ _ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
 offers on CPUs.
 """
 
+_ALONE_ON_CPUS, _ALONE_ON_GPUS = 1024, 64
+"""Instances of statements that one thread runs in the time of a launch, carefully: some 20 and 5 us."""
+
 
 def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> tuple[Plan, ...]:
     """Plans to begin a search with, most promising first. Raises IllegalPlan if isl gives up."""
@@ -90,6 +94,15 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
         ]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
+
+
+def serial_schedule(program: Program, target: Target, choice: Schedule) -> Schedule:
+    """`choice` with the loops in one thread, and not on the host, whose launches take longer than their work there."""
+    if isinstance(choice, Stages | TimeTiles):
+        return choice
+    most = _ALONE_ON_CPUS if target.shares_host_cores else _ALONE_ON_GPUS
+    nests = (nest for nest in launched_nests(program, choice) if nest.per_launch <= most)
+    return with_serial(choice, tuple(sorted(name for nest in nests for name in nest.statements)))
 
 
 def vectors_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> Plan:

@@ -1,6 +1,7 @@
 """The plan that a run begins with, chosen by what kind of device there is, without a measurement.
 
-On GPUs it is PPCG's choice (`default.py`). On CPUs, where a block's threads run one after the other, it is the plan of
+A loop of the host whose launches take longer than their work runs in one thread (`serial_schedule`). For the rest: on
+GPUs it is PPCG's choice (`default.py`). On CPUs, where a block's threads run one after the other, it is the plan of
 `starts.py` with one thread per block, which runs whole rows, or keeps vectors of results in registers where neighbours
 are updated again and again; PPCG's choice is called `gpu-default` there.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from generator.errors import IllegalPlan
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.lowering.heuristics.starts import vectors_plan
+from generator.lowering.heuristics.starts import serial_schedule, vectors_plan
 from generator.plan import Plan, Schedule, ScheduleChoice
 from generator.program import Program
 from generator.target import Target
@@ -27,6 +28,7 @@ def usual_plan(program: Program, target: Target, choice: Schedule = _PLUTO) -> P
     Raises:
         IllegalPlan: isl gives up.
     """
+    choice = serial_schedule(program, target, choice)
     if target.shares_host_cores:
         plan = vectors_plan(program, target, choice)
         if _is_legal(program, plan, target):

@@ -7,7 +7,16 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
-from generator.plan import Hyperplanes, Partition, Schedule, ScheduleChoice, Stages, TimeTiles
+from generator.plan import (
+    Hyperplanes,
+    Partition,
+    Schedule,
+    ScheduleChoice,
+    Stages,
+    TimeTiles,
+    serial_of,
+    with_serial,
+)
 from generator.polyhedral.dependences.model import model, sets
 from generator.polyhedral.dependences.reductions import order_of, reducible
 from generator.polyhedral.kit.ast import to_schedule
@@ -93,9 +102,13 @@ def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
     if wrong := set(schedule.reductions) - set(reducible(program)):
         raise IllegalPlan(f"{min(wrong)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
     domain = model(program).domain
-    tree = schedule_tree(program, schedule)
-    finder = _Finder()
+    serial = serial_of(schedule)
+    tree = schedule_tree(program, with_serial(schedule, ()))
+    finder = _Finder(frozenset(serial))
     host = finder.place(tree, domain, ())
+    if wrong := set(serial) - finder.serial:
+        raise IllegalPlan(f"{min(wrong)} cannot be chosen to run in one thread: no parallel loops run it, or these run "
+                          f"other statements that are not chosen")
     left = check_host(host, order_of(program, schedule.reductions).dependences)
     kernels = tuple(_shared(program, replace(k, dependences=left[number])) for number, k in enumerate(finder.found))
     return ScheduledProgram(str(to_schedule(tree, domain)), host, kernels)
@@ -154,14 +167,23 @@ def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
 
 
 class _Finder:
-    """Walks a tree from the top and collects kernels in launch order."""
+    """Walks a tree from the top and collects kernels in launch order.
 
-    def __init__(self) -> None:
+    The outermost loops around some of the statements `wanted` and no others run in one thread; `serial` are the
+    statements that do so.
+    """
+
+    def __init__(self, wanted: frozenset[str] = frozenset()) -> None:
         self.found: list[KernelPart] = []
+        self.wanted = wanted
+        self.serial: set[str] = set()
 
     def place(self, tree: Tree, domain: Any, prefix: tuple[Any, ...]) -> Tree:
         """The host tree for `tree`."""
         if not _has_parallel(tree):
+            return self._kernel(domain, prefix, (), tree)
+        if isinstance(tree, Band) and self.wanted.issuperset(statements_of(domain)):
+            self.serial.update(statements_of(domain))
             return self._kernel(domain, prefix, (), tree)
         match tree:
             case Sequence(filters, children):

@@ -1,0 +1,65 @@
+"""Loops of the host that launch kernels for little work each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from generator.plan import Schedule
+from generator.polyhedral.dependences.model import sets
+from generator.polyhedral.kit.members import ends, value_range
+from generator.polyhedral.kit.tree import Band, Sequence, Tree, launches_of
+from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
+from generator.program import Program
+
+FEWEST_LAUNCHES = 256
+"""Fewer take no time that matters beside that of a measurement."""
+MOST_INSTANCES = 4096
+"""More instances of statements per launch are worth their launch on every device."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchedNest:
+    """The statements (sorted) inside a loop of the host, and how many instances of them a launch runs on average."""
+
+    statements: tuple[str, ...]
+    per_launch: float
+
+
+def launched_nests(program: Program, schedule: Schedule) -> tuple[LaunchedNest, ...]:
+    """The outermost loops of the host with at least FEWEST_LAUNCHES, each of MOST_INSTANCES at most.
+
+    What does not run on a box is counted as if it did.
+
+    Raises:
+        IllegalPlan: as `schedule_kernels`.
+    """
+    scheduled = schedule_kernels(program, schedule)
+    return tuple(_inside(scheduled.host, scheduled.kernels))
+
+
+def _inside(tree: Tree, kernels: tuple[KernelPart, ...]) -> list[LaunchedNest]:
+    match tree:
+        case Band(child=child):
+            parts = [kernels[number] for number in launches_of(tree)]
+            launches = sum(_launches(part) for part in parts)
+            if launches >= FEWEST_LAUNCHES:
+                per_launch = sum(_instances(part.domain) for part in parts) / launches
+                if per_launch <= MOST_INSTANCES:
+                    statements = {name for part in parts for name in part.statements}
+                    return [LaunchedNest(tuple(sorted(statements)), per_launch)]
+            return _inside(child, kernels)
+        case Sequence(children=children):
+            return [nest for child in children for nest in _inside(child, kernels)]
+        case _:
+            return []
+
+
+def _launches(part: KernelPart) -> int:
+    ranges = (value_range(member.intersect_domain(part.domain)) for member in part.prefix)
+    return prod(high - low + 1 for low, high in ranges)
+
+
+def _instances(domain: Any) -> int:
+    return sum(prod(high - low + 1 for low, high in ends(one)) for one in sets(domain))
