@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal, TypeAlias
 
-from generator.expr import Expr, Load
+from generator.expr import Expr, Load, Name, names_of
 
 ElementType: TypeAlias = Literal["float", "double", "int", "unsigned int", "long", "unsigned long", "char",
                                  "unsigned char", "short", "unsigned short"]
 Role: TypeAlias = Literal["in", "out", "inout", "temp"]
 AccessKind: TypeAlias = Literal["read", "write", "may_write"]
+Lets: TypeAlias = tuple[tuple[Name, Expr], ...]
 Where: TypeAlias = Literal["inline", "block"]
 
 ELEMENT_BYTES: dict[str, int] = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8,
@@ -85,14 +86,44 @@ class Access:
     kind: AccessKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Assignment:
-    """`target op= value` (`op` is "" for a plain assignment, else + - * / ...), if `guard` (if any) is not 0."""
+    """`target op= value` (`op` is "" for a plain assignment, else + - * / ...), if `guard` (if any) is not 0.
+
+    `lets` are values that these expressions use by name, each after those that it uses itself. Those that the guard
+    uses are computed before it, the others only where it holds.
+    """
 
     target: Load
     op: str
     value: Expr
     guard: Expr | None = None
+    lets: Lets = ()
+
+    def __repr__(self) -> str:
+        """Names are the same for all programs without lets: digests depend on it."""
+        named = [(name.name, name.type, value) for name, value in self.lets]
+        return (f"Assignment(target={self.target!r}, op={self.op!r}, value={self.value!r}, guard={self.guard!r}"
+                f"{f', lets={named!r}' if named else ''})")
+
+    @property
+    def computed(self) -> tuple[Expr, ...]:
+        """What it computes besides subscripts of the target and the guard: the lets, then the value."""
+        return (*(value for _, value in self.lets), self.value)
+
+    @property
+    def before_guard(self) -> int:
+        """How many of the lets, from the first on, are computed before the guard."""
+        needed = names_of(self.guard) if self.guard is not None and self.lets else frozenset()
+        return max((k + 1 for k, (name, _) in enumerate(self.lets) if name.name in needed), default=0)
+
+    def variables(self, expr: Expr) -> frozenset[str]:
+        """The iterators on which `expr` depends, also by way of lets."""
+        found = names_of(expr)
+        for name, value in reversed(self.lets):
+            if name.name in found:
+                found = found - {name.name} | names_of(value)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

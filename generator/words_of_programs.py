@@ -24,6 +24,7 @@ _REAL = re.compile(
     re.ASCII,
 )
 _FOLD = "fold_"
+_SHARED = re.compile(r"value_\d{1,6}", re.ASCII)
 _UNARY = ("+", "-", "!", "~")
 _BINARY = (
     "+",
@@ -101,13 +102,25 @@ def _check_statement(statement: Statement, arrays: set[str]) -> None:
     body = statement.body
     if body.op not in _UPDATES:
         _refuse("an operator", body.op)
+    known = frozenset(statement.iterators)
+    for name, value in body.lets:
+        _check_expression(value, known, arrays)
+        if not _SHARED.fullmatch(name.name) or name.name in known | arrays:
+            _refuse("a name", name.name)
+        _among("a type", name.type, get_args(ElementType))
+        known |= {name.name}
     for expr in (body.target, body.value, *(() if body.guard is None else (body.guard,))):
-        seen: set[str] = set()
-        for part, variables in _parts(expr, frozenset(statement.iterators)):
-            _check_part(part, variables, arrays)
-            if isinstance(part, Fold):
-                _check_fold(part, seen)
+        _check_expression(expr, known, arrays)
     _check_kinds(statement)
+
+
+def _check_expression(expr: Expr, known: frozenset[str], arrays: set[str]) -> None:
+    """An expression that may use the variables `known`."""
+    seen: set[str] = set()
+    for part, variables in _parts(expr, known):
+        _check_part(part, variables, arrays)
+        if isinstance(part, Fold):
+            _check_fold(part, seen)
 
 
 def _check_kinds(statement: Statement) -> None:
@@ -115,7 +128,7 @@ def _check_kinds(statement: Statement) -> None:
     body = statement.body
     read = [
         load
-        for expr in (*body.target.index, body.value, *(() if body.guard is None else (body.guard,)))
+        for expr in (*body.target.index, *body.computed, *(() if body.guard is None else (body.guard,)))
         for load in loads_of(expr)
     ]
     for load in read:

@@ -8,11 +8,11 @@ not asked whether it is that one: exported text may run anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 
 from generator.expr import Binary, Cast, Expr, Load, Name, Real, Select, children, parts
-from generator.nest import Assign, Atomic, Barrier, If, Node, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, If, Node, walk
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -26,12 +26,15 @@ def must_not_contract(body: tuple[Node, ...], block: tuple[int, ...]) -> bool:
         return False
     values = [node.value for node in nodes if isinstance(node, Assign | Atomic)]
     values += [node.condition for node in nodes if isinstance(node, If)]
-    return any(map(_has_index_in_real, values))
+    integers = {node.name for node in nodes if isinstance(node, Declare) and node.type not in ("float", "double")}
+    held = {node.target.array for node in nodes if isinstance(node, Assign) and node.target.array in integers
+            and any(isinstance(term, Name) for term in _terms(node.value))}
+    return any(_has_index_in_real(value, held) for value in values)
 
 
-def _has_index_in_real(value: Expr) -> bool:
+def _has_index_in_real(value: Expr, held: Collection[str]) -> bool:
     """An explicit conversion anywhere, or an index beside real numbers or elements in the value or a comparison in it,
-    whose two sides are computed by the same arithmetic.
+    whose two sides are computed by the same arithmetic. The variables `held` are computed from an index.
     """
     whole: list[tuple[Expr, ...]] = [(value,)]
     converted: list[tuple[Expr, ...]] = []
@@ -41,7 +44,8 @@ def _has_index_in_real(value: Expr) -> bool:
         elif isinstance(part, Cast) and part.type in ("float", "double"):
             converted.append((part.operand,))
     converted += [sides for sides in whole if any(isinstance(term, Real | Load) for term in _terms(*sides))]
-    return any(isinstance(term, Name) for sides in converted for term in _terms(*sides))
+    return any(isinstance(term, Name) or (isinstance(term, Load) and term.array in held)
+               for sides in converted for term in _terms(*sides))
 
 
 def _terms(*exprs: Expr) -> Iterator[Expr]:

@@ -20,10 +20,10 @@ from generator.errors import InputError
 from generator.frontend_py.bounds import Bounds, ComputeScope
 from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
-from generator.frontend_py.lower import same
 from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var, parts
 from generator.frontend_py.notes import taken
 from generator.frontend_py.operators import Values, apply
+from generator.frontend_py.trees import same
 
 Key: TypeAlias = object
 _SLAB = 1 << 17  # points that are computed at once: their intermediate values stay in the caches

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from generator.errors import InputError
 from generator.expr import Binary, Expr, Int, Load, Select
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
@@ -19,11 +20,15 @@ from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.show import describe
+from generator.frontend_py.trees import merged, same
 from generator.frontend_py.values import Values
 from generator.linear import simplify
 from generator.polyhedral.dependences.original import Block, Loop, Once, Order, original_schedule
 from generator.polyhedral.kit.affine import domain_text, relation
 from generator.program import Access, AccessKind, Array, Assignment, Box, Program, Statement
+from generator.sharing import TooLong, shared, size_of
+
+_LONGEST_SUBSCRIPT = 1000
 
 
 def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, int]]) -> Program:
@@ -71,7 +76,7 @@ class _Builder:
         place = self.bounds.place(func, definition)
         if place is None:
             return None
-        definition, place = _unguarded(func, definition, place)
+        definition, place = _merged(*_unguarded(func, definition, place))
         pieces: list[Once] = []
         for index, through in self.sequence(func, definition):
             name = f"S{len(self.statements)}"
@@ -121,6 +126,7 @@ class _Writer:
         self.found: list[Access] = []
         self.conditional = place.guard is not None
         types = {a.name: a.type for a in builder.arrays.values()}
+        self.types = types
         self.values = Values(Intervals(builder.bounds.sizes, place.ranges), place.names, self.load, types)
 
     def load(self, node: nodes.Call | nodes.Pixel, args: tuple[Expr, ...]) -> Load:
@@ -138,8 +144,18 @@ class _Writer:
         if kind == "write" and (self.conditional or not all(reached.exact)):
             kind = "may_write"
         self.found.append(Access(array, reached.text, kind))
-        plain = tuple(simplify(without_casts(i)) if exact else i for i, exact in zip(index, reached.exact, strict=True))
+        plain = tuple(self.plain(i) if exact else i for i, exact in zip(index, reached.exact, strict=True))
         return Load(array, plain, len(self.found) - 1)
+
+    def plain(self, index: Expr) -> Expr:
+        """A subscript of iterators alone. Raises InputError when its text would be too long."""
+        if (size := size_of(index)) > _LONGEST_SUBSCRIPT:
+            raise InputError(
+                f"a coordinate in the definition of Func `{self.func.title}` has {size} operations, at most "
+                f"{_LONGEST_SUBSCRIPT} are possible: give it, or a part of it, a Func of its own",
+                self.definition.at,
+            )
+        return simplify(without_casts(index))
 
     def statement(self, index: int, through: str | None) -> Statement:
         """The statement of value `index`, or of its scalar, as `_Builder.sequence` says."""
@@ -190,9 +206,28 @@ class _Writer:
     def made(self, target: Load, op: str, value: Expr, guard: Expr | None, index: int) -> Statement:
         """The statement `target op= value`."""
         name = self.builder.bounds.collected.name(self.func)
-        return Statement(self.name, self.place.at.iterators, domain_text(self.place.at, self.name),
-                         Assignment(target, op, _extreme(value), guard), tuple(self.found),
-                         describe(name, self.definition, index), self.definition.at.line)
+        taken = {*self.builder.arrays, *self.place.at.iterators}
+        try:
+            found = shared((_extreme(value), target), self.types, taken, guard)
+        except TooLong as long:
+            raise InputError(
+                f"the definition of Func `{self.func.title}` has {long.size} operations, with those that it repeats "
+                f"counted once: give parts of it Funcs of their own",
+                self.definition.at,
+            ) from None
+        value, place, *guards = found.roots
+        assert isinstance(place, Load)
+        body = Assignment(place, op, value, guards[0] if guards else None, found.lets)
+        return Statement(self.name, self.place.at.iterators, domain_text(self.place.at, self.name), body,
+                         tuple(self.found), describe(name, self.definition, index), self.definition.at.line)
+
+
+def _merged(definition: Definition, place: ComputeScope) -> tuple[Definition, ComputeScope]:
+    """With one object for all expressions that are equal: an element is read by one access then."""
+    count, guard = len(definition.args), () if place.guard is None else (place.guard,)
+    found = merged(*definition.args, *definition.values, *guard)
+    args, values = found[:count], found[count:count + len(definition.values)]
+    return replace(definition, args=args, values=values), replace(place, guard=found[-1] if guard else None)
 
 
 def _unguarded(func: Func, definition: Definition, place: ComputeScope) -> tuple[Definition, ComputeScope]:
@@ -206,30 +241,6 @@ def _unguarded(func: Func, definition: Definition, place: ComputeScope) -> tuple
     values = tuple(nodes.Op("select", v.type, (guard, v, nodes.Call(func, definition.args, k, v.type, definition.at)))
                    for k, v in enumerate(definition.values))
     return replace(definition, values=values), replace(place, guard=None)
-
-
-def same(one: nodes.Expr, other: nodes.Expr) -> bool:
-    """Whether two expressions are equal, node by node."""
-    if one is other:
-        return True
-    match one, other:
-        case nodes.Const(), nodes.Const():
-            return (one.kind, one.value) == (other.kind, other.value)
-        case nodes.Var(), nodes.Var():
-            return one.key == other.key
-        case nodes.RVar(), nodes.RVar():
-            return one.domain is other.domain and one.dim == other.dim
-        case nodes.Call(), nodes.Call():
-            equal = one.func is other.func and one.index == other.index
-        case nodes.Pixel(), nodes.Pixel():
-            equal = one.image is other.image
-        case nodes.Op(), nodes.Op():
-            equal = (one.name, one.kind, len(one.args)) == (other.name, other.kind, len(other.args))
-        case nodes.Edge(), nodes.Edge():
-            equal = one.image is other.image and (one.dim, one.what) == (other.dim, other.what)
-        case _:
-            return False
-    return equal and all(same(a, b) for a, b in zip(nodes.operands(one), nodes.operands(other), strict=True))
 
 
 def _minus(coordinate: Expr, low: int) -> Expr:

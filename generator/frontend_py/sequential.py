@@ -197,30 +197,40 @@ def _nodes(program: Program, nodes: Sequence[Node], printer: Printer, depth: int
                 yield from _nodes(program, otherwise, printer, depth + 1, mixed)
                 yield f"{pad}}}"
             case Instance():
-                yield pad + _statement(program, node, printer, mixed)
+                yield from (pad + line for line in _statement(program, node, printer, mixed))
             case _:
                 raise AssertionError("these are loops and instances only")
 
 
-def _statement(program: Program, instance: Instance, printer: Printer, mixed: bool) -> str:
+def _statement(program: Program, instance: Instance, printer: Printer, mixed: bool) -> Iterator[str]:
     statement = program.statement(instance.name)
     values = dict(zip(statement.iterators, instance.arguments, strict=True))
     body = statement.body
     types = {a.name: a.type for a in program.arrays}
-    target, value, guard = (
-        substitute(e, values) if e is not None else None for e in (body.target, body.value, body.guard)
-    )
-    assert target is not None and value is not None
+
+    def here(expr: Expr) -> Expr:
+        return _shaken(substitute(expr, values), types) if mixed else substitute(expr, values)
+
+    lets = [f"const {name.type} {name.name} = {printer.text(here(value))};" for name, value in body.lets]
+    value = body.value
     if mixed:
         array = program.array(body.target.array)
         if array.type not in FLOATING:  # what is stored is cut off
             value = _shake(
                 value.operand if isinstance(value, Cast) else value, types, "result" if array.role == "out" else "shake"
             )
-        target, value = _shaken(target, types), _shaken(value, types)
-        guard = _shaken(guard, types) if guard is not None else None
-    text = f"{printer.text(target)} {body.op}= {printer.text(value)};"
-    return text if guard is None else f"if ({printer.text(guard)}) {text}"
+    text = f"{printer.text(here(body.target))} {body.op}= {printer.text(here(value))};"
+    before, after = lets[: body.before_guard], lets[body.before_guard :]
+    if lets:
+        yield "{"
+    yield from before
+    if body.guard is not None:
+        text = f"if ({printer.text(here(body.guard))}) {'{ ' * bool(after)}{' '.join((*after, text))}{' }' * bool(after)}"
+    else:
+        yield from after
+    yield text
+    if lets:
+        yield "}"
 
 
 def _shaken(expr: Expr, types: Mapping[str, str]) -> Expr:

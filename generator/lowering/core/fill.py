@@ -18,7 +18,7 @@ from generator.polyhedral.dependences.reductions import Update
 from generator.polyhedral.kit.ast import enter, leave
 from generator.polyhedral.memory.footprint import StagePoint
 from generator.polyhedral.schedules.kernels import KernelPart
-from generator.program import Program
+from generator.program import Lets, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Filler:
     def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
         """The nodes of one instance, with those that compute what it reads before it."""
         statement = self.filling.program.statement(instance.name)
-        values = dict(zip(statement.iterators, instance.arguments, strict=True))
+        values: dict[str, Expr] = dict(zip(statement.iterators, instance.arguments, strict=True))
         copies = self._copies(instance.name, tiles)
         body = statement.body
         before: list[Node] = []
@@ -103,20 +103,30 @@ class Filler:
         at = next((entered(n, point, tiles[n]) for n, point in enumerate(self.filling.points)
                    if instance.name in point.statements and n in tiles), None)
 
-        def placed(expr: Expr) -> Expr:
+        def placed(expr: Expr, nodes: list[Node]) -> Expr:
             here = self._redirect(instance.name, substitute(expr, values), copies)
-            return self.filling.computing.placed(here, before, known, at)
+            return self.filling.computing.placed(here, nodes, known, at)
 
-        target = placed(body.target)
-        assert isinstance(target, Load)
+        def name(lets: Lets, nodes: list[Node]) -> None:
+            for variable, value in lets:
+                values[variable.name] = self.filling.computing.named(variable, placed(value, nodes), nodes)
+
         updates = self.filling.shared_updates.get(instance.name)
+        name(body.lets[: body.before_guard], before)
+        condition = body.guard if updates is None else updates.update.guard
+        guard = placed(condition, before) if condition is not None else None
+        later = body.lets[body.before_guard :]
+        inside: list[Node] = [] if later and guard is not None else before
+        name(later, inside)
+        target = placed(body.target, inside)
+        assert isinstance(target, Load)
         if updates is None:
-            guard = placed(body.guard) if body.guard is not None else None
-            store = self._marked(instance.name, self._store(target, body.op, placed(body.value)))
-            return (*before, store if guard is None else If(guard, (store,)))
-        guard = placed(updates.update.guard) if updates.update.guard is not None else None
-        store = self._update(instance.name, target, placed(updates.update.contribution), updates)
-        return (*before, store if guard is None else If(guard, (store,)))
+            store = self._marked(instance.name, self._store(target, body.op, placed(body.value, inside)))
+        else:
+            store = self._update(instance.name, target, placed(updates.update.contribution, inside), updates)
+        if guard is None:
+            return (*before, store)
+        return (*before, If(guard, (store,) if inside is before else (*inside, store)))
 
     def _update(self, name: str, target: Load, value: Expr, updates: Updates) -> Node:
         """An update of an element together with other threads: of a copy, in a register, or in one step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -176,12 +176,14 @@ def unseen_outside(program: Program, part: KernelPart, kept: KeptArrays) -> bool
     statements = [program.statement(name) for name in part.statements]
     return (bool(kept.registers) and all(variable.kept is not None for variable in kept.variables)
             and all(s.body.guard is None and s.body.target.array in kept.by_array for s in statements)
-            and not any(_risky(_computed(s.body), {a.name: a.type for a in program.arrays}) for s in statements))
+            and not any(_risky(value, {a.name: a.type for a in program.arrays})
+                    for s in statements for value in _computed(s.body)))
 
 
-def _computed(body: Assignment) -> Expr:
-    """The whole right-hand side: `e` of `x = e`, `x / e` of `x /= e`."""
-    return Binary(body.op, body.target, body.value) if body.op else body.value
+def _computed(body: Assignment) -> Iterator[Expr]:
+    """The lets, and the whole right-hand side: `e` of `x = e`, `x / e` of `x /= e`."""
+    yield from (value for _, value in body.lets)
+    yield Binary(body.op, body.target, body.value) if body.op else body.value
 
 
 def _risky(expr: Expr, types: Mapping[str, str]) -> bool:

@@ -117,7 +117,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
     by_type = {s.type: s for s in scratch}
-    computing = Computing(staged.program, staged.computed, plan.block, lambda name: fresh_name(name, taken))
+    computing = Computing(staged.program, staged.computed, plan.block, taken)
     filling = Filling(staged.program, staged.part, plan, staged.points, staged.arrays, computing, kept.by_array,
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
@@ -132,7 +132,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
     """The loops of a filled-up kernel: full tiles read what is there, partial ones take care not to leave arrays."""
-    partial = Filler(replace(filling, outside=whole.outside)).fill(nest, {})
+    partial = Filler(replace(filling, outside=whole.outside, computing=filling.computing.apart())).fill(nest, {})
     full = Filler(filling).fill(nest, {})
     barrier = any(isinstance(node, Barrier) for node in walk(partial))  # it must not stand under a condition
     if full == partial or barrier or not whole.full_tiles:

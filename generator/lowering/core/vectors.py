@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from generator.expr import Binary, Expr, Int, Load, Name, loads_of, names_of
 from generator.linear import simplify, substitute
-from generator.nest import Assign, For
+from generator.nest import Assign, Declare, For
 
 _LONGEST = 64
 """What LLVM takes for the length of a vector at most."""
@@ -18,14 +18,19 @@ def is_vector(loop: For, count: int) -> bool:
     Registers are elements of arrays, too: a loop over them that reads along columns is better unrolled. An element that
     all iterations write would be a sum, whose terms a compiler that is told to make a vector may add in any order.
     """
-    assigns = [node for node in loop.body if isinstance(node, Assign)]
-    read = [load for node in assigns for load in loads_of(node.value)]
+    own = {node.name for node in loop.body if isinstance(node, Declare) and not node.sizes}
+    every = [node for node in loop.body if isinstance(node, Assign)]
+    assigns = [node for node in every if node.target.array not in own]
+    read = [load for node in every for load in loads_of(node.value)]
+    by_data = {load for load in read if any(part.array in own for index in load.index for part in loads_of(index))}
     moving = [load for load in read if any(loop.iterator in names_of(index) for index in load.index)]
     return (
         4 <= count <= _LONGEST
         and count.bit_count() == 1
         and _runs(loop, count)
-        and 0 < len(assigns) == len(loop.body)
+        and bool(assigns)
+        and len(every) + len(own) == len(loop.body)
+        and not by_data
         and all(_apart(node.target, loop.iterator) for node in assigns)
         and all(moves_by_one(load, loop.iterator) for load in moving)
     )

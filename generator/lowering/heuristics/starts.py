@@ -20,7 +20,7 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
-from generator.expr import loads_of, names_of
+from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.vectors import moves_by_one
 from generator.lowering.heuristics.default import default_plan, fitting
@@ -142,15 +142,16 @@ def _across_rows(statement: Statement) -> bool:
 
 def _owned(statement: Statement) -> set[str]:
     """The iterators that tell the elements apart that are written."""
-    return {name for index in statement.body.target.index for name in names_of(index)}
+    return {name for index in statement.body.target.index for name in statement.body.variables(index)}
 
 
 def _reads_neighbours(statement: Statement, name: str) -> bool:
     """Whether the next value of `name` reads the next elements, apart from those that are the same for all, and
     some are not.
     """
-    read = [load for load in loads_of(statement.body.value) if load.array != statement.body.target.array]
-    moving = [load for load in read if any(name in names_of(index) for index in load.index)]
+    body = statement.body
+    read = [load for value in body.computed for load in loads_of(value) if load.array != body.target.array]
+    moving = [load for load in read if any(name in body.variables(index) for index in load.index)]
     return bool(moving) and all(moves_by_one(load, name) for load in moving)
 
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -68,12 +68,12 @@ def entered(number: int, point: StagePoint, tiles: Sequence[Expr]) -> Entered:
 
 @dataclass
 class Computing:
-    """Turns reads of stages into what computes them. `fresh` gives names that nothing else has."""
+    """Turns reads of stages into what computes them. `taken` are names that something has; new ones are added."""
 
     program: Program
     arrays: tuple[ComputedBox, ...]
     block: tuple[int, ...]
-    fresh: Callable[[str], str]
+    taken: set[str]
     stages: Mapping[str, Stage] = field(init=False)
     variables: dict[str, int] = field(default_factory=dict, init=False)
 
@@ -127,14 +127,27 @@ class Computing:
         """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
         if len(stage.steps) > 1:
             return self._held(stage, element, before, known, at)
-        first = stage.steps[0]
-        return self.placed(first.statement.body.value, before, known, at, _at(first, element))
+        return self._first(stage.steps[0], element, before, known, at)
+
+    def _first(self, step: Step, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+               at: Entered | None) -> Expr:
+        """The value that a step without loops assigns to an element."""
+        names = _at(step, element)
+        for name, value in step.statement.body.lets:
+            names[name.name] = self.named(name, self.placed(value, before, known, at, names), before)
+        return self.placed(step.statement.body.value, before, known, at, names)
+
+    def named(self, name: Name, value: Expr, before: list[Node]) -> Load:
+        """A variable of the kernel for the let `name` of a statement, which gets its `value` in `before`."""
+        held = Load(self._variable(name.name.partition("_")[0]))
+        before += [Declare(held.array, name.type, ()), Assign(held, "", value)]
+        return held
 
     def _held(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
               at: Entered | None) -> Load:
         """A variable with the value of one element."""
         first, *updates = stage.steps
-        value = self.placed(first.statement.body.value, before, known, at, _at(first, element))
+        value = self._first(first, element, before, known, at)
         held = Load(self._variable(stage.array))
         before += [Declare(held.array, self.program.array(stage.array).type, ()), Assign(held, "", value)]
         for step in updates:
@@ -144,16 +157,27 @@ class Computing:
     def _variable(self, base: str) -> str:
         """A name for a variable that holds an element of the stage `base`, or for an iterator."""
         self.variables[base] = self.variables.get(base, -1) + 1
-        return self.fresh(f"{base}_{self.variables[base]}")
+        return fresh_name(f"{base}_{self.variables[base]}", self.taken)
+
+    def apart(self) -> Computing:
+        """The same, with names of its own: for nodes that stand elsewhere than what this one makes."""
+        return Computing(self.program, self.arrays, self.block, set(self.taken))
 
     def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load],
                  at: Entered | None) -> list[Node]:
         """The loops of an update of the variable `held`."""
         iterators, own = step.statement.iterators, step.statement.body.target.array
         names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
-        value = _replaced(substitute(step.statement.body.value, {**names, **_at(step, element)}), own, held)
+        values: dict[str, Expr] = {**names, **_at(step, element)}
         nodes: list[Node] = []
-        value = self.placed(value, nodes, dict(known), at)  # what is declared inside of loops is unknown outside
+        inside = dict(known)  # what is declared inside of loops is unknown outside
+
+        def placed(expr: Expr) -> Expr:
+            return self.placed(_replaced(substitute(expr, values), own, held), nodes, inside, at)
+
+        for variable, value in step.statement.body.lets:
+            values[variable.name] = self.named(variable, placed(value), nodes)
+        value = placed(step.statement.body.value)
         nodes.append(Assign(held, step.statement.body.op, value))
         for d, low, high in reversed(step.loops):
             name = names[iterators[d]]

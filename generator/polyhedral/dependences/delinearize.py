@@ -236,7 +236,8 @@ def _reshaped(statement: Statement, shapes: Mapping[str, Shape]) -> Statement:
     target = load(body.target)
     assert isinstance(target, Load)
     return replace(statement, accesses=tuple(accesses), body=replace(
-        body, target=target, value=load(body.value), guard=None if body.guard is None else load(body.guard)))
+        body, target=target, value=load(body.value), guard=None if body.guard is None else load(body.guard),
+        lets=tuple((name, load(value)) for name, value in body.lets)))
 
 
 def _named_like(moved: Any, relation: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import islpy as isl
@@ -49,7 +49,8 @@ def _operations(program: Program, domain: Any) -> tuple[Operations, Counter[str]
     for statement in program.statements:
         body, count = statement.body, instances.get(statement.name, 0.0)
         floating = is_floating(body.target, types) or is_floating(body.value, types)
-        once = operations_of(body.value, types).plus(binary_operation(body.op, floating))
+        once = reduce(Operations.plus, (operations_of(value, types) for value in body.computed))
+        once = once.plus(binary_operation(body.op, floating))
         total = total.plus(once, count)
         written[types[body.target.array]] += int(once.total * count)
     return total, +written

@@ -240,7 +240,8 @@ def _moved(statement: Statement, moves: dict[Reference, _Place]) -> Statement:
             accesses[k] = Access(place.array, str(place.relation(isl.Map(access.relation))), access.kind)
     parts = {f.name: getattr(statement.body, f.name) for f in fields(Assignment)}
     changed: dict[str, Any] = {name: redirected(part) for name, part in parts.items() if isinstance(part, Expr)}
-    return replace(statement, body=replace(statement.body, **changed), accesses=tuple(accesses))
+    lets = tuple((name, redirected(value)) for name, value in statement.body.lets)
+    return replace(statement, body=replace(statement.body, lets=lets, **changed), accesses=tuple(accesses))
 
 
 def _copied_back(program: Program, moved: Program, chosen: list[LiveRange], places: list[_Place]) -> Program:

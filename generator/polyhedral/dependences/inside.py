@@ -126,9 +126,13 @@ class _Statement:
         at = Iteration(self.statement.iterators, plain)
         around = _Around(at, dict(zip(self.statement.iterators, bounds(at), strict=True)))
         body = self.statement.body
-        if body.guard is not None:
-            yield from self._walk(body.guard, around)
-            around = self._where(body.guard, around)[0]
+        for number, (name, value) in enumerate((*body.lets, (None, None))):
+            if number == body.before_guard and body.guard is not None:
+                yield from self._walk(body.guard, around)
+                around = self._where(body.guard, around)[0]
+            if name is not None and value is not None:
+                yield from self._walk(value, around)
+                around = self._with_value(name, value, around)
         yield from self._walk(body.target, around)
         yield from self._walk(body.value, around)
 
@@ -192,10 +196,15 @@ class _Statement:
         yield from self._walk(fold.condition, _Around(around.at, {**around.names, fold.iterator.name: reached}))
         for name, value in fold.lets:
             yield from self._walk(value, _Around(around.at, inside))
-            if name.type in INTEGERS:
-                inside = {**inside, name.name: self._value_of(name, value, inside)}
+            inside = self._with_value(name, value, _Around(around.at, inside)).names
         for _, _, following in fold.changes:
             yield from self._walk(following, _Around(around.at, inside))
+
+    def _with_value(self, name: Name, value: Expr, around: _Around) -> _Around:
+        """Where the variable `name` is `value`."""
+        if name.type not in INTEGERS:
+            return around
+        return _Around(around.at, {**around.names, name.name: self._value_of(name, value, around.names)})
 
     def _value_of(self, name: Name, value: Expr, names: Mapping[str, Interval]) -> Interval:
         return (

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import islpy as isl
 
 from generator.arithmetic import FLOATING, c_type, common_type
-from generator.expr import Binary, Call, Cast, Expr, Load, Select, Unary, children, loads_of, map_children
+from generator.expr import Binary, Call, Cast, Expr, Load, Name, Select, Unary, children, loads_of, map_children
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.kit.parsed import map_of
 from generator.program import ELEMENT_BYTES, Assignment, Program, Statement
@@ -192,17 +192,20 @@ def sums(program: Program, reductions: Iterable[str]) -> frozenset[str]:
         statement = program.statement(name)
         update = update_of(program, statement)
         if update and update.operator in ("+", "*") and program.array(statement.body.target.array).type in FLOATING:
-            found += [name] if _of_products(update.contribution) else []
+            lets = {variable.name: value for variable, value in statement.body.lets}
+            found += [name] if _of_products(update.contribution, lets) else []
     return frozenset(found)
 
 
-def _of_products(expr: Expr, inside: bool = False) -> bool:
-    """Whether `expr` is no sum, or one (`inside`) of products and quotients only."""
+def _of_products(expr: Expr, lets: Mapping[str, Expr], inside: bool = False) -> bool:
+    """Whether `expr` is no sum, or one (`inside`) of products and quotients only; `lets` are the values of names."""
     match expr:
+        case Name(name) if name in lets:
+            return _of_products(lets[name], lets, inside)
         case Unary(_, operand) | Cast(_, operand):
-            return _of_products(operand, inside)
+            return _of_products(operand, lets, inside)
         case Binary("+" | "-", left, right):
-            return _of_products(left, True) and _of_products(right, True)
+            return _of_products(left, lets, True) and _of_products(right, lets, True)
         case Binary("*" | "/", _, _):
             return True
         case _:
@@ -212,7 +215,8 @@ def _of_products(expr: Expr, inside: bool = False) -> bool:
 def _is_reduction(program: Program, statement: Statement) -> bool:
     update, target = update_of(program, statement), statement.body.target
     seen = (
-        (update.contribution, *target.index, *((update.guard,) if update.guard is not None else ())) if update else ()
+        (update.contribution, *target.index, *((update.guard,) if update.guard is not None else ()),
+         *(value for _, value in statement.body.lets)) if update else ()
     )
     if update is None or any(load.array == target.array for expr in seen for load in loads_of(expr)):
         return False  # it would see what a part of the updates makes

@@ -93,43 +93,91 @@ def top() -> Iteration:
 
 def affine(expr: Expr, at: Iteration) -> Any:
     """The isl PwAff of `expr` over the iterators of `at`. Raises NotAffine."""
-    match expr:
-        case Int(value):
-            return _constant(value, at)
-        case Name(name) if name not in at.iterators:
-            raise DependsOnData(f"it depends on `{name}`, which counts in a loop with bounds that are data")
-        case Name(name):
-            zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(at.domain.space))
-            position = at.iterators.index(name)
-            return isl.PwAff.from_aff(zero.set_coefficient_val(isl.dim_type.in_, position, 1))
-        case Unary("-", operand):
-            return affine(operand, at).neg()
-        case Unary("+", operand):
-            return affine(operand, at)
-        case Cast(kind, operand) if kind not in ("float", "double"):
-            return affine(operand, at)
-        case Binary("+", left, right):
-            return affine(left, at).add(affine(right, at))
-        case Binary("-", left, right):
-            return affine(left, at).sub(affine(right, at))
-        case Binary("*" | "/" | "%" as op, left, right):
-            return _product(op, affine(left, at), affine(right, at))
-        case Binary("<<" | ">>" | "&" as op, left, right):
-            return _bits(op, affine(left, at), affine(right, at))
-        case Binary("min", left, right):
-            return affine(left, at).min(affine(right, at))
-        case Binary("max", left, right):
-            return affine(left, at).max(affine(right, at))
-        case Select(test, then, otherwise):
-            yes = condition(test, at)
-            no = isl.Set.universe(at.domain.space).subtract(yes)
-            return affine(then, at).intersect_domain(yes).union_add(affine(otherwise, at).intersect_domain(no))
-        case Call("floor" | "ceil" as function, (Binary("/", Cast("double", dividend), Cast("double", divisor)),)):
-            return _rounded(function, affine(dividend, at), affine(divisor, at))  # floord, ceild of polyhedral tools
-        case Load(array):
-            raise DependsOnData(f"it depends on the data in `{array}`")
-        case _:
-            raise NotAffine("only + - * / % << >> by constants and ?: of iterators and parameters are affine")
+    return Reading(at).value(expr)
+
+
+def condition(expr: Expr, at: Iteration) -> Any:
+    """The isl Set of iterations in which `expr` holds. Raises NotAffine."""
+    return Reading(at).condition(expr)
+
+
+class Reading:
+    """Reads expressions over the iterators of `at`; each object once, however often it is a part of others."""
+
+    def __init__(self, at: Iteration) -> None:
+        self.at = at
+        self._values: dict[int, tuple[Expr, Any]] = {}
+        self._conditions: dict[int, tuple[Expr, Any]] = {}
+
+    def value(self, expr: Expr) -> Any:
+        """The isl PwAff of `expr`. Raises NotAffine."""
+        if id(expr) not in self._values:
+            self._values[id(expr)] = expr, self._value(expr)
+        return self._values[id(expr)][1]
+
+    def condition(self, expr: Expr) -> Any:
+        """The isl Set of iterations in which `expr` holds. Raises NotAffine."""
+        if id(expr) not in self._conditions:
+            self._conditions[id(expr)] = expr, self._condition(expr)
+        return self._conditions[id(expr)][1]
+
+    def _value(self, expr: Expr) -> Any:
+        match expr:
+            case Int(value):
+                return _constant(value, self.at)
+            case Name(name) if name not in self.at.iterators:
+                raise DependsOnData(f"it depends on `{name}`, which counts in a loop with bounds that are data")
+            case Name(name):
+                zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.at.domain.space))
+                position = self.at.iterators.index(name)
+                return isl.PwAff.from_aff(zero.set_coefficient_val(isl.dim_type.in_, position, 1))
+            case Unary("-", operand):
+                return self.value(operand).neg()
+            case Unary("+", operand):
+                return self.value(operand)
+            case Cast(kind, operand) if kind not in ("float", "double"):
+                return self.value(operand)
+            case Binary("+", left, right):
+                return self.value(left).add(self.value(right))
+            case Binary("-", left, right):
+                return self.value(left).sub(self.value(right))
+            case Binary("*" | "/" | "%" as op, left, right):
+                return _product(op, self.value(left), self.value(right))
+            case Binary("<<" | ">>" | "&" as op, left, right):
+                return _bits(op, self.value(left), self.value(right))
+            case Binary("min", left, right):
+                return self.value(left).min(self.value(right))
+            case Binary("max", left, right):
+                return self.value(left).max(self.value(right))
+            case Select(test, then, otherwise):
+                yes = self.condition(test)
+                no = isl.Set.universe(self.at.domain.space).subtract(yes)
+                return self.value(then).intersect_domain(yes).union_add(self.value(otherwise).intersect_domain(no))
+            case Call("floor" | "ceil" as function, (Binary("/", Cast("double", dividend), Cast("double", divisor)),)):
+                return _rounded(function, self.value(dividend), self.value(divisor))  # floord, ceild of polyhedral tools
+            case Load(array):
+                raise DependsOnData(f"it depends on the data in `{array}`")
+            case _:
+                raise NotAffine("only + - * / % << >> by constants and ?: of iterators and parameters are affine")
+
+    def _condition(self, expr: Expr) -> Any:
+        match expr:
+            case Binary(op, left, right) if op in _COMPARE:
+                return getattr(self.value(left), _COMPARE[op])(self.value(right))
+            case Binary("&&", left, right):
+                return self.condition(left).intersect(self.condition(right))
+            case Binary("||", left, right):
+                return self.condition(left).union(self.condition(right))
+            case Unary("!", Binary(op, left, right)) if op in _NEGATED:
+                return self.condition(Binary(_NEGATED[op], left, right))
+            case Unary("!", operand):
+                return isl.Set.universe(self.at.domain.space).subtract(self.condition(operand))
+            case Select(test, then, otherwise):
+                yes = self.condition(test)
+                no = isl.Set.universe(self.at.domain.space).subtract(yes)
+                return self.condition(then).intersect(yes).union(self.condition(otherwise).intersect(no))
+            case _:
+                return self.value(expr).ne_set(_constant(0, self.at))
 
 
 def _constant(value: int, at: Iteration) -> Any:
@@ -177,27 +225,6 @@ def _rounded(function: str, dividend: Any, divisor: Any) -> Any:
         raise Undefined("it divides by 0")
     quotient = dividend.div(divisor)
     return quotient.floor() if function == "floor" else quotient.ceil()
-
-
-def condition(expr: Expr, at: Iteration) -> Any:
-    """The isl Set of iterations in which `expr` holds. Raises NotAffine."""
-    match expr:
-        case Binary(op, left, right) if op in _COMPARE:
-            return getattr(affine(left, at), _COMPARE[op])(affine(right, at))
-        case Binary("&&", left, right):
-            return condition(left, at).intersect(condition(right, at))
-        case Binary("||", left, right):
-            return condition(left, at).union(condition(right, at))
-        case Unary("!", Binary(op, left, right)) if op in _NEGATED:
-            return condition(Binary(_NEGATED[op], left, right), at)
-        case Unary("!", operand):
-            return isl.Set.universe(at.domain.space).subtract(condition(operand, at))
-        case Select(test, then, otherwise):
-            yes = condition(test, at)
-            no = isl.Set.universe(at.domain.space).subtract(yes)
-            return condition(then, at).intersect(yes).union(condition(otherwise, at).intersect(no))
-        case _:
-            return affine(expr, at).ne_set(_constant(0, at))
 
 
 def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool = False) -> Iteration:
@@ -251,7 +278,8 @@ def _stays_false(test: Expr, iterator: str, step: int) -> bool:
 
 def _refuse_wrapping(expr: Expr, at: Iteration, points: Callable[[], Any]) -> None:
     """Raise NotAffine if C's value of `expr` differs from the affine one at one of `points` (an isl Set)."""
-    wrong = wrapped(expr, lambda part: affine(part, at), lambda part: condition(part, at))
+    reading = Reading(at)
+    wrong = wrapped(expr, reading.value, reading.condition)
     if wrong is not None and not wrong.intersect(points()).is_empty():
         raise NotAffine("its unsigned or narrow integers wrap around")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import islpy as isl
 
 from generator.expr import Expr
-from generator.polyhedral.kit.affine import Iteration, affine, holds, top
+from generator.polyhedral.kit.affine import Iteration, Reading, holds, top
 from generator.polyhedral.kit.wrapping import wrapped
 
 
@@ -42,8 +42,9 @@ def value_range(expr: Expr, at: Iteration) -> tuple[int, int] | None:
     Raises:
         NotAffine: it is no affine function of the iterators.
     """
-    value = affine(expr, at).intersect_domain(at.domain)
-    wrong = wrapped(expr, lambda part: affine(part, at), lambda part: holds(part, at))
+    reading = Reading(at)
+    value = reading.value(expr).intersect_domain(at.domain)
+    wrong = wrapped(expr, reading.value, lambda part: holds(part, at))
     if wrong is not None and not wrong.intersect(at.domain).is_empty():
         return None
     return int(value.min_val().to_python()), int(value.max_val().to_python())

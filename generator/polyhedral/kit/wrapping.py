@@ -24,26 +24,8 @@ def wrapped(expr: Expr, affine: ToAffine, condition: ToAffine) -> Any:
 
     `affine` and `condition` give the isl PwAff and the isl Set of a subexpression.
     """
-    return _Wrapping(affine, condition).used(expr, _kind(expr))
-
-
-def _kind(expr: Expr) -> str:
-    """The C type of an integer expression, after promotion."""
-    match expr:
-        case Cast(kind, _):
-            return kind if kind in _RANK else "int"
-        case Unary("-" | "+" | "~", operand):
-            return _kind(operand)
-        case Binary(op, left, right) if op not in _COMPARE and op not in ("&&", "||"):
-            return _common(left, right)
-        case Select(_, then, otherwise):
-            return _common(then, otherwise)
-        case _:
-            return "int"
-
-
-def _common(left: Expr, right: Expr) -> str:
-    return max(_kind(left), _kind(right), key=_RANK.index)
+    found = _Wrapping(affine, condition)
+    return found.used(expr, found.kind(expr))
 
 
 class _Wrapping:
@@ -51,32 +33,62 @@ class _Wrapping:
 
     def __init__(self, affine: ToAffine, condition: ToAffine) -> None:
         self.affine, self.condition = affine, condition
+        self._kinds: dict[int, tuple[Expr, str]] = {}
+        self._inside: dict[int, tuple[Expr, Any]] = {}
+
+    def kind(self, expr: Expr) -> str:
+        """The C type of an integer expression, after promotion."""
+        if id(expr) not in self._kinds:
+            self._kinds[id(expr)] = expr, self._kind(expr)
+        return self._kinds[id(expr)][1]
+
+    def _kind(self, expr: Expr) -> str:
+        match expr:
+            case Cast(kind, _):
+                return kind if kind in _RANK else "int"
+            case Unary("-" | "+" | "~", operand):
+                return self.kind(operand)
+            case Binary(op, left, right) if op not in _COMPARE and op not in ("&&", "||"):
+                return self.common(left, right)
+            case Select(_, then, otherwise):
+                return self.common(then, otherwise)
+            case _:
+                return "int"
+
+    def common(self, left: Expr, right: Expr) -> str:
+        """The type in which C computes with both."""
+        return max(self.kind(left), self.kind(right), key=_RANK.index)
 
     def used(self, expr: Expr, kind: str) -> Any:
         """Where the value of `expr`, converted to type `kind`, matters and is wrong."""
         found = self.inside(expr)
         if isinstance(expr, Cast) and expr.type not in FLOATING:  # real numbers have room for every `int`
             found = _union(found, self.outside(expr.operand, expr.type))
-        for checked in {_kind(expr), kind}:
+        for checked in {self.kind(expr), kind}:
             if checked.startswith("unsigned"):
                 found = _union(found, self.outside(expr, checked))
         return found
 
     def inside(self, expr: Expr) -> Any:
         """Where a part of `expr` is wrong in a way that sums and products do not undo."""
+        if id(expr) not in self._inside:
+            self._inside[id(expr)] = expr, self._wrong_inside(expr)
+        return self._inside[id(expr)][1]
+
+    def _wrong_inside(self, expr: Expr) -> Any:
         match expr:
             case Binary("&&" | "||" as op, left, right):
                 reached = self.condition(left if op == "&&" else Unary("!", left))
                 return _union(self.used(left, "int"), _within(self.used(right, "int"), reached))
             case Binary(op, left, right) if op in _COMPARE or op in ("/", "%"):
-                common = _common(left, right)
+                common = self.common(left, right)
                 return _union(self.used(left, common), self.used(right, common))
             case Select(test, then, otherwise):
                 found = _union(self.used(test, "int"), _within(self.inside(then), self.condition(test)))
                 return _union(found, _within(self.inside(otherwise), self.condition(Unary("!", test))))
-            case Cast(kind, operand) if kind in _RANK and _RANK.index(kind) > _RANK.index(_kind(operand)):
+            case Cast(kind, operand) if kind in _RANK and _RANK.index(kind) > _RANK.index(self.kind(operand)):
                 return self.used(operand, "int")  # widened: what wrapped before stays wrapped
-            case Binary(_, left, right) if _common(left, right).endswith("long"):
+            case Binary(_, left, right) if self.common(left, right).endswith("long"):
                 return _union(self.widened(left), self.widened(right))
             case _:
                 found = None
@@ -86,7 +98,7 @@ class _Wrapping:
 
     def widened(self, operand: Expr) -> Any:
         """As `inside` for an operand that is converted to 64 bits."""
-        return self.inside(operand) if _kind(operand).endswith("long") else self.used(operand, "int")
+        return self.inside(operand) if self.kind(operand).endswith("long") else self.used(operand, "int")
 
     def outside(self, expr: Expr, kind: str) -> Any:
         """Where the value of `expr` does not fit into type `kind`."""

@@ -214,7 +214,7 @@ def _statement(statement: Statement, domain: Any) -> Statement:
         _Irregular: a subscript is not affine.
     """
     body, at = statement.body, Iteration(statement.iterators, domain.reset_tuple_id())
-    subscripts = {load.access: load.index for expr in (body.target, body.value) for load in loads_of(expr)}
+    subscripts = {load.access: load.index for expr in (body.target, *body.computed) for load in loads_of(expr)}
     if body.op:
         subscripts[body.target.access - 1] = body.target.index
     accesses = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from generator.arithmetic import FLOATING, c_type, integer_limits
@@ -35,13 +35,14 @@ def untimely(program: Program, statement: Statement, arrays: Collection[str]) ->
     """Those of `arrays` that `statement` reads under a condition and could not, or is not known to, read without it."""
     body = statement.body
     reads = [*_conditional(body.guard, False)] if body.guard else []
-    for expr in (body.value, *body.target.index):
+    for expr in (*body.computed, *body.target.index):
         reads += _conditional(expr, body.guard is not None)
     reads = [load for load in reads if load.array in arrays]
     if not reads:
         return frozenset()
     types = {array.name: array.type for array in program.arrays}
-    values = _Values(program, types, Iteration(statement.iterators, set_of(statement.domain)))
+    lets = {name.name: value for name, value in body.lets}
+    values = _Values(program, types, Iteration(statement.iterators, set_of(statement.domain)), lets)
     return frozenset(load.array for load in reads if not (values.exists(load) and _is_everywhere(statement, load)))
 
 
@@ -72,11 +73,15 @@ def _conditional(expr: Expr, under: bool) -> Iterator[Load]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """Values of expressions at all iterations of `at`, whatever the conditions there; `types` are those of arrays."""
+    """Values of expressions at all iterations of `at`, whatever the conditions there; `types` are those of arrays,
+    `lets` the values of variables.
+    """
 
     program: Program
     types: Mapping[str, str]
     at: Iteration
+    lets: Mapping[str, Expr]
+    _known: dict[str, Range | None] = field(default_factory=dict)
 
     def exists(self, load: Load) -> bool:
         """Whether its subscripts have values, and that inside the array."""
@@ -86,6 +91,10 @@ class _Values:
 
     def range(self, expr: Expr) -> Range | None:
         """The values that it may have; None where it may have no value."""
+        if isinstance(expr, Name) and expr.name in self.lets:
+            if expr.name not in self._known:
+                self._known[expr.name] = self.range(self.lets[expr.name])
+            return self._known[expr.name]
         try:
             exact = value_range(expr, self.at)
         except NotAffine:

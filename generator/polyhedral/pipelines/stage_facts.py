@@ -10,7 +10,7 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import loads_of
+from generator.expr import loads_of, names_of
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.pipelines.stages import possible_stages, read_subscripts, reads_by_element
@@ -81,7 +81,8 @@ def stage_facts(program: Program) -> tuple[StageFacts, ...]:
     for array, steps in possible.items():
         own = {step.statement.name for step in steps}
         readers = [s for s in program.statements if s.name not in own and any(a.array == array for a in s.accesses)]
-        by_data = any(any(loads_of(i)) for s in readers for index in read_subscripts(s, array) for i in index)
+        by_data = any(any(loads_of(i)) or not names_of(i) <= {*s.iterators}
+                      for s in readers for index in read_subscripts(s, array) for i in index)
         stored = program.array(array)
         found.append(StageFacts(array, tuple(step.statement.name for step in steps), stored.extents,
                                 ELEMENT_BYTES[stored.type], by_data,

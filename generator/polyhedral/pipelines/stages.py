@@ -125,7 +125,7 @@ def _in_order(nest: Nest, statement: Statement) -> bool:
 def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
     """The statement as a step that computes every element of an array of these extents; None when it does not."""
     body = statement.body
-    own = [load for load in loads_of(body.value) if load.array == body.target.array]
+    own = [load for value in body.computed for load in loads_of(value) if load.array == body.target.array]
     if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses):
         return None
     if any(load.index != body.target.index for load in own):
@@ -146,7 +146,7 @@ def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step |
 def read_subscripts(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
     """Those of all loads of `array` in a statement: in its value, in the subscripts of its target, in its guard."""
     body = statement.body
-    for expr in (body.value, *body.target.index, *((body.guard,) if body.guard else ())):
+    for expr in (*body.computed, *body.target.index, *((body.guard,) if body.guard else ())):
         yield from (load.index for load in loads_of(expr) if load.array == array)
 
 

@@ -1,0 +1,257 @@
+"""Values that an expression uses more than once: they get names, so that a text holds them once.
+
+    (a*a + a) * (a*a + a)          ->          value_0 = a*a + a;  value_0 * value_0
+
+Front ends build expressions whose parts are the same objects, or equal, at many places: a graph. Written as a tree it
+may be longer than memory. Named values are trees, all together about as long as the graph.
+
+A named value is computed in any case. So it may be one that the expression computes only under a condition if nothing
+can go wrong: no division of integers by what may be 0 is in it. Elements are read in any case, too: this is for
+languages in which they exist wherever an expression is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from generator.arithmetic import FLOATING, c_type
+from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, map_children
+
+WORTH = 16
+"""Operators, numbers and names that a name must save: compilers find shorter repetitions themselves."""
+WORTH_OF_INDEX = 200
+"""The same for values of iterators alone: `emit/opaque.py` wants to see them whole."""
+MOST = 20_000
+"""Operators, numbers and names of a statement: its text has some 10 characters for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Expressions with names for values that they use repeatedly, and these values, each after those that it uses."""
+
+    lets: tuple[tuple[Name, Expr], ...]
+    roots: tuple[Expr, ...]
+
+
+class TooLong(Exception):
+    """An expression has too many operators, even with names for what it repeats; `size` says how many."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
+def shared(roots: Sequence[Expr], types: Mapping[str, str], taken: Collection[str],
+           guard: Expr | None = None) -> Shared:
+    """Name what `roots` repeat; `types` are those of arrays, no name is in `taken`.
+
+    All roots are computed where `guard` holds, which is computed before them and becomes the last root.
+
+    Raises:
+        TooLong: nevertheless they are longer than MOST.
+    """
+    graph = _Graph(types)
+    first = [] if guard is None else [graph.node(guard)]  # names that the guard needs are the first
+    before = len(graph.nodes)
+    tops = [*map(graph.node, roots), *first]
+    named = graph.named(tops, first, before)
+    size = sum(graph.sizes[place] for place in (*tops, *named))
+    if size > MOST:
+        raise TooLong(size)
+    written: list[Expr] = []
+    lets: list[tuple[Name, Expr]] = []
+    free = (name for name in (f"value_{number}" for number in count()) if name not in taken)
+    for place, node in enumerate(graph.nodes):
+        value = _with_operands(node, [written[child] for child in graph.operands[place]])
+        if place in named:
+            name = Name(next(free), graph.types[place])
+            lets.append((name, value))
+            value = name
+        written.append(value)
+    return Shared(tuple(lets), tuple(written[top] for top in tops))
+
+
+def size_of(root: Expr) -> int:
+    """The operators, numbers and names of `root` written as a tree; quick, also where that is too long to be written."""
+    found: dict[int, int] = {}
+    for expr in in_order(root):
+        found[id(expr)] = 1 + sum(found[id(child)] for child in children(expr))
+    return found[id(root)]
+
+
+def in_order(root: Expr) -> Iterator[Expr]:
+    """All different objects in `root`, operands before what uses them."""
+    seen: set[int] = set()
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        expr, ready = stack.pop()
+        if ready:
+            yield expr
+        elif id(expr) not in seen:
+            seen.add(id(expr))
+            stack.append((expr, True))
+            stack += [(child, False) for child in reversed(children(expr))]
+
+
+class _Graph:
+    """Different expressions by number, operands before what uses them.
+
+    `types` are theirs, `sizes` are their lengths as trees that end at named values.
+    """
+
+    def __init__(self, arrays: Mapping[str, str]) -> None:
+        self.arrays = arrays
+        self.nodes: list[Expr] = []
+        self.types: list[str] = []
+        self.operands: list[tuple[int, ...]] = []
+        self.sizes: list[int] = []
+        self.by_data: list[bool] = []
+        self._by_object: dict[int, int] = {}
+        self._by_content: dict[object, int] = {}
+
+    def node(self, root: Expr) -> int:
+        """The number of `root`; new for what is equal to nothing before."""
+        for expr in _opened(root):
+            if id(expr) not in self._by_object:
+                self._by_object[id(expr)] = self._found(expr)
+        return self._by_object[id(root)]
+
+    def _found(self, expr: Expr) -> int:
+        operands = tuple(self._by_object[id(child)] for child in _operands(expr))
+        key = (_content(expr), operands)
+        if key not in self._by_content:
+            self._by_content[key] = len(self.nodes)
+            self.nodes.append(expr)
+            self.by_data.append(isinstance(expr, Load | Real) or any(self.by_data[operand] for operand in operands))
+            kinds = [Name("", self.types[operand]) for operand in operands]
+            self.types.append(c_type(_with_operands(expr, kinds), self.arrays))
+            self.operands.append(operands)
+        return self._by_content[key]
+
+    def named(self, tops: Sequence[int], guard: Sequence[int], before: int) -> frozenset[int]:
+        """The nodes that get names; the first `before` ones belong to the `guard`, the others are computed after it.
+
+        Sizes are known afterwards.
+        """
+        uses = [0] * len(self.nodes)
+        for operands in (*self.operands, tops):
+            for child in operands:
+                uses[child] += 1
+        risky = self._risky()
+        surely = self._surely(risky) if any(risky) else []
+        found: set[int] = set()
+        for place, node in enumerate(self.nodes):
+            operands = self.operands[place]
+            size = _own_size(node) + sum(1 if child in found else self.sizes[child] for child in operands)
+            self.sizes.append(size)
+            worth = WORTH if self.by_data[place] else WORTH_OF_INDEX
+            if not operands or (size - 1) * (uses[place] - 1) < worth:
+                continue  # without operands: numbers, names, elements at places that do not depend on data
+            by = guard if place < before else tops
+            if not risky[place] or any(place in surely[top] for top in by):
+                found.add(place)
+        return frozenset(found)
+
+    def _risky(self) -> list[bool]:
+        """Which nodes might stop the program where it would not compute them."""
+        found: list[bool] = []
+        for place, node in enumerate(self.nodes):
+            divides = isinstance(node, Binary) and node.op in ("/", "%") and not _divides_safely(node, self.types[place])
+            found.append(divides or any(found[child] for child in self.operands[place]))
+        return found
+
+    def _surely(self, risky: Sequence[bool]) -> list[frozenset[int]]:
+        """For every node, the risky ones that it computes in any case."""
+        found: list[frozenset[int]] = []
+        for place, node in enumerate(self.nodes):
+            below = [found[child] for child in self.operands[place]]
+            match node:
+                case Select():
+                    inside = below[0] | (below[1] & below[2])
+                case Binary("&&" | "||"):
+                    inside = below[0]
+                case _:
+                    inside = frozenset().union(*below)
+            found.append(inside | {place} if risky[place] else inside)
+        return found
+
+
+def _divides_safely(node: Binary, kind: str) -> bool:
+    """Whether a division is one of real numbers, or by a positive number; `kind` is its type."""
+    match node.right:
+        case Int(value) | Cast(_, Int(value)) if value > 0:
+            return True
+        case _:
+            return kind in FLOATING
+
+
+def _opened(root: Expr) -> Iterator[Expr]:
+    """As `in_order`, without subscripts that do not depend on data: they stay as they are."""
+    seen: set[int] = set()
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        expr, ready = stack.pop()
+        if ready:
+            yield expr
+        elif id(expr) not in seen:
+            seen.add(id(expr))
+            stack.append((expr, True))
+            stack += [(child, False) for child in reversed(_operands(expr))]
+
+
+def _operands(expr: Expr) -> tuple[Expr, ...]:
+    """The operands that may be named or hold what is."""
+    match expr:
+        case Load():
+            return tuple(index for index in expr.index if depends_on_data(index))
+        case Fold():
+            return ()
+        case _:
+            return children(expr)
+
+
+def depends_on_data(index: Expr) -> bool:
+    """Whether a subscript reads an element, or has a part that is none of an integer."""
+    return any(isinstance(part, Load | Real | Call) for part in in_order(index))
+
+
+def _own_size(expr: Expr) -> int:
+    """What `expr` has besides its operands."""
+    if not isinstance(expr, Load):
+        return 1
+    return 1 + sum(size_of(index) for index in expr.index if not depends_on_data(index))
+
+
+def _content(expr: Expr) -> object:
+    """What distinguishes `expr` from others with the same operands."""
+    match expr:
+        case Int() | Real():
+            return expr
+        case Name(name, kind):
+            return (Name, name, kind)
+        case Load(array, index, access):
+            return Load, array, tuple(None if depends_on_data(i) else i for i in index), access
+        case Unary(op, _) | Binary(op, _, _):
+            return type(expr), op
+        case Call(function, arguments):
+            return Call, function, len(arguments)
+        case Cast(kind, _):
+            return Cast, kind
+        case Select():
+            return Select
+        case Fold():
+            return id(expr)
+
+
+def _with_operands(expr: Expr, new: Sequence[Expr]) -> Expr:
+    """`expr` with other operands, in their order."""
+    if not new:
+        return expr
+    if isinstance(expr, Load):
+        left = iter(new)
+        index = tuple(next(left) if depends_on_data(i) else i for i in expr.index)
+        return Load(expr.array, index, expr.access)
+    given = iter(new)
+    return map_children(expr, lambda _: next(given))
