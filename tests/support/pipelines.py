@@ -161,6 +161,46 @@ def bilateral_grid(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
     return result
 
 
+def bilateral_upsample(
+    inputs: Inputs, size: tuple[int, ...], /, width: int = 192, height: int = 320, factor: int = 8, spatial: int = 16,
+    bins: int = 8,
+) -> Array:
+    image, margin, cell = planes(inputs["image"]), 5, spatial * factor
+    tall, wide = height // spatial + 2 * margin + 2, width // spatial + 2 * margin + 2
+    affine = upsampling_maps(inputs, (tall, wide, bins + 2 * margin), spatial, bins, margin)
+    level = np.clip(image, F(0), F(1)) @ np.array([0.25, 0.5, 0.25], F) * F(bins)
+    z = level.astype(int)
+    y, x = np.mgrid[:image.shape[0], :image.shape[1]]
+    chosen = np.zeros((*image.shape[:2], 3, 4))
+    for dy, dx, dz in np.ndindex(2, 2, 2):
+        share = [f if d else 1 - f for f, d in ((y % cell / cell, dy), (x % cell / cell, dx), (level - z, dz))]
+        near = affine[y // cell + dy + margin, x // cell + dx + margin, z + dz + margin]
+        chosen += (share[0] * share[1] * share[2])[..., None, None] * near
+    extended = np.concatenate([image, np.ones_like(image[..., :1])], axis=-1)
+    result: Array = np.clip(np.einsum("yxij,yxj->yxi", chosen, extended), 0, 1)
+    return np.moveaxis(result, -1, 0)
+
+
+def upsampling_maps(inputs: Inputs, cells: tuple[int, ...], spatial: int, bins: int, margin: int) -> Array:
+    """The affine map of colours of every cell, by least squares."""
+    low, made = planes(inputs["low"]), planes(inputs["low_result"])
+    left, right = np.zeros((*cells, 4, 4)), np.zeros((*cells, 4, 3))
+    for cell_y, cell_x in np.ndindex(*cells[:2]):
+        rows, columns = (np.arange(spatial) + (at - margin) * spatial - spatial // 2 for at in (cell_y, cell_x))
+        colours = np.clip(at_edge(low, rows, columns), F(0), F(1)).reshape(-1, 3)
+        bright = colours @ np.array([0.25, 0.5, 0.25], F) * F(bins) + F(0.5)
+        extended = np.concatenate([colours, np.ones_like(colours[:, :1])], axis=1).astype(float)
+        for depth, given, wanted in zip(bright.astype(int), extended, at_edge(made, rows, columns).reshape(-1, 3),
+                                        strict=True):
+            left[cell_y, cell_x, depth + margin] += np.outer(given, given)
+            right[cell_y, cell_x, depth + margin] += np.outer(given, wanted)
+    weights = (1 / 64, 1 / 27, 1 / 8, 1, 1 / 8, 1 / 27, 1 / 64)
+    for axis in (2, 1, 0):
+        left, right = (total(k * np.roll(grid, i - 3, axis) for i, k in enumerate(weights)) for grid in (left, right))
+    solved: Array = np.linalg.solve(left + 0.1 * np.eye(4), right + 0.1 * np.eye(4, 3))
+    return np.swapaxes(solved, -1, -2)
+
+
 class Plane:
     """A function on the whole grid of integers, computed where it is asked: `f(y, x)` for index arrays of one shape.
 
@@ -336,6 +376,7 @@ REFERENCES: Mapping[str, Callable[..., Array]] = {
     "conv_layer": conv_layer,
     "iir_blur": iir_blur,
     "bilateral_grid": bilateral_grid,
+    "bilateral_upsample": bilateral_upsample,
     "local_laplacian": local_laplacian,
     "interpolate": interpolate,
     "pyramid_blend": pyramid_blend,
