@@ -135,24 +135,37 @@ class _Graph:
 
         Sizes are known afterwards.
         """
-        uses = [0] * len(self.nodes)
-        for operands in (*self.operands, tops):
-            for child in operands:
-                uses[child] += 1
         risky = self._risky()
         surely = self._surely(risky) if any(risky) else []
+
+        def possible(place: int) -> bool:
+            """Not numbers, names, and elements at places that do not depend on data; nothing that does harm."""
+            by = guard if place < before else tops
+            return bool(self.operands[place]) and (not risky[place] or any(place in surely[top] for top in by))
+
+        nameable = [possible(place) for place in range(len(self.nodes))]
+        uses = self._uses(tops, nameable)
         found: set[int] = set()
         for place, node in enumerate(self.nodes):
             operands = self.operands[place]
             size = _own_size(node) + sum(1 if child in found else self.sizes[child] for child in operands)
             self.sizes.append(size)
             worth = WORTH if self.by_data[place] else WORTH_OF_INDEX
-            if not operands or (size - 1) * (uses[place] - 1) < worth:
-                continue  # without operands: numbers, names, elements at places that do not depend on data
-            by = guard if place < before else tops
-            if not risky[place] or any(place in surely[top] for top in by):
+            if nameable[place] and (size - 1) * (uses[place] - 1) >= worth:
                 found.add(place)
         return frozenset(found)
+
+    def _uses(self, tops: Sequence[int], nameable: Sequence[bool]) -> list[int]:
+        """How often each node is an operand of what stands once in the text; from WORTH_OF_INDEX on it does not
+        matter.
+        """
+        uses = [0] * len(self.nodes)
+        for top in tops:
+            uses[top] += 1
+        for place in reversed(range(len(self.nodes))):
+            for child in self.operands[place]:
+                uses[child] += 1 if nameable[place] else min(uses[place], WORTH_OF_INDEX)
+        return uses
 
     def _risky(self) -> list[bool]:
         """Which nodes might stop the program where it would not compute them."""

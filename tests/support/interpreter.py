@@ -10,7 +10,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.program import Program
 from generator.variant import HostBranch, HostLoop, HostOp, Launch, kernel_name
 from tests.support.machine import DeviceMemory, Machine
-from tests.support.memory import Memory, assign, evaluate
+from tests.support.memory import Memory, assign, evaluate, execute
 from tests.support.programs import original_order
 
 __all__ = ["Device", "Memory", "assign", "evaluate", "run_original"]
@@ -22,8 +22,7 @@ def run_original(program: Program) -> Memory:
     statements = {s.name: s for s in program.statements}
     for name, values in original_order(program):
         body, names = statements[name].body, dict(zip(statements[name].iterators, values, strict=True))
-        if body.guard is None or evaluate(body.guard, names, memory):
-            assign(body, names, memory)
+        execute(body, names, memory)
     return memory
 
 

@@ -72,3 +72,14 @@ def assign(body: Assignment | Assign, names: Names, memory: Memory) -> None:
         kind = common(memory.types[body.target.array], kind)
         value = operate(kind, body.op, memory.load(body.target.array, index), value)
     memory.store(body.target.array, index, value)
+
+
+def execute(body: Assignment, names: Names, memory: Memory) -> None:
+    """Execute one assignment if its guard holds; values that it names are computed when C computes them."""
+    known = dict(names)
+    for number, (name, value) in enumerate(body.lets):
+        if number == body.before_guard and body.guard is not None and not evaluate(body.guard, known, memory):
+            return
+        known[name.name] = evaluate(value, known, memory)
+    if body.before_guard < len(body.lets) or body.guard is None or evaluate(body.guard, known, memory):
+        assign(body, known, memory)

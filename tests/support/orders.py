@@ -9,7 +9,7 @@ import islpy as isl
 import numpy as np
 
 from generator.program import Program
-from tests.support.memory import Element, Memory, assign, evaluate
+from tests.support.memory import Element, Memory, execute
 from tests.support.programs import Instance, Pair, original_order, pairs
 
 
@@ -71,8 +71,7 @@ def run_in(program: Program, order: Sequence[Instance]) -> Memory:
     memory, statements = Memory(program), {s.name: s for s in program.statements}
     for name, values in order:
         body, names = statements[name].body, dict(zip(statements[name].iterators, values, strict=True))
-        if body.guard is None or evaluate(body.guard, names, memory):
-            assign(body, names, memory)
+        execute(body, names, memory)
     return memory
 
 

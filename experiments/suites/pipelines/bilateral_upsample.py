@@ -43,7 +43,7 @@ def build(width: int = 192, height: int = 320, factor: int = 8, spatial: int = 1
 
     sliced, upsampled = hl.Func("sliced"), hl.Func("upsampled")
     sliced[x, y, c] = hl.lerp(plane(zi), plane(zi + 1), zf)
-    colour = [*(image[x, y, k] for k in range(3)), 1.0]
+    colour = [*(image[x, y, k] for k in range(3)), hl.f32(1.0)]
     upsampled[x, y, c] = hl.clamp(sum((sliced[x, y, 4 * c + k] * colour[k] for k in range(1, 4)),
                                       sliced[x, y, 4 * c] * colour[0]), 0.0, 1.0)
     upsampled.bound(c, 0, 3)
@@ -56,7 +56,7 @@ def splat(low: hl.ImageParam, made: hl.ImageParam, spatial: int, bins: int) -> h
     given, wanted = hl.BoundaryConditions.repeat_edge(low), hl.BoundaryConditions.repeat_edge(made)
     r = hl.RDom([(0, spatial), (0, spatial)], "r")
     sx, sy = x * spatial + r.x - spatial // 2, y * spatial + r.y - spatial // 2
-    colour: list[hl.Expr | float] = [*(hl.clamp(given[sx, sy, k], 0.0, 1.0) for k in range(3)), 1.0]
+    colour = [*(hl.clamp(given[sx, sy, k], 0.0, 1.0) for k in range(3)), hl.f32(1.0)]
     result = [wanted[sx, sy, k] for k in range(3)]
     products = [colour[i] * colour[j] for i in range(4) for j in range(i, 4)]
     products += [result[i] * colour[j] for i in range(3) for j in range(4)]

@@ -1,0 +1,58 @@
+"""Expressions whose parts are used again and again: sequential C and a device have the values of their trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from antune import halide as hl
+from generator.frontend_py.problem import problem_of
+from generator.frontend_py.types import Type
+from generator.lowering.heuristics.default import default_plan
+from generator.plan import Plan, Stages
+from generator.polyhedral.pipelines.stages import possible_stages
+from metrics.outcome import Timed
+from runners.base import Job
+from runners.registry import open_runner
+from tests.support.devices import LIMITS
+from tests.support.graphs import MAKERS, REAL, computed, drawn, expression
+from tests.support.runners import needed_device
+from tests.support.slow import few
+
+SIZE, COUNT = 64, 6
+
+
+@pytest.mark.parametrize("kind", [hl.UInt(8), hl.UInt(32), hl.Float(32)], ids=str)
+@pytest.mark.parametrize("platform", few(["PoCL", "Intel OpenCL"], ["PoCL"]))
+def test_c_and_devices_compute_what_the_trees_mean(platform: str, kind: Type, tmp_path: Path) -> None:
+    needed_device(platform)
+    rng = np.random.default_rng(5)
+    pixels = (rng.random(SIZE + 1) if kind.is_float() else rng.integers(0, 250, SIZE + 1)).astype(kind.numpy)
+    x, image = hl.Var("x"), hl.Buffer(pixels, "image")
+    outputs, expected = [], []
+    for number in range(COUNT):
+        names = [name for name in REAL if name != "*"] if kind.is_float() else tuple(MAKERS)  # sums stay finite
+        steps = drawn(rng, names, 24)
+        within, output = hl.Func(f"within{number}"), hl.Func(f"output{number}")
+        within[x] = expression(steps, [image[x], image[x + 1]])
+        output[x] = expression(steps[::-1], [within[x], image[x]])
+        outputs.append(output)
+        expected.append(computed(steps[::-1], [computed(steps, [pixels[:-1], pixels[1:]], kind), pixels[:-1]], kind))
+    problem = problem_of(outputs, [SIZE], "graphs")
+    for number, values in enumerate(expected):
+        np.testing.assert_allclose(problem.reference.outputs[f"output{number}"], values,
+                                   rtol=1e-5 if kind.is_float() else 0)
+    assert not [words for words in problem.reference.warnings if "sequential C" in words]
+    everything = tuple((array, "inline") for array in sorted(possible_stages(problem.program)))
+    assert everything
+    assert any(statement.body.lets for statement in problem.program.statements)
+    runner = open_runner(problem, platform.partition(" ")[0].lower(), LIMITS, tmp_path)
+    try:
+        plans: list[Plan] = [default_plan(problem.program, runner.device.target, choice=choice)
+                             for choice in (Stages(), Stages(everything))]  # type: ignore[arg-type]  # names of places
+        outcomes = [outcome for _, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)])]
+    finally:
+        runner.close()
+    assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
