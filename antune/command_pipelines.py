@@ -22,7 +22,7 @@ class SizeChoice(StrEnum):
     full = "full"
 
 
-Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Pipelines by name, or `all` fifteen.")]
+Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Pipelines by name, or `all`.")]
 Size = Annotated[
     SizeChoice,
     typer.Option("--size", help="How large the images are: `small` for a try, `full` as others publish them."),

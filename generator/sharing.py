@@ -74,7 +74,7 @@ def shared(roots: Sequence[Expr], types: Mapping[str, str], taken: Collection[st
 
 
 def size_of(root: Expr) -> int:
-    """The operators, numbers and names of `root` written as a tree; quick, also where that is too long to be written."""
+    """The operators, numbers and names of `root` as a tree; quick, also where that is too long to be written."""
     found: dict[int, int] = {}
     for expr in in_order(root):
         found[id(expr)] = 1 + sum(found[id(child)] for child in children(expr))
@@ -171,8 +171,9 @@ class _Graph:
         """Which nodes might stop the program where it would not compute them."""
         found: list[bool] = []
         for place, node in enumerate(self.nodes):
-            divides = isinstance(node, Binary) and node.op in ("/", "%") and not _divides_safely(node, self.types[place])
-            found.append(divides or any(found[child] for child in self.operands[place]))
+            divides = isinstance(node, Binary) and node.op in ("/", "%")
+            harmful = divides and isinstance(node, Binary) and not _divides_safely(node, self.types[place])
+            found.append(harmful or any(found[child] for child in self.operands[place]))
         return found
 
     def _surely(self, risky: Sequence[bool]) -> list[frozenset[int]]:

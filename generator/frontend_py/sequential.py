@@ -225,7 +225,8 @@ def _statement(program: Program, instance: Instance, printer: Printer, mixed: bo
         yield "{"
     yield from before
     if body.guard is not None:
-        text = f"if ({printer.text(here(body.guard))}) {'{ ' * bool(after)}{' '.join((*after, text))}{' }' * bool(after)}"
+        inside = " ".join(("{", *after, text, "}")) if after else text
+        text = f"if ({printer.text(here(body.guard))}) {inside}"
     else:
         yield from after
     yield text

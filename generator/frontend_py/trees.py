@@ -36,7 +36,7 @@ def merged(*roots: Expr) -> tuple[Expr, ...]:
         args = tuple(done[id(child)] for child in operands(node))
         key = (_content(node), *map(id, args))
         if key not in by_content:
-            changed = isinstance(node, Call | Pixel | Op) and any(a is not b for a, b in zip(args, node.args, strict=True))
+            changed = any(a is not b for a, b in zip(args, operands(node), strict=True))
             by_content[key] = replace(node, args=args) if changed and isinstance(node, Call | Pixel | Op) else node
         done[id(node)] = by_content[key]
     return tuple(done[id(root)] for root in roots)

@@ -21,8 +21,9 @@ from generator.lowering.heuristics.default import default_plan
 from generator.plan import Stages
 from generator.polyhedral.dependences.inside import unproven
 from generator.polyhedral.pipelines.stages import possible_stages
-from generator.program import Program
+from generator.program import Program, Where
 from generator.sharing import TooLong, shared
+from generator.target import Target
 from tests.support.graphs import REAL, Step, computed, expression, graphs
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
@@ -55,10 +56,10 @@ def in_a_row(count: int) -> Program:
     return program_of([last], [64], "row")
 
 
-def text(program: Program, target: object = CPU) -> str:
+def text(program: Program, target: Target = CPU) -> str:
     """The kernels, with all that can be inlined inlined."""
-    computed_there = Stages(tuple((array, "inline") for array in sorted(possible_stages(program))))
-    found = lower(program, default_plan(program, CPU, choice=computed_there), target)  # type: ignore[arg-type]
+    computed_there: list[tuple[str, Where]] = [(array, "inline") for array in sorted(possible_stages(program))]
+    found = lower(program, default_plan(program, CPU, choice=Stages(tuple(computed_there))), target)
     return "".join(kernel.text.after for kernel in found.kernels)
 
 

@@ -13,6 +13,7 @@ from generator.frontend_py.types import Type
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan, Stages
 from generator.polyhedral.pipelines.stages import possible_stages
+from generator.program import Where
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
@@ -45,13 +46,13 @@ def test_c_and_devices_compute_what_the_trees_mean(platform: str, kind: Type, tm
         np.testing.assert_allclose(problem.reference.outputs[f"output{number}"], values,
                                    rtol=1e-5 if kind.is_float() else 0)
     assert not [words for words in problem.reference.warnings if "sequential C" in words]
-    everything = tuple((array, "inline") for array in sorted(possible_stages(problem.program)))
+    everything: list[tuple[str, Where]] = [(array, "inline") for array in sorted(possible_stages(problem.program))]
     assert everything
     assert any(statement.body.lets for statement in problem.program.statements)
     runner = open_runner(problem, platform.partition(" ")[0].lower(), LIMITS, tmp_path)
     try:
         plans: list[Plan] = [default_plan(problem.program, runner.device.target, choice=choice)
-                             for choice in (Stages(), Stages(everything))]  # type: ignore[arg-type]  # names of places
+                             for choice in (Stages(), Stages(tuple(everything)))]
         outcomes = [outcome for _, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)])]
     finally:
         runner.close()

@@ -154,7 +154,8 @@ class Reading:
                 no = isl.Set.universe(self.at.domain.space).subtract(yes)
                 return self.value(then).intersect_domain(yes).union_add(self.value(otherwise).intersect_domain(no))
             case Call("floor" | "ceil" as function, (Binary("/", Cast("double", dividend), Cast("double", divisor)),)):
-                return _rounded(function, self.value(dividend), self.value(divisor))  # floord, ceild of polyhedral tools
+                # floord, ceild of polyhedral tools
+                return _rounded(function, self.value(dividend), self.value(divisor))
             case Load(array):
                 raise DependsOnData(f"it depends on the data in `{array}`")
             case _:

@@ -166,7 +166,8 @@ def _sweep(program: Program, statement: Statement, targets: set[str]) -> Sweep |
     """The statement as a sweep; None when it is none."""
     body, domain = statement.body, isl.Set(statement.domain)
     dims = [_place(index, statement.iterators) for index in body.target.index]
-    if body.guard is not None or body.lets or any(a.kind == "may_write" for a in statement.accesses) or not domain.is_box():
+    always = body.guard is None and not any(a.kind == "may_write" for a in statement.accesses)
+    if not always or body.lets or not domain.is_box():
         return None
     positions = sorted(d[0] for d in dims if d is not None and d[0] is not None)
     if None in dims or positions != list(
