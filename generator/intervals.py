@@ -37,13 +37,17 @@ class Intervals:
             return integer_limits("unsigned long" if kind in FLOATING else kind)
         return found
 
+    def real(self, expr: Expr, names: Mapping[str, Interval]) -> Interval | None:
+        """The values of a real expression; None where it may be anything, NaN included."""
+        return self._typed(expr, names)
+
     def _typed(self, expr: Expr, names: Mapping[str, Interval]) -> Interval | None:
         """The values of an expression of any type; None for a real number that may be anything, NaN included."""
         kind, found = c_type(expr, self.types), self._untyped(expr, names)
         if kind not in FLOATING:
             limits = integer_limits(kind)
             return found if found is not None and limits[0] <= found[0] and found[1] <= limits[1] else limits
-        if found is None or isinstance(expr, Real | Load | Call | Select):
+        if found is None or isinstance(expr, Real | Name | Load | Call | Select):
             return found
         low, high = float(found[0]), float(found[1])
         rounded = low - abs(low) * _ROUNDING, high + abs(high) * _ROUNDING

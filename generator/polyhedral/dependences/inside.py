@@ -202,9 +202,11 @@ class _Statement:
 
     def _with_value(self, name: Name, value: Expr, around: _Around) -> _Around:
         """Where the variable `name` is `value`."""
-        if name.type not in INTEGERS:
-            return around
-        return _Around(around.at, {**around.names, name.name: self._value_of(name, value, around.names)})
+        if name.type in INTEGERS:
+            found: Interval | None = self._value_of(name, value, around.names)
+        else:
+            found = self.ranges.real(Cast(name.type, value), around.names)
+        return around if found is None else _Around(around.at, {**around.names, name.name: found})
 
     def _value_of(self, name: Name, value: Expr, names: Mapping[str, Interval]) -> Interval:
         return (
