@@ -82,12 +82,12 @@ def _works(one: SectionKernel, kernel: LoweredKernel, runs: Sequence[Run]) -> It
         often[array] += times
         for step in stages[array].steps:
             loops = prod(high - low + 1 for _, low, high in step.loops)
-            for inner, elements in _elements(stages, (step.statement.body.value,)).items():
+            for inner, elements in _elements(stages, step.statement.body.computed).items():
                 often[inner] += times * loops * elements
     for name in one.part.statements:
         statement = program.statement(name)
         instances = prod(high - low + 1 for low, high in ends(set_of(statement.domain)))
-        exprs = (statement.body.value, *statement.body.target.index)
+        exprs = (*statement.body.computed, *statement.body.target.index)
         for array, elements in _elements(stages, exprs).items():
             often[array] += elements * instances
     for array in stages:
@@ -140,8 +140,10 @@ def _elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Counter[str
         seen.add(element)
         found[load.array] += 1
         for step in stage.steps:
-            value = substitute(step.statement.body.value, _iterators(step, index))
-            todo += [other for other in loads_of(value) if other.array != load.array]
+            body, names = step.statement.body, _iterators(step, index)
+            names |= {name.name: Load(f"{load.array}.{name.name}", index) for name, _ in body.lets}  # one per element
+            for value in body.computed:
+                todo += [other for other in loads_of(substitute(value, names)) if other.array != load.array]
     return found
 
 
