@@ -6,6 +6,7 @@ What is here is `generator.frontend_py`, under the names that Halide's Python mo
 from __future__ import annotations
 
 from generator.frontend_py import boundary as BoundaryConditions
+from generator.frontend_py.bits import count_leading_zeros, count_trailing_zeros, popcount, reinterpret
 from generator.frontend_py.blend import lerp
 from generator.frontend_py.buffer import Buffer
 from generator.frontend_py.casts import (
@@ -88,6 +89,16 @@ from generator.frontend_py.functions import (
     widening_mul,
     widening_sub,
 )
+from generator.frontend_py.generators import (
+    Generator,
+    GeneratorContext,
+    GeneratorParam,
+    InputBuffer,
+    InputScalar,
+    OutputBuffer,
+    OutputScalar,
+    generator,
+)
 from generator.frontend_py.ignored import (
     DeviceAPI,
     MemoryType,
@@ -121,9 +132,16 @@ __all__ = [
     "Expr",
     "Float",
     "Func",
+    "Generator",
+    "GeneratorContext",
+    "GeneratorParam",
     "ImageParam",
+    "InputBuffer",
+    "InputScalar",
     "Int",
     "MemoryType",
+    "OutputBuffer",
+    "OutputScalar",
     "Param",
     "Pipeline",
     "PrefetchBoundStrategy",
@@ -165,6 +183,8 @@ __all__ = [
     "clamp",
     "cos",
     "cosh",
+    "count_leading_zeros",
+    "count_trailing_zeros",
     "div_round_to_zero",
     "erf",
     "exp",
@@ -178,6 +198,7 @@ __all__ = [
     "floor",
     "fract",
     "funcs",
+    "generator",
     "get_host_target",
     "get_jit_target_from_environment",
     "get_target_from_environment",
@@ -208,6 +229,7 @@ __all__ = [
     "minimum",
     "mod_round_to_zero",
     "mux",
+    "popcount",
     "pow",
     "print",
     "print_when",
@@ -215,6 +237,7 @@ __all__ = [
     "random_float",
     "random_int",
     "random_uint",
+    "reinterpret",
     "require",
     "round",
     "rounding_halving_add",

@@ -19,6 +19,10 @@ _DOUBLE = frozenset([
     "erf", "erfc", "fma", "copysign"])
 FUNCTIONS: Mapping[str, ElementType] = {  # what they return
     **dict.fromkeys(_DOUBLE, "double"), **{f"{name}f": "float" for name in _DOUBLE}, "abs": "int", "labs": "long"}
+BIT_FUNCTIONS: Mapping[str, ElementType] = {  # of unsigned int, those in l of unsigned long; the last two of numbers
+    "antune_popcount": "int", "antune_popcountl": "int", "antune_clz": "int", "antune_clzl": "int",
+    "antune_as_float": "float", "antune_as_double": "double", "antune_as_uint": "unsigned int",
+    "antune_as_ulong": "unsigned long"}
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 
 
@@ -39,6 +43,8 @@ def c_type(expr: Expr, types: Mapping[str, str]) -> str:
             return kind
         case Call("abs" | "labs" as function, _):
             return "int" if function == "abs" else "long"
+        case Call(function, _) if function in BIT_FUNCTIONS:
+            return BIT_FUNCTIONS[function]
         case Call(function, _):
             return "float" if function.endswith("f") and function != "erf" else "double"
         case Unary(op, operand):

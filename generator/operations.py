@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import assert_never
 
+from generator.arithmetic import BIT_FUNCTIONS, FLOATING
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, loads_of
 from generator.facts import Operations
 
@@ -53,7 +54,7 @@ def operations_of(expr: Expr, types: Mapping[str, str]) -> Operations:
 
 
 def _call(function: str) -> Operations:
-    if function in ("abs", "labs"):
+    if function in ("abs", "labs") or function in BIT_FUNCTIONS:
         return _INTEGER
     name = function.removesuffix("f")
     if name == "fma":
@@ -78,6 +79,8 @@ def is_floating(expr: Expr, types: Mapping[str, str]) -> bool:
             return types.get(array, "float") in ("float", "double")
         case Cast(kind, _):
             return kind in ("float", "double")
+        case Call(function, _) if function in BIT_FUNCTIONS:
+            return BIT_FUNCTIONS[function] in FLOATING
         case Call(function, _):
             return function not in ("abs", "labs")
         case Unary(op, operand):

@@ -7,9 +7,21 @@ from generator.emit.words import Function, Words
 _INFINITY = "__int_as_float(0x7f800000)"
 
 
+_BITS = {
+    "antune_popcount": Function("__popc", "unsigned int"),
+    "antune_popcountl": Function("__popcll", "unsigned long"),
+    "antune_clz": Function("__clz", "unsigned int"),
+    "antune_clzl": Function("__clzll", "unsigned long"),
+    "antune_as_float": Function("__uint_as_float", "unsigned int"),
+    "antune_as_double": Function("__longlong_as_double", "unsigned long"),
+    "antune_as_uint": Function("__float_as_uint", "float"),
+    "antune_as_ulong": Function("__double_as_longlong", "double", "unsigned long"),
+}
+
+
 def _function(function: str) -> Function:
     """CUDA's device library has the names of math.h."""
-    return Function(function)
+    return _BITS.get(function, Function(function))
 
 
 def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:

@@ -9,6 +9,14 @@ _INTEGER = {
     "max": Function("max"),
     "abs": Function("abs", result="int"),
     "labs": Function("abs", result="long"),
+    "antune_popcount": Function("popcount", "uint", "int"),
+    "antune_popcountl": Function("popcount", "ulong", "int"),
+    "antune_clz": Function("clz", "uint", "int"),
+    "antune_clzl": Function("clz", "ulong", "int"),
+    "antune_as_float": Function("as_float", "uint"),
+    "antune_as_double": Function("as_double", "ulong"),
+    "antune_as_uint": Function("as_uint", "float"),
+    "antune_as_ulong": Function("as_ulong", "double"),
 }
 
 

@@ -101,6 +101,8 @@ def _operator(name: str, kind: Type, given: Type, args: list[Interval]) -> Inter
             return _cast(kind, given, args[0])
         case "floor" | "ceil" | "round" | "trunc":
             return (_rounded(name, args[0][0]), _rounded(name, args[0][1]))
+        case "popcount" | "clz":
+            return 0, given.bits
         case "sin" | "cos" | "tanh" | "erf":
             return -1.0, 1.0
         case "&" if not kind.is_bool() and min(args[0][0], args[1][0]) >= 0:

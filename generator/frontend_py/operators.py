@@ -74,6 +74,10 @@ def apply(name: str, kind: Type, args: list[Values]) -> Values:
             return np.asarray(np.where(args[0] < args[1], other - one, one - other))
         case "erf":
             return np.asarray(_ERF(args[0])).astype(kind.numpy)
+        case "popcount" | "clz":
+            return _bits(name, args[0]).astype(kind.numpy)
+        case "reinterpret":
+            return np.array(args[0]).view(kind.numpy)
         case "cast":
             return converted(kind, args[0])
         case _:
@@ -87,6 +91,18 @@ def converted(kind: Type, value: Values) -> Values:
     if value.dtype.kind == "f" and not kind.is_float() and kind.bits < 64:
         value = value.astype(np.int64)  # what the narrow type does not have, wraps around everywhere in the same way
     return np.asarray(value.astype(kind.numpy))
+
+
+def _bits(name: str, value: Values) -> Values:
+    """How many bits are set, or how many zeros come before the first of them."""
+    size = 8 * value.dtype.itemsize
+    bits = np.array(value).view(f"uint{size}")
+    if name == "popcount":
+        return np.asarray(np.bitwise_count(bits))
+    for shift in (1, 2, 4, 8, 16, 32):
+        if shift < size:
+            bits = bits | (bits >> bits.dtype.type(shift))
+    return np.asarray(size - np.bitwise_count(bits).astype(np.int32))
 
 
 def _divided(left: Values, right: Values) -> tuple[Values, Values]:

@@ -10,6 +10,15 @@
 #define min(a, b) ({ __typeof__((a) + (b)) antune_a = (a), antune_b = (b); antune_a < antune_b ? antune_a : antune_b; })
 #define max(a, b) ({ __typeof__((a) + (b)) antune_a = (a), antune_b = (b); antune_a > antune_b ? antune_a : antune_b; })
 
+static inline int antune_popcount(unsigned int x) { return __builtin_popcount(x); }
+static inline int antune_popcountl(unsigned long x) { return __builtin_popcountl(x); }
+static inline int antune_clz(unsigned int x) { return x ? __builtin_clz(x) : 32; }
+static inline int antune_clzl(unsigned long x) { return x ? __builtin_clzl(x) : 64; }
+static inline float antune_as_float(unsigned int x) { float y; memcpy(&y, &x, sizeof y); return y; }
+static inline double antune_as_double(unsigned long x) { double y; memcpy(&y, &x, sizeof y); return y; }
+static inline unsigned int antune_as_uint(float x) { unsigned int y; memcpy(&y, &x, sizeof y); return y; }
+static inline unsigned long antune_as_ulong(double x) { unsigned long y; memcpy(&y, &x, sizeof y); return y; }
+
 #define ANTUNE_LEAST_MS 500.0  /* repeats go on for so long, */
 #define ANTUNE_MOST_MS 20000.0 /* but not when one takes a part of this */
 #define ANTUNE_REPEATS 30

@@ -12,6 +12,7 @@ import numpy as np
 
 from generator.errors import InputError
 from generator.frontend_py.called import Count
+from generator.frontend_py.where import here
 from generator.program import NUMPY_TYPES, ElementType
 
 Code: TypeAlias = Literal["int", "uint", "float"]
@@ -132,7 +133,9 @@ def Bool() -> Type:
 
 def _type(code: Code, bits: int, known: tuple[int, ...]) -> Type:
     if bits not in known:
-        raise InputError(f"there is no type {code}{bits}; use {', '.join(map(str, known))} bits")
+        half = (code, bits) == ("float", 16)
+        instead = "; half precision is not there: compute and store in Float(32)" if half else ""
+        raise InputError(f"there is no type {code}{bits}; use {', '.join(map(str, known))} bits{instead}", here())
     return Type(code, bits)
 
 

@@ -126,6 +126,12 @@ class Values:
                 return self._choice(name, kind, given, c)
             case "cast":
                 return self._cast(kind, args[0], c[0])
+            case "popcount" | "clz":
+                return _counted(name, kind, c[0])
+            case "reinterpret":
+                word = ("float" if kind.bits == 32 else "double") if kind.is_float() else "uint" if kind.bits == 32 \
+                    else "ulong"
+                return Call(f"antune_as_{word}", (c[0],))
             case _ if name in _PLAIN:
                 return Call(_function(name, kind), tuple(c))
             case _:
@@ -270,6 +276,17 @@ def _shift(name: str, kind: Type, value: Expr, count: Expr) -> Expr:
 def _fitted(kind: Type, value: Expr, always: bool = False) -> Expr:
     """`value` cut to the bits of a type."""
     return Cast(kind.element, value) if kind.bits <= _SMALL or always else value
+
+
+def _counted(name: str, kind: Type, value: Expr) -> Expr:
+    """How many bits are set, or how many zeros come first; functions of C count in 32 or 64 bits without sign."""
+    size = 64 if kind.bits == 64 else 32
+    plain = Cast(kind.with_bits(kind.bits).element.removeprefix("unsigned "), value)
+    bits = Cast("unsigned long" if size == 64 else "unsigned int", Cast(f"unsigned {plain.type}", value))
+    found: Expr = Call(f"antune_{name}{'l' if size == 64 else ''}", (bits,))
+    if name == "clz" and kind.bits < size:
+        found = Binary("-", found, Int(size - kind.bits))
+    return found if arithmetic_type(kind) == "int" else Cast(kind.element, found)
 
 
 def _span(values: list[float]) -> tuple[float, float]:

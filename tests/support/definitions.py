@@ -110,3 +110,66 @@ def expected_buffer_parts() -> list[NDArray[Any]]:
     data = PHOTO.copy()
     data[1, 1, 1] = 99
     return [data[:, :, 1:3], data[1] + data[0], data.transpose(0, 2, 1), data[:, 1:, 1:]]
+
+
+def bits(hl: Any) -> Wanted:
+    x, bytes_ = hl.Var("x"), hl.Buffer(BYTES)
+    funcs = []
+    for kind in (hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16), hl.UInt(32), hl.Int(32), hl.UInt(64), hl.Int(64)):
+        value = hl.cast(kind, hl.u64(bytes_[x]) << (x % 57))
+        f = hl.Func("f")
+        f[x] = (hl.popcount(value), hl.count_leading_zeros(value), hl.count_trailing_zeros(value))
+        funcs.append((f, [256]))
+    return funcs
+
+
+def expected_bits() -> list[NDArray[Any]]:
+    found: list[NDArray[Any]] = []
+    for size in (8, 8, 16, 16, 32, 32, 64, 64):
+        kind = f"{'u' * (len(found) % 6 == 0)}int{size}"
+        values = [f"{(k << (k % 57)) % 2**size:0{size}b}" for k in range(256)]
+        found += [np.array([v.count("1") for v in values], kind),
+                  np.array([size - len(v.lstrip("0")) for v in values], kind),
+                  np.array([size - len(v.rstrip("0")) for v in values], kind)]
+    return found
+
+
+def same_bits(hl: Any) -> Wanted:
+    x, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
+    real = hl.f32(x) * 0.375 - 9.0
+    f[x] = (hl.reinterpret(hl.UInt(32), real), hl.reinterpret(hl.Int(32), real),
+            hl.reinterpret(hl.Float(32), hl.u32(x) * 8388608 + 77))
+    g[x] = (hl.reinterpret(hl.UInt(64), hl.f64(real)), hl.reinterpret(hl.Float(64), hl.i64(x) << 54))
+    return [(f, [60]), (g, [60])]
+
+
+def expected_same_bits() -> list[NDArray[Any]]:
+    x = np.arange(60)
+    real = x.astype(np.float32) * np.float32(0.375) - np.float32(9.0)
+    return [real.view(np.uint32), real.view(np.int32), (x.astype(np.uint32) * 8388608 + 77).view(np.float32),
+            real.astype(np.float64).view(np.uint64), (x.astype(np.int64) << 54).view(np.float64)]
+
+
+def generator_class(hl: Any) -> Wanted:
+    class Blur(hl.Generator):  # type: ignore[misc, name-defined, unused-ignore]  # the module is given
+        size = hl.GeneratorParam(2)
+        image = hl.InputBuffer(hl.UInt(8), 2)
+        offset = hl.InputScalar(hl.Int(32))
+        blurred = hl.OutputBuffer(hl.UInt(16), 2)
+        plain = hl.OutputBuffer(hl.Int(32), 2)
+
+        def generate(self) -> None:
+            x, y = hl.Var("x"), hl.Var("y")
+            self.blurred[x, y] = sum((hl.u16(self.image[x + k, y]) for k in range(1, self.size)),
+                                     hl.u16(self.image[x, y]))
+            self.plain[x, y] = hl.i32(self.blurred[x, y]) + self.offset
+
+    made = hl.generator(name="definitions_blur")(Blur)
+    with hl.GeneratorContext(hl.get_host_target()):
+        first, second = made.call(hl.Buffer(PHOTO[0]), 7, generator_params={"size": 3})
+    return [(first, [2, 3]), (second, [2, 3])]
+
+
+def expected_generator_class() -> list[NDArray[Any]]:
+    total = PHOTO[0, :, :2].astype(np.uint16) + PHOTO[0, :, 1:3] + PHOTO[0, :, 2:]
+    return [total, total.astype(np.int32) + 7]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, assert_never
 
+from generator.arithmetic import BIT_FUNCTIONS
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary
 
 PRIME = 1_000_003
@@ -171,7 +172,8 @@ def _chosen(condition: Function, then: Compiled, otherwise: Compiled) -> Compile
 
 def _call(function: str, arguments: list[Compiled]) -> Compiled:
     """Functions of math.h that are not minima are some function of the field."""
-    kind = {"abs": "int", "labs": "long"}.get(function, "float" if function.endswith("f") else "double")
+    own = {"abs": "int", "labs": "long", **BIT_FUNCTIONS}
+    kind = own.get(function, "float" if function.endswith("f") else "double")
     parts = [inner for _, inner in arguments]
 
     def call(names: Names, memory: Elements) -> Number:

@@ -20,6 +20,9 @@ WITH_NUMPY: list[tuple[Case, Expected]] = [
     (cases.undefined_values, cases.expected_undefined_values),
     (cases.declared_types, cases.expected_declared_types),
     (cases.ranges_of_funcs, cases.expected_ranges_of_funcs),
+    (cases.bits, cases.expected_bits),
+    (cases.same_bits, cases.expected_same_bits),
+    (cases.generator_class, cases.expected_generator_class),
     (cases.buffer_parts, cases.expected_buffer_parts),
 ]
 ALL = [*(case for case, _ in WITH_NUMPY), cases.integer_lerp]

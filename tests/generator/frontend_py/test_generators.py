@@ -1,0 +1,64 @@
+"""Generator classes in a pipeline file: parameters, inputs and outputs from the command; what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generator.errors import InputError
+from generator.frontend_py.problem import read_pipeline
+
+SOURCE = """
+from antune import halide as hl
+
+@hl.generator(name="shift")
+class Shift(hl.Generator):
+    step = hl.GeneratorParam(1)
+    image = hl.InputBuffer(hl.UInt(8), 2)
+    offset = hl.InputScalar(hl.Int(32))
+    shifted = hl.OutputBuffer(hl.Int(32), 2)
+
+    def generate(self):
+        x, y = hl.Var("x"), hl.Var("y")
+        self.shifted[x, y] = hl.i32(self.image[x + self.step, y]) + self.offset
+
+class Nothing(hl.Generator):
+    out = hl.OutputBuffer(hl.Int(32), 1)
+
+    def generate(self):
+        pass
+
+class Wrong(hl.Generator):
+    out = hl.OutputBuffer(hl.Int(32), 1)
+
+    def generate(self):
+        self.out[hl.Var("x")] = hl.f32(1)
+"""
+
+
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "shift.py"
+    made.write_text(SOURCE)
+    return made
+
+
+def test_a_generator_is_built_with_parameters_and_scalars_of_the_command(tmp_path: Path) -> None:
+    problem = read_pipeline(file(tmp_path), "Shift", {"width": 5, "height": 3, "step": 2, "offset": 40}, 0)
+    image, (shifted,) = problem.reference.inputs["image"], problem.reference.outputs.values()
+    assert image.shape == (3, 7)
+    assert np.array_equal(shifted, image[:, 2:].astype(np.int32) + 40)
+
+
+@pytest.mark.parametrize(("name", "parameters", "message"), [
+    ("Shift", {}, "Param `offset` has no value of type int32"),
+    ("Shift", {"offset": 1, "stride": 2}, "Generator `Shift` has no parameter or input `stride`; it has step, image"),
+    ("Nothing", {}, "Generator `Nothing` does not define its output `out`"),
+    ("Wrong", {}, "Func `out` is declared with the type int32 but defined with float32"),
+])
+def test_what_is_wrong_with_a_generator_is_said(name: str, parameters: dict[str, int], message: str,
+                                                 tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_pipeline(file(tmp_path), name, {"width": 5, "height": 3, **parameters}, 0)
+    assert message in str(caught.value)
