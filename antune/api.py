@@ -83,20 +83,24 @@ class Result:
         with read_store(self.directory) as store:
             return write_report(store, self.directory)
 
-    def export(self, kind: str, out: str | Path) -> tuple[Path, ...]:
+    def export(self, kind: str, out: str | Path, sizes: Sequence[str] = ()) -> tuple[Path, ...]:
         """Write the best plan or the results into the folder `out`, as `antune export --to KIND`; returns the files.
 
+        `sizes` are other sizes that the function takes, too, each like a --size of the command.
+
         Raises:
-            InputError: there is no such kind, nothing to export, or `out` cannot be written.
+            InputError: there is no such kind, nothing to export, the plan does not do for another size, or `out` cannot
+                be written.
         """
         from experiments.exports.kinds import Kind
+        from experiments.exports.resized import Resizing
         from experiments.exports.write import export
         from generator.errors import InputError
 
         if kind not in Kind.__members__.values():
             raise InputError(f"there is no export {kind!r}; use one of {', '.join(Kind)}")
         with read_store(self.directory) as store:
-            return export(store, Kind(kind), None, Path(out))
+            return export(store, Kind(kind), None, Path(out), resizing=Resizing(tuple(sizes)))
 
     def __repr__(self) -> str:
         """The figures and the winning decisions, a line each."""

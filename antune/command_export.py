@@ -17,9 +17,14 @@ Out = Annotated[Path, typer.Option("--out", metavar="OUTDIR", help="Folder for t
 PlanNumber = Annotated[int | None, typer.Option(
     "--plan", metavar="N", min=0, help="The evaluation whose plan is wanted (0: the default plan). Default: the best.",
     show_default=False)]
+Sizes = Annotated[list[str] | None, typer.Option(
+    "--size", metavar='"N=512 M=100"', show_default=False,
+    help="Another size that the function takes at run time: definitions like those of -D (or --param), or "
+         "\"--args=TEXT\". The source is read and run again, and the plan is checked there. May be repeated.")]
 
 
-def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, trust: Trust = False) -> None:
+def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, size: Sizes = None,
+           trust: Trust = False) -> None:
     """Write the best plan of a run as code of its own, or the run's results for other programs.
 
     \b
@@ -36,12 +41,14 @@ def export(directory: RunDirectory, to: To, out: Out, plan: PlanNumber = None, t
     Examples:
       antune export antune-runs/gemm-1 --to opencl --out gemm-opencl && make -C gemm-opencl check
       antune export antune-runs/gemm-1 --to python --plan 12 --out .
+      antune export antune-runs/gemm-1 --to c-header --size "NI=64 NJ=64 NK=64" --size SMALL_DATASET --out .
     """
+    from experiments.exports.resized import Resizing
     from experiments.exports.write import export as write
     from experiments.store import read_store
 
     with read_store(directory) as store:
-        files = write(store, to, plan, out, trust)
+        files = write(store, to, plan, out, trust, Resizing(tuple(size or ()), print))
     print(f"Written to {out}: {', '.join(str(path.relative_to(out)) for path in files)}")
     print(_next(to, out, files))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from experiments.exports.chosen import Chosen, variant_of
+from collections.abc import Sequence
+
+from experiments.exports.chosen import Chosen
 from experiments.exports.interface import header
-from experiments.exports.opencl import CHOICE, host_code, how_timed
-from experiments.exports.signature import signature_of
+from experiments.exports.opencl import CHOICE, host_code, how_timed, kernels_text
 from experiments.exports.templates import c_string
+from experiments.exports.versions import exported
 
 USE = (
     "Everything here is `static inline`; compile with a C99 or C++11 compiler and link with -ldl. OpenCL is loaded "
@@ -15,10 +17,10 @@ USE = (
 )
 
 
-def header_files(chosen: Chosen) -> dict[str, str | bytes]:
+def header_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The header, by its name."""
-    signature, variant = signature_of(chosen), variant_of(chosen, "opencl")
-    kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in variant.source.splitlines())
-    body = host_code(chosen, signature, variant, kernels, "static inline ", "static inline ")
-    return {f"{chosen.name}.h": header(chosen, signature, (CHOICE, USE, *how_timed(chosen, "opencl")),
-                                       "static inline ", "", body)}
+    code = exported(chosen, "opencl")
+    kernels = "\n".join(f"  {c_string(line + chr(10))}," for line in kernels_text(code).splitlines())
+    body = host_code(code, kernels, "static inline ", "static inline ")
+    notes = CHOICE, USE, *how_timed(code.chosen, "opencl")
+    return {f"{code.name}.h": header(code, notes, "static inline ", "", body)}

@@ -22,7 +22,10 @@ from metrics.outcome import Timed, cost_ms
 
 @dataclass(frozen=True)
 class Chosen:
-    """The run's facts, all its results, and the one whose plan is exported; `directory` is the run's."""
+    """The run's facts, all its results, and the one whose plan is exported; `directory` is the run's.
+
+    `size` is what the user calls the size, where it is not the tuned one: program and outcome are then of that size.
+    """
 
     info: RunInfo
     results: tuple[Result, ...]
@@ -30,6 +33,7 @@ class Chosen:
     directory: Path
     problem: Problem | None = None
     own: bool = True
+    size: str | None = None
 
     @property
     def name(self) -> str:
@@ -45,7 +49,8 @@ class Chosen:
         if device.key == "deterministic":
             return f"the run computed {spent} for them and measured nothing"
         wall = f", {describe_ms(outcome.host_ms)} on the wall clock" if isinstance(outcome, Timed) else ""
-        return f"when tuned {spent} of device time{wall}, on {device.name} ({device.platform})"
+        when = "tuned" if self.size is None else "exported"
+        return f"when {when} {spent} of device time{wall}, on {device.name} ({device.platform})"
 
     def origin(self) -> list[str]:
         """Lines that say where the plan comes from."""
@@ -115,5 +120,6 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
     try:
         return lower(chosen.info.program, evaluation.plan, target)
     except IllegalPlan as error:
-        raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}: {error}; choose "
+        where = "" if chosen.size is None else f" for --size {chosen.size!r}"
+        raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}{where}: {error}; choose "
                          "another with --plan N") from None

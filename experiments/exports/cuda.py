@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from experiments.exports.chosen import Chosen, variant_of
+from collections.abc import Sequence
+
+from experiments.exports.chosen import Chosen
 from experiments.exports.runtime_api import RuntimeApi, program_files
+from experiments.exports.selfcheck import build_values
 from experiments.exports.templates import fill
+from experiments.exports.versions import Exported, exported
 from generator.errors import InputError
 from generator.target import Target
-from generator.variant import Variant
 from metrics.device_model import device_model
 from runners.cuda.bounds import blocks_wanted, bounded
 from runners.cuda.compiler import best_capability, open_translator
@@ -26,29 +29,33 @@ UNBOUNDED = (
 )
 
 
-def cuda_files(chosen: Chosen) -> dict[str, str | bytes]:
+def cuda_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The files of the directory, by name."""
-    target = chosen.info.device.target
-    values = {"F": chosen.name, "ARCH": _architecture(target)}
-    text, notes = _with_bounds(variant_of(chosen, "cuda"), target)
+    code = exported(chosen, "cuda")
+    target = code.chosen.info.device.target
+    values = {"F": code.name, "ARCH": _architecture(target), **build_values(code)}
+    texts, notes = _with_bounds(code, target)
     build = {"Makefile": fill("cuda_makefile.in", values), "CMakeLists.txt": fill("cuda_cmake.in", values)}
-    return program_files(chosen, CUDA, text, notes, build)
+    return program_files(code, CUDA, texts, notes, build)
 
 
-def _with_bounds(variant: Variant, target: Target) -> tuple[str, tuple[str, ...]]:
+def _with_bounds(code: Exported, target: Target) -> tuple[Sequence[str], tuple[str, ...]]:
     """The kernels with the bounds that the compile pool gives them, if a compiler is there to find them; notes on
     that.
     """
     if target.capability is None:
-        return variant.source, (UNBOUNDED,)
+        return code.parts, (UNBOUNDED,)
+    blocks: dict[str, int] = {}
     try:
         translator = open_translator()
         capability = best_capability(translator, target.capability)
-        blocks = blocks_wanted(lambda text: translator.translate(text, capability), variant, device_model(target))
+        for version in code.versions:
+            blocks |= blocks_wanted(lambda text: translator.translate(text, capability), version.variant,
+                                    device_model(target))
     except (InputError, BuildError):
-        return variant.source, (UNBOUNDED,)
+        return code.parts, (UNBOUNDED,)
     found_by = f"{translator.name} {'.'.join(map(str, translator.version))} for sm_{capability[0]}{capability[1]}."
-    return bounded(variant.source, blocks), (BOUNDED + found_by,) if blocks else ()
+    return [bounded(text, blocks) for text in code.parts], (BOUNDED + found_by,) if blocks else ()
 
 
 def _architecture(target: Target) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from experiments.exports.chosen import Chosen, variant_of
+from collections.abc import Sequence
+
+from experiments.exports.chosen import Chosen
 from experiments.exports.runtime_api import RuntimeApi, program_files
+from experiments.exports.selfcheck import build_values
 from experiments.exports.templates import fill
+from experiments.exports.versions import exported
 
 HIP = RuntimeApi("hip", "hip/hip_runtime.h", "hipDeviceProp_t", "hipDeviceAttributeMaxSharedMemoryPerMultiprocessor")
 UNTESTED = (
@@ -12,8 +16,10 @@ UNTESTED = (
 )
 
 
-def hip_files(chosen: Chosen) -> dict[str, str | bytes]:
+def hip_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The files of the directory, by name."""
-    values = {"F": chosen.name, "ARCH": chosen.info.device.target.architecture or "native"}
+    code = exported(chosen, "hip")
+    architecture = code.chosen.info.device.target.architecture or "native"
+    values = {"F": code.name, "ARCH": architecture, **build_values(code)}
     build = {"Makefile": fill("hip_makefile.in", values), "CMakeLists.txt": fill("hip_cmake.in", values)}
-    return program_files(chosen, HIP, variant_of(chosen, "hip").source, (UNTESTED,), build)
+    return program_files(code, HIP, code.parts, (UNTESTED,), build)

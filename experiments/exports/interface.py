@@ -5,26 +5,24 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from experiments.exports.chosen import Chosen
 from experiments.exports.memory import Slot, copied_in, copied_out
 from experiments.exports.signature import Signature
-from experiments.exports.templates import c_string, chain, comment, fill
+from experiments.exports.templates import c_string, cases, chain, comment, fill
+from experiments.exports.versions import Exported, Version
 from generator.program import Array
 
 
-def header(chosen: Chosen, signature: Signature, notes: Sequence[str], storage: str = "", before: str = "",
-           after: str = "") -> str:
+def header(code: Exported, notes: Sequence[str], storage: str = "", before: str = "", after: str = "") -> str:
     """NAME.h: prototypes between `before` and `after`, with `storage` before each."""
-    text = comment([*chosen.origin(), "", *wrapped(signature.notes), *wrapped(notes)])
-    guard = f"ANTUNE_{chosen.name.upper()}_H"
-    return fill("interface.h.in", body_values(chosen, signature) | {
+    text = comment([*code.chosen.origin(), "", *wrapped(code.signature.notes), *wrapped(notes)])
+    guard = f"ANTUNE_{code.name.upper()}_H"
+    return fill("interface.h.in", body_values(code) | {
         "COMMENT": text, "GUARD": guard, "STORAGE": storage, "BEFORE": before, "AFTER": after})
 
 
-def body_values(chosen: Chosen, signature: Signature) -> dict[str, str]:
+def body_values(code: Exported) -> dict[str, str]:
     """The function's name, its parameters, the check of its sizes."""
-    name = chosen.name
-    sizes = [f"{name}_size({c_string(p.name)}, {p.data}, {p.value})" for p in signature.of_role("size")]
+    name, signature = code.name, code.signature
     unused = "".join(f"  (void){p.name};\n" for p in signature.of_role("unused"))
     every = "".join(f"  (void){p.name};\n" for p in signature.parameters)
     arguments = ", ".join(parameter.name for parameter in signature.parameters)
@@ -32,7 +30,8 @@ def body_values(chosen: Chosen, signature: Signature) -> dict[str, str]:
     return {
         "F": name,
         "PARAMETERS": signature.declarations,
-        "SIZES": chain(sizes),
+        "SIZED": _sized(code),
+        "VERSION_COUNT": str(len(code.versions)),
         "UNUSED": unused,
         "ALL_UNUSED": every,
         "CONTEXT_PARAMETERS": f"{context}, {signature.declarations}" if arguments else context,
@@ -40,22 +39,49 @@ def body_values(chosen: Chosen, signature: Signature) -> dict[str, str]:
     }
 
 
+def _sized(code: Exported) -> str:
+    """Statements that return 1 for sizes that there is no code for, and make the code for the others ready."""
+    sizes = code.versions[0].sizes
+    if len(code.versions) == 1:
+        checks = [f"{code.name}_size({c_string(p.name)}, {p.data}, {p.value})" for p in sizes]
+        return f"  if ({chain(checks)}) return 1;\n"
+    given = ", ".join(f"(long long)({parameter.data})" for parameter in sizes)
+    return f"  const long long antune_sizes[] = {{{given}}};\n  if ({code.name}_at(antune, antune_sizes)) return 1;\n"
+
+
+def find_text(code: Exported, internal: str) -> str:
+    """The function that finds the version for some sizes; nothing where there is one version only."""
+    if len(code.versions) == 1:
+        return ""
+    names = [parameter.name for parameter in code.versions[0].sizes]
+    known = ", ".join("{" + ", ".join(str(p.value) for p in version.sizes) + "}" for version in code.versions)
+    return fill("find_size.in", {"F": code.name, "INTERNAL": internal, "NAMES": ", ".join(map(c_string, names)),
+                                 "KNOWN": known, "VERSION_COUNT": str(len(code.versions)), "COUNT": str(len(names))})
+
+
 def data_of(signature: Signature) -> Mapping[str, str]:
     """C expressions by array: the address of an array, the value of a scalar."""
     return {p.name: p.data for p in signature.of_role("array", "scalar")}
 
 
-def incoming(chosen: Chosen, slots: Sequence[Slot]) -> list[tuple[int, Slot]]:
+def incoming(version: Version) -> list[tuple[int, Slot]]:
     """The slots that the caller's arrays are copied to, with their numbers."""
-    return [(number, slot) for number, slot in enumerate(slots) if copied_in(chosen.info.program, slot.array)]
+    return [(number, slot) for number, slot in enumerate(version.slots, version.first_slot)
+            if copied_in(version.chosen.info.program, slot.array)]
 
 
-def reads(chosen: Chosen, signature: Signature, slots: Sequence[Slot]) -> list[str]:
+def reads(version: Version) -> list[str]:
     """Calls that copy the results out."""
-    data = data_of(signature)
-    results = [(number, slot.array) for number, slot in enumerate(slots) if copied_out(slot.array, slot)]
-    return [f"{chosen.name}_read(antune, {number}, {label(array)}, {array.own_bytes}, (void *){data[array.name]})"
+    data, name = data_of(version.signature), version.chosen.name
+    results = [(number, slot.array) for number, slot in enumerate(version.slots, version.first_slot)
+               if copied_out(slot.array, slot)]
+    return [f"{name}_read(antune, {number}, {label(array)}, {array.own_bytes}, (void *){data[array.name]})"
             for number, array in results]
+
+
+def tried(selector: str, expressions: Sequence[str]) -> str:
+    """Statements that return 1 where the expression of the version that `selector` counts is not 0."""
+    return cases(selector, [f"  if ({expression}) return 1;\n" for expression in expressions])
 
 
 def label(array: Array) -> str:

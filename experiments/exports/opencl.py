@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from experiments.exports.chosen import Chosen, variant_of
+from experiments.exports.chosen import Chosen
 from experiments.exports.host_program import c_lines
-from experiments.exports.interface import body_values, data_of, header, incoming, label, reads
-from experiments.exports.memory import Slot, placement, slots_of
+from experiments.exports.interface import body_values, data_of, find_text, header, incoming, label, reads, tried
+from experiments.exports.memory import Slot, placement
 from experiments.exports.opencl_api import api_values
 from experiments.exports.opencl_here import here_files
-from experiments.exports.selfcheck import selfcheck_files
-from experiments.exports.signature import Signature, signature_of
-from experiments.exports.templates import c_string, chain, comment, fill
+from experiments.exports.selfcheck import build_values, selfcheck_files
+from experiments.exports.templates import c_string, cases, chain, comment, fill
+from experiments.exports.versions import Exported, Version, exported
 from generator.expr import Expr
-from generator.variant import Constant, Launch, Texture, Variant
+from generator.variant import Constant, Launch, Texture
 from runners.opencl.cpu_name import ERROR
 from runners.opencl.platforms import POCL, driver_name
 
@@ -32,17 +32,26 @@ PINNED = (
 )
 
 
-def opencl_files(chosen: Chosen) -> dict[str, str | bytes]:
+def opencl_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The files of the directory, by name."""
-    name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, "opencl")
-    body = host_code(chosen, signature, variant, '#include "kernels.inc"', "", "static inline ")
-    values = {"F": name, "SOURCES": f"{name}.c"}
-    return {f"{name}.h": header(chosen, signature, (CHOICE, LOADED, *how_timed(chosen, "opencl"))),
+    code = exported(chosen, "opencl")
+    name = code.name
+    body = host_code(code, '#include "kernels.inc"', "", "static inline ")
+    checks = selfcheck_files(code)
+    values = {"F": name, **build_values(code)}
+    return {f"{name}.h": header(code, (CHOICE, LOADED, *how_timed(code.chosen, "opencl"))),
             f"{name}.c": f'#include "{name}.h"\n\n{body}',
-            "kernels.cl": comment(chosen.origin()) + variant.source,
+            "kernels.cl": comment(code.chosen.origin()) + kernels_text(code),
             "embed.sed": 's/\\\\/\\\\\\\\/g\ns/"/\\\\"/g\ns/^/"/\ns/$/\\\\n",/\n',
             "Makefile": fill("opencl_makefile.in", values), "CMakeLists.txt": fill("opencl_cmake.in", values),
-            **here_files(), **selfcheck_files(chosen, signature)}
+            **here_files(), **checks}
+
+
+def kernels_text(code: Exported) -> str:
+    """The text of all kernels. Where there are several parts, the macro ANTUNE_PART says which is built."""
+    if len(code.parts) == 1:
+        return code.parts[0]
+    return "".join(f"#if ANTUNE_PART == {number}\n{text}\n#endif\n" for number, text in enumerate(code.parts))
 
 
 def how_timed(chosen: Chosen, dialect: str) -> tuple[str, ...]:
@@ -62,24 +71,34 @@ def usual_devices(chosen: Chosen) -> tuple[str, ...]:
     return (f"{platform}: {device.name}", f"{platform}: ", device.name)
 
 
-def host_code(chosen: Chosen, signature: Signature, variant: Variant, kernels: str, storage: str,
-              internal: str) -> str:
+def host_code(code: Exported, kernels: str, storage: str, internal: str) -> str:
     """Everything below the prototypes. `kernels` are lines of strings, `storage` and `internal` qualify functions."""
-    slots, data = slots_of(chosen.info.program, variant), data_of(signature)
-    writes = [_write(chosen, number, slot, data[slot.array.name]) for number, slot in incoming(chosen, slots)]
-    out = [*reads(chosen, signature, slots), f"{chosen.name}_finish(antune)"]
-    return fill("opencl_host.c.in", body_values(chosen, signature) | {
-        "STORAGE": storage, "INTERNAL": internal, "KERNELS": kernels,
-        "KERNEL_COUNT": str(max(len(variant.kernels), 1)), "SLOT_COUNT": str(max(len(slots), 1)),
+    chosen, versions = code.chosen, code.versions
+    launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), code.name)) for v in versions]
+    return fill("opencl_host.c.in", body_values(code) | {
+        "STORAGE": storage, "INTERNAL": internal, "KERNELS": kernels, "FIND": find_text(code, internal),
+        "KERNEL_COUNT": str(max(code.kernels, 1)), "SLOT_COUNT": str(max(code.slots, 1)),
+        "PART_COUNT": str(len(code.parts)), "FIRST": f" || {code.name}_use(antune, 0)" if len(versions) == 1 else "",
         "USUAL": ", ".join(map(c_string, usual_devices(chosen))), "CPU_ERROR": c_string(ERROR),
-        **api_values(chosen.name), "PREPARE": chain([*_memory(chosen, slots), *_kernels(chosen, variant, slots)]),
-        "IN": chain([*writes, *_scalars(chosen, variant, signature)]), "OUT": chain(out),
-        "LAUNCHES": "\n".join(c_lines(variant.host, _launcher(chosen, variant), chosen.name))})
+        **api_values(chosen.name),
+        "PREPARE": tried("version", [chain([*_built(v), *_memory(v), *_kernels(v)]) for v in versions]),
+        "IN": tried("antune->version", [chain([*_writes(code, v), *_scalars(code, v)]) for v in versions]),
+        "OUT": tried("antune->version", [chain([*reads(v), f"{code.name}_finish(antune)"]) for v in versions]),
+        "LAUNCHES": cases("antune->version", launches)})
 
 
-def _memory(chosen: Chosen, slots: tuple[Slot, ...]) -> list[str]:
-    calls = []
-    for number, slot in enumerate(slots):
+def _built(version: Version) -> list[str]:
+    return [f"{version.chosen.name}_build(antune, {version.part})"]
+
+
+def _writes(code: Exported, version: Version) -> list[str]:
+    data = data_of(code.signature)
+    return [_write(version.chosen, number, slot, data[slot.array.name]) for number, slot in incoming(version)]
+
+
+def _memory(version: Version) -> list[str]:
+    calls, chosen = [], version.chosen
+    for number, slot in enumerate(version.slots, version.first_slot):
         match slot.placed:
             case Texture(_, _, (width, height), words):
                 calls.append(f"{chosen.name}_image(antune, {number}, {label(slot.array)}, {words}, {width}, {height})")
@@ -93,15 +112,16 @@ def _memory(chosen: Chosen, slots: tuple[Slot, ...]) -> list[str]:
     return calls
 
 
-def _kernels(chosen: Chosen, variant: Variant, slots: tuple[Slot, ...]) -> list[str]:
-    calls, program = [], chosen.info.program.with_arrays(variant.scratch)
-    for number, kernel in enumerate(variant.kernels):
-        calls.append(f"{chosen.name}_kernel(antune, {number}, {c_string(kernel.name)})")
+def _kernels(version: Version) -> list[str]:
+    calls, chosen, variant = [], version.chosen, version.variant
+    program = chosen.info.program.with_arrays(variant.scratch)
+    for number, kernel in enumerate(variant.kernels, version.first_kernel):
+        calls.append(f"{chosen.name}_kernel(antune, {version.part}, {number}, {c_string(kernel.name)})")
         for position, array in enumerate(kernel.arrays):
             slot = Slot(program.array(array), placement(kernel, array, variant))
             memory = "images" if isinstance(slot.placed, Texture) else "memory"
             calls.append(f"{chosen.name}_argument(antune, {number}, {position}, sizeof(void *), "
-                         f"&antune->{memory}[{slots.index(slot)}])")
+                         f"&antune->{memory}[{version.first_slot + version.slots.index(slot)}])")
     return calls
 
 
@@ -114,20 +134,22 @@ def _write(chosen: Chosen, number: int, slot: Slot, data: str) -> str:
             return f"{chosen.name}_write{begin}, {slot.array.own_bytes}, (const void *){data})"
 
 
-def _scalars(chosen: Chosen, variant: Variant, signature: Signature) -> list[str]:
+def _scalars(code: Exported, version: Version) -> list[str]:
     """Scalars are arguments that differ from call to call; `*p` and `p` are both lvalues."""
-    data = data_of(signature)
-    return [f"{chosen.name}_argument(antune, {number}, {position}, sizeof({data[name]}), &{data[name]})"
-            for number, kernel in enumerate(variant.kernels)
+    data = data_of(code.signature)
+    return [f"{code.name}_argument(antune, {number}, {position}, sizeof({data[name]}), &{data[name]})"
+            for number, kernel in enumerate(version.variant.kernels, version.first_kernel)
             for position, name in enumerate(kernel.scalars, len(kernel.arrays))]
 
 
-def _launcher(chosen: Chosen, variant: Variant) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
-    numbers = {kernel.name: number for number, kernel in enumerate(variant.kernels)}
+def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
+    """Two kernels of a version may be one text: they are told apart by their numbers."""
+    chosen, kernels = version.chosen, version.variant.kernels
+    numbers = {kernel.name: number for number, kernel in enumerate(kernels, version.first_kernel)}
 
     def lines(launch: Launch, text: Callable[[Expr], str]) -> list[str]:
         number = numbers[launch.kernel]
-        kernel = variant.kernels[number]
+        kernel = kernels[number - version.first_kernel]
         block = kernel.block or (1,)
         grid = ", ".join(text(extent) for extent in launch.grid) or "1"
         values = ", ".join(text(value) for value in launch.iterators) or "0"

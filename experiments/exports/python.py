@@ -7,18 +7,19 @@ import io
 import keyword
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from experiments.exports.chosen import Chosen, variant_of
+from experiments.exports.chosen import Chosen
 from experiments.exports.host_program import python_lines
 from experiments.exports.interface import wrapped
 from experiments.exports.memory import copied_in, placement
 from experiments.exports.opencl import CHOICE, how_timed, usual_devices
-from experiments.exports.signature import Parameter, Signature, signature_of
+from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import fill
+from experiments.exports.versions import Exported, Version, exported
 from generator.expr import Expr
 from generator.problem import as_declared
 from generator.program import NUMPY_TYPES, Array, Program
@@ -32,22 +33,27 @@ from runners.opencl.platforms import driver_name, registrations
 INTEL = driver_name("Intel OpenCL")
 CPU_NAME = (repair_cpu_name, find_pointer, lasting_string, known_cpu)
 """What makes PoCL work on CPUs that its compiler does not know: the module has it for itself."""
-_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "ARRAYS", "SIZES", "RESULTS", "tuple",
-                    "len", "ValueError"))
+_TAKEN = frozenset(("name", "given", "arrays", "result", "inplace", "np", "cl", "RESULTS", "tuple", "len", "version",
+                    "context"))
 """Names that mean something inside the function."""
 _IMPORTED = frozenset(("Any", "BinaryIO", "Path", "cl", "ctypes", "np", "os", "platform", "selfcheck", "struct", "sys",
-                       "time",
-                       *(function.__name__ for function in CPU_NAME)))
+                       "time", *(function.__name__ for function in CPU_NAME)))
 """Names that mean something in the module."""
 
 
-def python_files(chosen: Chosen) -> dict[str, str | bytes]:
+def python_files(chosen: Sequence[Chosen]) -> dict[str, str | bytes]:
     """The module and its data."""
-    signature, variant = signature_of(chosen), variant_of(chosen, "opencl")
-    name = _module_name(chosen)
-    drivers = registrations() if driver_name(chosen.info.device.platform) == INTEL else {}
-    return {f"{name}.py": _module(chosen, signature, variant), f"{name}_data.npz": _data(chosen),
+    code = exported(chosen, "opencl")
+    name = _module_name(code.chosen)
+    drivers = registrations() if driver_name(code.chosen.info.device.platform) == INTEL else {}
+    data: dict[str, str | bytes] = {_data_name(code, v): _data(v.chosen) for v in code.versions}
+    return {f"{name}.py": _module(code), **data,
             **{f"{name}_vendors/{file}": text for file, text in drivers.items() if "intel.icd" in drivers}}
+
+
+def _data_name(code: Exported, version: Version) -> str:
+    number = code.versions.index(version) + 1
+    return f"{_module_name(code.chosen)}_data{f'_{number}' if number > 1 else ''}.npz"
 
 
 def _function_name(chosen: Chosen) -> str:
@@ -60,40 +66,65 @@ def _module_name(chosen: Chosen) -> str:
     return f"{name}_tuned" if name in sys.stdlib_module_names or name in ("numpy", "pyopencl", "pytools") else name
 
 
-def _module(chosen: Chosen, signature: Signature, variant: Variant) -> str:
-    program = chosen.info.program
+def _module(code: Exported) -> str:
+    signature, chosen, program = code.signature, code.chosen, code.chosen.info.program
     names = _names(signature)
-    sizes, scalars = signature.of_role("size"), signature.of_role("scalar")
+    sizes, scalars = code.versions[0].sizes, signature.of_role("scalar")
     given = [(p.name, names[p.name]) for p in signature.of_role("array")]
-    temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
-    own = [program.array(name) for name, _ in given]
-    arrays = {array.name: (NUMPY_TYPES[array.type], array.own_extents, array.bytes) for array in (*own, *temporaries)}
     lines = [*chosen.origin(), "", *wrapped((*signature.notes, CHOICE, *how_timed(chosen, "opencl")))]
     docstring = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
-    used = {name for kernel in variant.kernels for name in kernel.arrays}
     results = [n for n, _ in given if program.array(n) in program.outputs]
-    outputs = [n for n in results if n in used and _made(program, program.array(n))]
+    outputs = [n for n in results if all(_is_output(version, n) for version in code.versions)]
     return fill("python_module.py.in", {
         "F": _function_name(chosen), "MODULE": _module_name(chosen),
-        "DOCSTRING": f'"""{docstring}\n"""', "ARRAYS": _table(arrays),
-        "SIZES": repr({p.name: p.value for p in sizes}),
-        "COPIED_IN": repr([n for n, _ in given if n in used and copied_in(program, program.array(n))]),
-        "RESULTS": repr(results), "IMAGES": repr(_images(variant)),
-        "KERNELS": "[\n" + "".join(f"    {_kernel(variant, n)!r},\n" for n in range(len(variant.kernels))) + "]",
+        "DOCSTRING": f'"""{docstring}\n"""', "RESULTS": repr(results), "OUTPUTS": repr(outputs),
         "USUAL": repr(usual_devices(chosen)),
-        "SOURCE": variant.source, "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME),
-        "CPU_ERROR": repr(ERROR),
-        "PARAMETERS": _parameters(signature, names, outputs), "BRIEF": _brief(results, outputs, names),
-        "OUTPUTS": repr(outputs), "TUNED": repr(chosen.tuned),
-        "GIVEN_SIZES": _pairs([(p.name, names[p.name]) for p in sizes]), "GIVEN_ARRAYS": _pairs(given),
+        "SOURCES": "".join(f"r'''\n{text}''', " for text in code.parts).rstrip(" "),
+        "CPU_NAME": "\n\n".join(inspect.getsource(function) for function in CPU_NAME), "CPU_ERROR": repr(ERROR),
+        "PARAMETERS": _parameters(code, names, outputs), "BRIEF": _brief(results, outputs, names),
+        "GIVEN_SIZES": "{" + ", ".join(f"{names[p.name]!r}: {names[p.name]}" for p in sizes) + "}",
+        "GIVEN_ARRAYS": _pairs(given),
         "GIVEN_SCALARS": "{" + ", ".join(
             f"{p.name!r}: np.{NUMPY_TYPES[program.array(p.name).type]}({names[p.name]})" for p in scalars) + "}",
-        "LAUNCHES": "\n".join(python_lines(variant.host, _launcher(variant), 1)) or "    pass",
+        "RUNS": "\n\n".join(_run(number, version) for number, version in enumerate(code.versions)),
+        "VERSIONS": "".join(_version(code, number, names) for number in range(len(code.versions))),
         "PEERS": repr(PEERS),
         "CHECK_ARGUMENTS": "".join(f"{names[p.name]}={_check_argument(p)}, "
                                    for p in signature.of_role("scalar", "array")),
         "CHECK_SCALARS": "{" + ", ".join(f"{p.name!r}: {_check_argument(p)}" for p in scalars) + "}",
     })
+
+
+def _used(version: Version) -> set[str]:
+    return {name for kernel in version.variant.kernels for name in kernel.arrays}
+
+
+def _is_output(version: Version, name: str) -> bool:
+    """Whether the function can make this result for its caller."""
+    program = version.chosen.info.program
+    return name in _used(version) and _made(program, program.array(name))
+
+
+def _run(number: int, version: Version) -> str:
+    """The function that launches the kernels of a version."""
+    lines = "\n".join(python_lines(version.variant.host, _launcher(version.variant), 1)) or "    pass"
+    return f'def _run_{number}(context):\n    """The launches, in order."""\n{lines}\n'
+
+
+def _version(code: Exported, number: int, names: Mapping[str, str]) -> str:
+    """An entry of the table of versions."""
+    version = code.versions[number]
+    program, variant = version.chosen.info.program, version.variant
+    given, used = [p.name for p in code.signature.of_role("array")], _used(version)
+    temporaries = [array for array in (*program.arrays, *variant.scratch) if array.role == "temp"]
+    arrays = {array.name: (NUMPY_TYPES[array.type], array.own_extents, array.bytes)
+              for array in (*map(program.array, given), *temporaries)}
+    kernels = "".join(f"        {_kernel(variant, k)!r},\n" for k in range(len(variant.kernels)))
+    copied = [n for n in given if n in used and copied_in(program, program.array(n))]
+    sizes = {names[p.name]: p.value for p in version.sizes}
+    table = "".join(f"        {name!r}: {entry!r},\n" for name, entry in arrays.items())
+    return (f"    _Version({sizes!r}, {{\n{table}    }}, {copied!r}, {_images(variant)!r}, [\n{kernels}    ], "
+            f"{version.part}, _run_{number},\n        {_data_name(code, version)!r}, {version.chosen.tuned!r}),\n")
 
 
 def _names(signature: Signature) -> dict[str, str]:
@@ -105,10 +136,6 @@ def _names(signature: Signature) -> dict[str, str]:
             name += "_"
         names[parameter.name] = name
     return names
-
-
-def _table(arrays: dict[str, tuple[str, tuple[int, ...], int]]) -> str:
-    return "{\n" + "".join(f"    {name!r}: {entry!r},\n" for name, entry in arrays.items()) + "}"
 
 
 def _pairs(pairs: list[tuple[str, str]]) -> str:
@@ -147,11 +174,12 @@ def _made(program: Program, array: Array) -> bool:
     return not copied_in(program, array) and array.own_elements == array.elements
 
 
-def _parameters(signature: Signature, names: dict[str, str], outputs: list[str]) -> str:
+def _parameters(code: Exported, names: Mapping[str, str], outputs: list[str]) -> str:
     """What is read comes first, in the original order; then by name what can be left out."""
-    read = [names[p.name] for p in signature.of_role("scalar", "array") if p.name not in outputs]
+    read = [names[p.name] for p in code.signature.of_role("scalar", "array") if p.name not in outputs]
     optional = [f"{names[name]}=None" for name in outputs]
-    optional += [f"{names[p.name]}={p.value}" for p in signature.of_role("size")]
+    several = len(code.versions) > 1
+    optional += [f"{names[p.name]}={None if several else p.value}" for p in code.versions[0].sizes]
     return ", ".join([*read, "*", *optional, "inplace=False"])
 
 
@@ -166,8 +194,7 @@ def _brief(results: list[str], outputs: list[str], names: dict[str, str]) -> str
         notes.append(f"{', '.join(names[name] for name in changed)}: read and changed; the argument itself stays "
                      "as it is unless inplace is true.")
     notes.append("The first call opens the device and builds the kernels. Raises ValueError for sizes or arrays that "
-                 "the code was "
-                 "not tuned for.")
+                 "the code was not tuned for.")
     return "\n\n    ".join("\n    ".join(textwrap.wrap(note, 105)) for note in notes) + "\n    "
 
 

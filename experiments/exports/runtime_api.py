@@ -4,18 +4,17 @@ self-check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from experiments.exports.chosen import Chosen, variant_of
 from experiments.exports.host_program import c_lines
-from experiments.exports.interface import body_values, data_of, header, incoming, label, reads
-from experiments.exports.memory import Slot, placement, slots_of
+from experiments.exports.interface import body_values, data_of, find_text, header, incoming, label, reads, tried
+from experiments.exports.memory import Slot, placement
 from experiments.exports.opencl import how_timed
 from experiments.exports.selfcheck import selfcheck_files
-from experiments.exports.signature import Signature, signature_of
-from experiments.exports.templates import c_string, chain, comment, fill
+from experiments.exports.templates import c_string, cases, chain, comment, fill
+from experiments.exports.versions import Exported, Version, namespace
 from generator.expr import Expr
 from generator.program import ELEMENT_BYTES
 from generator.target import LANGUAGES, Dialect
@@ -46,46 +45,70 @@ class RuntimeApi:
         return LANGUAGES[self.dialect].suffix
 
 
-def program_files(chosen: Chosen, api: RuntimeApi, text: str, notes: tuple[str, ...],
+def program_files(code: Exported, api: RuntimeApi, texts: Sequence[str], notes: tuple[str, ...],
                   build: Mapping[str, str]) -> dict[str, str | bytes]:
-    """The files of the directory, by name: kernels with `text`, a header with `notes`, and `build` files."""
-    name, signature, variant = chosen.name, signature_of(chosen), variant_of(chosen, api.dialect)
+    """The files of the directory, by name: kernels with `texts` by part, a header with `notes`, and `build` files."""
+    name = code.name
     choice = (
         f"It runs on the device that the environment variable ANTUNE_{api.title}_DEVICE names (its number, or part of "
-        f"its "
-        "name), else on one with the name of the tuned one, else on the first."
+        f"its name), else on one with the name of the tuned one, else on the first."
     )
-    return {f"{name}.h": header(chosen, signature, (choice, *how_timed(chosen, api.dialect), *notes)),
-            f"{name}.{api.suffix}": f'#include "{name}.h"\n\n{_host_code(chosen, api, signature, variant)}',
-            f"kernels.{api.suffix}": comment(chosen.origin()) + text, **build, **selfcheck_files(chosen, signature)}
+    return {f"{name}.h": header(code, (choice, *how_timed(code.chosen, api.dialect), *notes)),
+            f"{name}.{api.suffix}": f'#include "{name}.h"\n\n{_host_code(code, api)}',
+            f"kernels.{api.suffix}": comment(code.chosen.origin()) + _kernels_text(texts, code), **build,
+            **selfcheck_files(code)}
 
 
-def _host_code(chosen: Chosen, api: RuntimeApi, signature: Signature, variant: Variant) -> str:
+def _kernels_text(texts: Sequence[str], code: Exported) -> str:
+    """The parts after the first are namespaces, since what stands before their kernels may have the same names."""
+    first, *others = texts
+    for number, text in enumerate(others, 1):
+        kernels = {kernel.name: None for v in code.versions if v.part == number for kernel in v.variant.kernels}
+        using = "".join(f"using {namespace(number)}::{kernel};\n" for kernel in kernels)
+        first += f"\nnamespace {namespace(number)} {{\n{text}\n}}\n{using}"
+    return first
+
+
+def _host_code(code: Exported, api: RuntimeApi) -> str:
     """Everything below the prototypes."""
-    name, slots, data = chosen.name, slots_of(chosen.info.program, variant), data_of(signature)
-    scalars = sorted({scalar for kernel in variant.kernels for scalar in kernel.scalars})
-    memory = [
-        _memory(name, api, number, slot) for number, slot in enumerate(slots) if not isinstance(slot.placed, Constant)
-    ]
-    functions = [call for kernel in variant.kernels for call in _configured(name, variant, kernel)]
-    writes = [_write(name, api, number, slot, data[slot.array.name]) for number, slot in incoming(chosen, slots)]
-    types = {scalar: chosen.info.program.array(scalar).type for scalar in scalars}
-    return fill("runtime_api_host.in", body_values(chosen, signature) | {
+    name, data, versions = code.name, data_of(code.signature), code.versions
+    scalars = sorted({scalar for v in versions for kernel in v.variant.kernels for scalar in kernel.scalars})
+    types = {scalar: code.chosen.info.program.array(scalar).type for scalar in scalars}
+    launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), name)) for v in versions]
+    return fill("runtime_api_host.in", body_values(code) | {
         "API": api.dialect, "TITLE": api.title, "HEADER": api.include, "KERNELS": f"kernels.{api.suffix}",
         "UNIT_SHARED": api.unit_shared, "PROPERTIES": api.properties,
-        "RENAMES": "\n".join(f"#define {own} {name}_{own}" for own in _global_names(variant)),
-        "SLOT_COUNT": str(max(len(slots), 1)), "USUAL": c_string(chosen.info.device.name),
+        "RENAMES": "\n".join(f"#define {own} {name}_{own}" for own in _global_names(versions)),
+        "SLOT_COUNT": str(max(code.slots, 1)), "USUAL": c_string(code.chosen.info.device.name),
         "SCALAR_FIELDS": "".join(f"  {kind} scalar_{scalar};\n" for scalar, kind in types.items()),
-        "PREPARE": chain([*memory, *functions]), "IN": chain(writes),
+        "FIND": find_text(code, "static inline "), "FIRST": f" || {name}_use(antune, 0)" if len(versions) == 1 else "",
+        "PREPARE": tried("version", [chain(_prepared(api, version)) for version in versions]),
+        "IN": tried("antune->version", [chain(_writes(code, api, version)) for version in versions]),
         "SCALARS": "".join(f"  antune->scalar_{scalar} = {data[scalar]};\n" for scalar in scalars),
-        "OUT": chain([f"{name}_finish()", *reads(chosen, signature, slots)]),
-        "LAUNCHES": "\n".join(c_lines(variant.host, _launcher(chosen, variant, slots), name))})
+        "OUT": tried("antune->version", [chain([f"{name}_finish()", *reads(version)]) for version in versions]),
+        "LAUNCHES": cases("antune->version", launches)})
 
 
-def _global_names(variant: Variant) -> list[str]:
-    """Kernels and arrays in constant memory: names that a linker sees."""
-    constants = {p.symbol for kernel in variant.kernels for p in kernel.placements if isinstance(p, Constant)}
-    return [*(kernel.name for kernel in variant.kernels), *sorted(constants)]
+def _prepared(api: RuntimeApi, version: Version) -> list[str]:
+    """Calls that make memory and prepare kernels."""
+    name, variant = version.chosen.name, version.variant
+    memory = [_memory(name, api, number, slot) for number, slot in enumerate(version.slots, version.first_slot)
+              if not isinstance(slot.placed, Constant)]
+    return [*memory, *(call for kernel in variant.kernels for call in _configured(name, variant, kernel))]
+
+
+def _writes(code: Exported, api: RuntimeApi, version: Version) -> list[str]:
+    data = data_of(code.signature)
+    return [_write(code.name, api, number, slot, data[slot.array.name]) for number, slot in incoming(version)]
+
+
+def _global_names(versions: Sequence[Version]) -> list[str]:
+    """Kernels and arrays in constant memory: names that a linker sees; those in namespaces are the namespaces' own."""
+    kernels = dict.fromkeys(kernel.name for version in versions for kernel in version.variant.kernels)
+    constants = {p.symbol for version in versions for kernel in version.variant.kernels for p in kernel.placements
+                 if isinstance(p, Constant) and version.part == 0}
+    spaces = [namespace(part) for part in sorted({version.part for version in versions} - {0})]
+    return [*kernels, *sorted(constants), *spaces]
 
 
 def _memory(name: str, api: RuntimeApi, number: int, slot: Slot) -> str:
@@ -133,21 +156,20 @@ def _write(name: str, api: RuntimeApi, number: int, slot: Slot, data: str) -> st
             return f"{name}_write(antune, {number}, {label(array)}, {array.own_bytes}, (const void *){data})"
 
 
-def _launcher(chosen: Chosen, variant: Variant,
-              slots: tuple[Slot, ...]) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
+def _launcher(version: Version) -> Callable[[Launch, Callable[[Expr], str]], list[str]]:
+    variant = version.variant
     kernels = {kernel.name: kernel for kernel in variant.kernels}
 
     def lines(launch: Launch, text: Callable[[Expr], str]) -> list[str]:
         kernel = kernels[launch.kernel]
         grid = [*(text(extent) for extent in launch.grid), "1", "1", "1"][:3]
         block = ", ".join(str(extent) for extent in (*kernel.block, 1, 1, 1)[:3])
-        arguments = [_argument(chosen, variant, kernel, array, slots) for array in kernel.arrays]
+        arguments = [_argument(version, kernel, array) for array in kernel.arrays]
         arguments += [f"antune->scalar_{scalar}" for scalar in kernel.scalars]
         arguments += [text(value) for value in launch.iterators]
         launched = f"{kernel.name}<<<dim3({', '.join(grid)}), dim3({block}), {kernel.dynamic_bytes(variant.dialect)}>>>"
-        check = (
-            f'if ({chosen.name}_check({variant.dialect}GetLastError(), "launching", {c_string(kernel.name)})) return 1;'
-        )
+        status = f"{variant.dialect}GetLastError()"
+        check = f'if ({version.chosen.name}_check({status}, "launching", {c_string(kernel.name)})) return 1;'
         inside = [f"{launched}({', '.join(arguments)});", check]
         if all(extent.isdigit() and extent != "0" for extent in grid):
             return inside
@@ -157,8 +179,9 @@ def _launcher(chosen: Chosen, variant: Variant,
     return lines
 
 
-def _argument(chosen: Chosen, variant: Variant, kernel: Kernel, array: str, slots: tuple[Slot, ...]) -> str:
-    slot = Slot(chosen.info.program.with_arrays(variant.scratch).array(array), placement(kernel, array, variant))
-    number = slots.index(slot)
+def _argument(version: Version, kernel: Kernel, array: str) -> str:
+    program = version.chosen.info.program.with_arrays(version.variant.scratch)
+    slot = Slot(program.array(array), placement(kernel, array, version.variant))
+    number = version.first_slot + version.slots.index(slot)
     return (f"antune->textures[{number}]" if isinstance(slot.placed, Texture)
             else f"({slot.array.type} *)antune->memory[{number}]")

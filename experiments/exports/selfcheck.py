@@ -1,9 +1,9 @@
 """selfcheck.c, sequential.c and data.bin: a program that compares the exported function with sequential code.
 
-data.bin holds what every array held when the tuned program reached its loops, one array after the other. Elements that
-the loops write before they are read hold garbage, so that code which forgets to write them is found out. Where the
-run found results that rounding errors decide, their tolerances follow as doubles, and where there is no sequential code
-any more, the results.
+There is one for each size; those after the first are selfcheck_2.c and so on. data.bin holds what every array held
+when the tuned program reached its loops, one array after the other. Elements that the loops write before they are
+read hold garbage, so that code which forgets to write them is found out. Where the run found results that rounding
+errors decide, their tolerances follow as doubles, and where there is no sequential code any more, the results.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from experiments.exports.chosen import Chosen
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import c_string, comment, fill
+from experiments.exports.versions import Exported, Version
 from generator.problem import as_declared
 from generator.program import ELEMENT_BYTES
 from generator.rounding import PEERS, relative_tolerance
@@ -42,8 +43,26 @@ class _Data:
         return begin
 
 
-def selfcheck_files(chosen: Chosen, signature: Signature) -> dict[str, str | bytes]:
-    """The files of the self-check, by name."""
+def selfcheck_files(code: Exported) -> dict[str, str | bytes]:
+    """The files of the self-checks, one for each size, by name."""
+    return {name: text for version, suffix in _checks(code) for name, text in _check(code, version, suffix).items()}
+
+
+def build_values(code: Exported) -> dict[str, str]:
+    """What build files say about the self-checks."""
+    suffixes = [suffix for _, suffix in _checks(code)]
+    return {"CHECKS": " ".join(f"selfcheck{suffix}" for suffix in suffixes),
+            "SUFFIXES": " ".join(f'"{suffix}"' for suffix in suffixes)}
+
+
+def _checks(code: Exported) -> list[tuple[Version, str]]:
+    """The versions, with what the names of their files end in."""
+    return [(version, f"_{number}" if number > 1 else "") for number, version in enumerate(code.versions, 1)]
+
+
+def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | bytes]:
+    """The self-check of one size."""
+    chosen, signature = version.chosen, version.signature
     assert chosen.problem is not None, "a self-check needs data"
     values, program, reference = initial_values(chosen.problem), chosen.info.program, chosen.problem.reference
     data, rows, chain = _Data([]), [], longest_chain(program)
@@ -59,29 +78,39 @@ def selfcheck_files(chosen: Chosen, signature: Signature) -> dict[str, str | byt
             f"{allowed}, {int(result)}, {relative!r}, NULL, NULL}},"
         )
     numbers = {name: k for k, name in enumerate(array.name for array in arrays)}
-    sequential = _sequential_call(chosen, signature, numbers)
+    sequential = _call(f"{chosen.name}_sequential", signature, numbers, "expected")
     if signature.sequential is None:
         expected = {a.name: data.add(as_declared(a, reference.outputs[a.name])) for a in arrays if a in program.outputs}
         parts = [(f"arrays[{numbers[name]}]", offset) for name, offset in expected.items()]
         sequential = "\n".join(f"    {a}.expected = part(file, path, {offset}, {a}.bytes);" for a, offset in parts)
-    text = fill(
-        "selfcheck.c.in",
-        {
-            "F": chosen.name,
-            "KINDS": ", ".join(_kind_name(kind) for kind in ELEMENT_BYTES),
-            "ARRAYS": "\n".join(rows),
-            "NUMBERS": "\n".join(
-                f"    case {_kind_name(kind)}: return (double)((const {kind} *)data)[i];" for kind in ELEMENT_BYTES
-            ),
-            "PEERS": f"{PEERS:g}",
-            "PROTOTYPE": _prototype(chosen, signature),
-            "SEQUENTIAL": sequential,
-            "ARGUMENTS": "".join(f", {_argument(p, numbers, 'got')}" for p in signature.parameters),
-            "TUNED": c_string(chosen.tuned),
-            "AGAINST": STORED if signature.sequential is None else SEQUENTIAL,
-        },
-    )
-    return {"selfcheck.c": text, "sequential.c": _sequential_file(chosen, signature), "data.bin": b"".join(data.parts)}
+    text = fill("selfcheck.c.in", _fixed_values(code, version, suffix) | {
+        "ARRAYS": "\n".join(rows), "SEQUENTIAL": sequential, "ARGUMENTS": _arguments(version, numbers)})
+    return {f"selfcheck{suffix}.c": text, f"sequential{suffix}.c": _sequential_file(chosen, signature),
+            f"data{suffix}.bin": b"".join(data.parts)}
+
+
+def _fixed_values(code: Exported, version: Version, suffix: str) -> dict[str, str]:
+    """The parts of a self-check that do not depend on its data."""
+    chosen, stored = version.chosen, version.signature.sequential is None
+    names = {kind: _kind_name(kind) for kind in ELEMENT_BYTES}
+    return {
+        "F": chosen.name,
+        "DATA": f"data{suffix}.bin",
+        "KINDS": ", ".join(names.values()),
+        "NUMBERS": "\n".join(f"    case {n}: return (double)((const {kind} *)data)[i];" for kind, n in names.items()),
+        "PEERS": f"{PEERS:g}",
+        "PROTOTYPE": _prototype(chosen, version.signature),
+        "TUNED": c_string(chosen.tuned),
+        "AGAINST": (STORED if stored else SEQUENTIAL) + (f" for {version.label}" if len(code.versions) > 1 else ""),
+    }
+
+
+def _arguments(version: Version, numbers: dict[str, int]) -> str:
+    """What the exported function is called with beside its context: what tells the size may come last."""
+    own = [_argument(parameter, numbers, "got") for parameter in version.signature.parameters]
+    known = {parameter.name for parameter in version.signature.parameters}
+    added = [str(size.value) for size in version.sizes if size.name not in known]
+    return "".join(f", {argument}" for argument in (*own, *added))
 
 
 def _kind_name(kind: str) -> str:
@@ -92,10 +121,6 @@ def _prototype(chosen: Chosen, signature: Signature) -> str:
     if signature.sequential is None:
         return ""
     return f"void {chosen.name}_sequential({signature.declarations});  /* sequential.c */\n"
-
-
-def _sequential_call(chosen: Chosen, signature: Signature, numbers: dict[str, int]) -> str:
-    return _call(f"{chosen.name}_sequential", signature, numbers, "expected")
 
 
 def _call(function: str, signature: Signature, numbers: dict[str, int], which: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 
@@ -23,6 +24,15 @@ def c_string(text: str) -> str:
     """A C string literal on one line."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'
+
+
+def cases(selector: str, texts: Sequence[str]) -> str:
+    """Statements of C that run the one of `texts` that `selector` counts; the only one, where there is one."""
+    if len(texts) == 1:
+        return texts[0]
+    inside = [f"    case {number}: {{\n{textwrap.indent(text, '    ')}      break;\n    }}\n"
+              for number, text in enumerate(texts)]
+    return f"  switch ({selector}) {{\n{''.join(inside)}  }}\n"
 
 
 def chain(calls: list[str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias, assert_never
 
 from experiments.exports.chosen import Chosen, choose, choose_any
 from experiments.exports.kinds import CODE, WHOLE_RUN, Kind
+from experiments.exports.resized import TUNED_SIZE, Resizing, with_sizes
 from experiments.files import write_atomically
 from experiments.store import Store
 from generator.errors import InputError
@@ -15,25 +16,31 @@ from generator.errors import InputError
 Files: TypeAlias = dict[str, str | bytes]
 
 
-def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bool = False) -> tuple[Path, ...]:
+def export(store: Store, kind: Kind, number: int | None, folder: Path, trust: bool = False,
+           resizing: Resizing = TUNED_SIZE) -> tuple[Path, ...]:
     """Write the files of an export into `folder`, which is made where needed, and say which.
 
     `number` is the evaluation whose plan is exported (None: the best). `trust`: somebody else's run may bring C text of
-    its own.
+    its own. `resizing`: the other sizes that code is made for.
 
     Raises:
-        InputError: there is nothing to export, `number` makes no sense, or one of the files is there already.
+        InputError: there is nothing to export, `number` makes no sense, the plan does not do for another size, or one
+            of the files is there already.
     """
+    if resizing.sizes and kind not in CODE:
+        raise InputError(f"--size: --to {kind} is no code; leave --size out")
     if kind in WHOLE_RUN:
         if number is not None:
             raise InputError(f"--plan {number}: --to {kind} holds all plans of the run; leave --plan out")
-        chosen = choose_any(store)
-    else:
-        chosen = choose(store, number, kind in CODE, trust)
-    return _write(_files(kind)(chosen), folder)
+        return _write(_results(kind)(choose_any(store)), folder)
+    chosen = choose(store, number, kind in CODE, trust)
+    if kind in CODE:
+        return _write(_code(kind)(with_sizes(store, chosen, resizing)), folder)
+    return _write(_results(kind)(chosen), folder)
 
 
-def _files(kind: Kind) -> Callable[[Chosen], Files]:
+def _code(kind: Kind) -> Callable[[Sequence[Chosen]], Files]:
+    """What writes code, for one or several sizes."""
     match kind:
         case Kind.opencl:
             from experiments.exports.opencl import opencl_files as files
@@ -45,17 +52,29 @@ def _files(kind: Kind) -> Callable[[Chosen], Files]:
             from experiments.exports.hip import hip_files as files
         case Kind.python:
             from experiments.exports.python import python_files as files
-        case Kind.json:
-            from experiments.exports.json_facts import json_files as files
-        case Kind.csv:
-            from experiments.exports.csv_table import csv_files as files
-        case Kind.t4:
-            from experiments.exports.t4 import t4_files as files
-        case Kind.kernel_tuner:
-            from experiments.exports.kernel_tuner import cache_files as files
+        case Kind.json | Kind.csv | Kind.t4 | Kind.kernel_tuner:
+            raise AssertionError("not code")
         case _:
             assert_never(kind)
     return files
+
+
+def _results(kind: Kind) -> Callable[[Chosen], Files]:
+    """What writes facts."""
+    match kind:
+        case Kind.json:
+            from experiments.exports.json_facts import json_files as results
+        case Kind.csv:
+            from experiments.exports.csv_table import csv_files as results
+        case Kind.t4:
+            from experiments.exports.t4 import t4_files as results
+        case Kind.kernel_tuner:
+            from experiments.exports.kernel_tuner import cache_files as results
+        case Kind.opencl | Kind.c_header | Kind.cuda | Kind.hip | Kind.python:
+            raise AssertionError("code")
+        case _:
+            assert_never(kind)
+    return results
 
 
 def _write(files: Files, folder: Path) -> tuple[Path, ...]:

@@ -83,6 +83,17 @@ def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None,
     return replace(_user_text(result.stdout, file, whole), overridden=tuple(_overridden(result.stderr, compilation)))
 
 
+def macro_value(file: Path, compilation: Compilation, name: str) -> int | None:
+    """The number that the macro `name` stands for at the end of `file`; None where it stands for something else."""
+    quoted = str(file.resolve()).replace("\\", "\\\\").replace('"', '\\"')
+    command = [find_compiler(), "-E", "-P", *compilation.flags, "-x", "c", "-"]
+    done = subprocess.run(command, input=f'#include "{quoted}"\n{name}\n', capture_output=True, text=True,
+                          errors="replace", check=False)
+    last = done.stdout.strip().rpartition("\n")[2]
+    number = re.fullmatch(r"[\s(]*(\d+)[uUlL\s)]*", last)
+    return int(number[1]) if number and not done.returncode else None
+
+
 def _expand(file: Path, compilation: Compilation, flags: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     command = [find_compiler(), "-E", *flags, *compilation.flags, *_EXTENSIONS, str(file)]
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,

@@ -117,6 +117,12 @@ def build_on_host(folder: Path, suffix: str = "cu") -> None:
         )
     include.parent.mkdir(exist_ok=True)
     include.write_text(runtime)
-    for command in ("c++ -std=c++17 -w -I. -c host.cpp", "cc -std=c99 -c selfcheck.c sequential.c",
-                    "c++ -o selfcheck host.o selfcheck.o sequential.o -lm"):
-        subprocess.run(command.split(), cwd=folder, check=True)
+    _run(folder, "c++ -std=c++17 -w -I. -c host.cpp")
+    for check in sorted(path.stem for path in folder.glob("selfcheck*.c")):
+        sequential = check.replace("selfcheck", "sequential")
+        _run(folder, f"cc -std=c99 -c {check}.c {sequential}.c")
+        _run(folder, f"c++ -o {check} host.o {check}.o {sequential}.o -lm")
+
+
+def _run(folder: Path, command: str) -> None:
+    subprocess.run(command.split(), cwd=folder, check=True)

@@ -15,7 +15,9 @@ import pytest
 
 from experiments.exports.kinds import Kind
 from experiments.exports.opencl_here import bundled_libraries
+from experiments.exports.resized import Resizing
 from experiments.exports.write import export
+from experiments.search.changes import source_hash
 from experiments.store import create_store, read_store, reserve, utc_now
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Evaluation, RunInfo
@@ -44,17 +46,19 @@ def timed(ms: float, plan: Plan) -> Timed:
 
 
 def stored_run(folder: Path, file: Path, defines: Sequence[str] = (), changes: Sequence[Change] = (),
-               target: Target = GPU, function: str | None = None, device: tuple[str, str] = POCL) -> Path:
+               target: Target = GPU, function: str | None = None, device: tuple[str, str] = POCL,
+               here: DeviceInfo | None = None) -> Path:
     """A run in `folder`: the default plan takes 4 ms, each changed plan 1 ms less than the one before.
 
-    `device` is a name and a platform as antune calls it.
+    `device` is a name and a platform as antune calls it; `here` is a real one instead, which can check plans.
     """
     options = RunOptions(str(file), Compilation(defines=tuple(defines)), Budget(evaluations=9), function=function)
     problem = read_problem(file, options.compilation, function, None, {}, 0)
-    found = DeviceInfo("test", *device, "3.0", target)
-    info = RunInfo(utc_now(), options, "abc", file.read_text(), problem.program, found, problem.reference.compiler,
+    found = here or DeviceInfo("test", *device, "3.0", target)
+    info = RunInfo(utc_now(), options, source_hash(file.read_bytes()), file.read_text(), problem.program, found,
+                   problem.reference.compiler,
                    problem.reference.sequential_ms)
-    first = default_plan(problem.program, target)
+    first = default_plan(problem.program, found.target)
     plans = [first, *(change(first) for change in changes)]
     with create_store(reserve(folder, "abc"), info, problem.reference, "test") as store:
         store.begin_session(options.budget, "test")
@@ -142,9 +146,9 @@ def schema_text() -> str:
     return resources.files("experiments.exports").joinpath("t4_schema.json").read_text(encoding="utf-8")
 
 
-def exported(run: Path, kind: Kind, folder: Path, number: int | None = None) -> Path:
+def exported(run: Path, kind: Kind, folder: Path, number: int | None = None, sizes: Sequence[str] = ()) -> Path:
     with read_store(run) as store:
-        export(store, kind, number, folder)
+        export(store, kind, number, folder, resizing=Resizing(tuple(sizes)))
     return folder
 
 

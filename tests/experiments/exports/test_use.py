@@ -128,7 +128,7 @@ def test_a_python_module_finds_the_driver_of_pip_that_it_was_tuned_with(tmp_path
     run = suite_run(tmp_path / "run", "gemm", device=("some CPU", "Intel OpenCL"))
     folder = exported(run, Kind.python, tmp_path / "python")
     bare = {key: value for key, value in os.environ.items() if key != "OCL_ICD_VENDORS"}
-    code = "import kernel_gemm as k; assert k.selfcheck(); print(k._context.device.platform.name)"
+    code = "import kernel_gemm as k; assert k.selfcheck(); print(k._opened.device.platform.name)"
     done = ran(folder, bare, sys.executable, "-c", code)
     assert done.returncode == 0 and done.stdout.endswith("Intel(R) OpenCL\n"), done.stdout + done.stderr
     (folder / "kernel_gemm_vendors" / "intel.icd").write_text("/no/such.so\n")
