@@ -6,13 +6,19 @@ compared: integers must be equal, real numbers nearly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import runpy
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import antune
 from antune import halide as ours
 from generator.frontend_py.problem import problem_of
 
@@ -49,6 +55,56 @@ def as_in_halide(case: Case, rtol: float = 1e-5) -> list[NDArray[Any]]:
     found = values(ours, case)
     agree(found, values(wheel(), case), rtol)
     return found
+
+
+@dataclass
+class Recording:
+    """Halide's module, as far as a file knows; it keeps the images and Funcs that the file asks for."""
+
+    module: Any
+    images: dict[str, Any] = field(default_factory=dict)
+    funcs: list[Any] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def ImageParam(self, kind: Any, dimensions: int, name: str) -> Any:  # Halide's name
+        """An image, known by its name afterwards."""
+        self.images[name] = self.module.ImageParam(kind, dimensions, name)
+        return self.images[name]
+
+    def Func(self, *arguments: Any) -> Any:  # Halide's name
+        """A Func, which is stored: without a schedule all is inlined, which takes for ever to compile."""
+        self.funcs.append(self.module.Func(*arguments))
+        return self.funcs[-1]
+
+
+def file_in_halide(file: Path, arguments: Mapping[str, int], sizes: Sequence[int],
+                   inputs: Mapping[str, NDArray[Any]], monkeypatch: pytest.MonkeyPatch) -> list[NDArray[Any]]:
+    """What the pipeline of a file computes under Halide's package: `build` with those of `arguments` that it has."""
+    recording = Recording(wheel())
+    _forget_helpers(file)
+    with monkeypatch.context() as patch:
+        patch.setattr(antune, "halide", recording)
+        patch.syspath_prepend(str(file.parent))
+        try:
+            build = runpy.run_path(str(file))["build"]
+            wanted = inspect.signature(build).parameters
+            output = build(**{name: value for name, value in arguments.items() if name in wanted})
+        finally:
+            _forget_helpers(file)
+    for func in recording.funcs:
+        if func.defined():
+            func.compute_root()
+    for name, image in recording.images.items():
+        image.set(recording.module.Buffer(inputs[name]))
+    return values(recording, lambda _: [(output, sizes)])
+
+
+def _forget_helpers(file: Path) -> None:
+    """Have the modules beside `file` imported anew: they know one language only."""
+    for helper in {path.stem for path in file.parent.glob("*.py")} & set(sys.modules):
+        del sys.modules[helper]
 
 
 def as_in_c(case: Case) -> list[NDArray[Any]]:

@@ -29,7 +29,7 @@ def build(width: int = 192, height: int = 320, factor: int = 8, spatial: int = 1
     blur_y[x, y, z, c] = blurred([blur_z[x, y + k, z, c] for k in range(-3, 4)])
     blur_x[x, y, z, c] = blurred([blur_y[x + k, y, z, c] for k in range(-3, 4)])
     maps = hl.Func("maps")
-    maps[x, y, z, c] = hl.mux(c, fitted([blur_x[x, y, z, k].as_expr() for k in range(22)]))
+    maps[x, y, z, c] = hl.mux(c, fitted([hl.Expr(blur_x[x, y, z, k]) for k in range(22)]))
 
     cell = spatial * factor
     level = gray([hl.clamp(image[x, y, k], 0.0, 1.0) for k in range(3)]) * float(bins)

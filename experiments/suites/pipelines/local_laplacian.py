@@ -43,7 +43,7 @@ def build(levels: int = 8, intensities: int = 8, beta: float = 1.0) -> hl.Func:
     result: hl.Func | None = None
     for j in reversed(range(levels)):
         laplacian, chosen, collapsed = hl.Func(f"laplacian_{j}"), hl.Func(f"chosen_{j}"), hl.Func(f"collapsed_{j}")
-        fine = remapped[j][x, y, k].as_expr()
+        fine = hl.Expr(remapped[j][x, y, k])
         laplacian[x, y, k] = fine if j == levels - 1 else fine - up(remapped[j + 1], f"up_remapped_{j}")[x, y, k]
         scaled = plain[j][x, y] * float(last)
         li = hl.clamp(hl.i32(scaled), 0, last - 1)

@@ -23,14 +23,14 @@ def build(levels: int = 4) -> hl.Func:
             found.append(separable(found[-1], DOWN, f"{name}_{level}"))
         return found
 
-    left, right = (pyramid(image, image.name) for image in images)
+    left, right = (pyramid(image, image.name()) for image in images)
     weights = pyramid(mask, "mask")
     result: hl.Func | None = None
     for level in reversed(range(levels)):
         details = []
         for name, gaussian in (("left", left), ("right", right)):
             detail = hl.Func(f"detail_{name}_{level}")
-            here = gaussian[level][x, y, c].as_expr()
+            here = hl.Expr(gaussian[level][x, y, c])
             detail[x, y, c] = (
                 here if level == levels - 1 else here - doubled(gaussian[level + 1], f"up_{name}_{level}")[x, y, c]
             )

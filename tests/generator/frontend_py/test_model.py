@@ -24,6 +24,7 @@ from generator.program import Program
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.cuda.compiler import Nvrtc
+from tests.support import definitions
 from tests.support.cli import antune_command
 from tests.support.cuda_compiler import ELF, translator
 from tests.support.devices import device_runner
@@ -146,6 +147,14 @@ def test_cuda_text_of_pipelines_becomes_device_code(program: Pipeline) -> None:
     found = small_problem(program)[0].program
     cubin, _ = nvrtc.translate(lower(found, default_plan(found, HOPPER), HOPPER).source, (9, 0))
     assert cubin.startswith(ELF)
+
+
+def test_functions_on_bits_become_device_code() -> None:
+    nvrtc = translator(Nvrtc)
+    for case in (definitions.bits, definitions.same_bits):
+        for output, sizes in case(hl):
+            found = pipeline_program([output], sizes)
+            assert nvrtc.translate(lower(found, default_plan(found, HOPPER), HOPPER).source, (9, 0))[0].startswith(ELF)
 
 
 def test_a_pipeline_is_tuned_and_its_run_resumed_without_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
