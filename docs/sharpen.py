@@ -24,7 +24,7 @@ def build(width: int = 1536, height: int = 1024) -> hl.Func:
     """The sharpened picture of this size."""
     x, y = hl.Var("x"), hl.Var("y")
     image = hl.ImageParam(hl.UInt(8), 2, "image")
-    image.set(picture(width, height))
+    image.set(hl.Buffer(picture(width, height)))
     edge = hl.BoundaryConditions.repeat_edge(image)
     light, blur_x, blur, out = hl.Func("light"), hl.Func("blur_x"), hl.Func("blur"), hl.Func("sharpened")
     light[x, y] = hl.i32(edge[x, y])

@@ -11,10 +11,12 @@ from typing import Any
 
 import matplotlib.image
 import numpy as np
+import pytest
 
 from generator.frontend_py.problem import read_pipeline
 from generator.lowering import lower
 from generator.plan import plan_from_json
+from tests.support.halide_wheel import file_in_halide, wheel
 from tests.support.paths import DOCS
 from tests.support.suite import TARGET
 
@@ -58,3 +60,11 @@ def test_the_plan_by_hand_is_right_and_gives_the_boxes_that_are_shown() -> None:
     boxes = blocks("c")[0].splitlines()[:3]
     assert [line.strip() in source for line in boxes] == [True] * 3
     assert json.loads(text)["kernels"][0]["tile"] == [8, 32] and "12x36 of `light`" in PAGE
+
+
+def test_the_program_gives_the_same_in_halide(monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel()
+    sizes = {"width": 96, "height": 64}
+    reference = read_pipeline(DOCS / "sharpen.py", None, sizes, 0).reference
+    (theirs,) = file_in_halide(DOCS / "sharpen.py", sizes, [96, 64], reference.inputs, monkeypatch)
+    assert np.array_equal(theirs, reference.outputs["sharpened"])
