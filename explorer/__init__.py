@@ -9,7 +9,7 @@ asked twice, and a small space is used up completely), `colony` (the ants) with 
 `exhaustive`, and `portfolio`, which shares the budget among them (over a `remembered` space). `halide_ga` is the search
 of Halide's prototype as published: `halide_options` (its numbers), `halide_lists` (a walk as a list per stage),
 `halide_schedules` (what it begins with), `halide_mutations`. Both evolutions share a `fitness`. `registry` has
-explorers by name, `frozen` writes the state of any of them as text.
+explorers by name, `others` those that other packages bring, `frozen` writes the state of any of them as text.
 
 An explorer sees decisions, options and costs, never loops or devices. This room may import `graph` and `metrics`,
 and from `generator` only the errors.

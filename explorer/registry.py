@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from explorer.ant_systems import ANT_SYSTEMS
 from explorer.base import Explorer
@@ -15,6 +13,7 @@ from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
 from explorer.halide_ga import HalideGa
 from explorer.local import Local
+from explorer.others import find_class, installed, load_maker, make_other
 from explorer.portfolio import Maker, Portfolio, PortfolioOptions
 from explorer.random_walk import RandomWalk
 from generator.errors import InputError
@@ -52,17 +51,11 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
 
 EXPLORERS = tuple(_MAKERS)
 """The names of antune's own, the default first."""
-ENTRY_POINTS = "antune.explorers"
-"""The group of entry points in which other packages name explorers of theirs."""
 
 
 def explorers() -> tuple[str, ...]:
     """All names: antune's own, then those of installed packages."""
-    return (*EXPLORERS, *sorted(set(_installed()) - set(EXPLORERS)))
-
-
-def _installed() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    return (*EXPLORERS, *sorted(set(installed()) - set(EXPLORERS)))
 
 
 def find_maker(name: str) -> ExplorerMaker:
@@ -72,44 +65,28 @@ def find_maker(name: str) -> ExplorerMaker:
     names are stored, and runs may come from somebody else.
 
     Raises:
-        InputError: there is none, or it cannot be imported.
+        InputError: there is none, it cannot be imported, or it cannot be called as a maker.
     """
     if name in _MAKERS:
         return _MAKERS[name]
     if ":" in name:
-        return _of_program(name)
-    entry = _installed().get(name)
+        return find_class(name)
+    entry = installed().get(name)
     if entry is None:
         raise InputError(
             f"unknown explorer {name!r}; use one of {', '.join(explorers())}, or install the package that brings it"
         )
-    try:
-        made: ExplorerMaker = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"the explorer {name!r} ({entry.value}) cannot be imported: {error}; mend or reinstall its package"
-        ) from None
-    return made
-
-
-def _of_program(name: str) -> ExplorerMaker:
-    module, _, place = name.partition(":")
-    found: Any = sys.modules.get(module)
-    for part in place.split("."):
-        found = getattr(found, part, None)
-    if not (isinstance(found, type) and hasattr(found, "ask") and hasattr(found, "tell")):
-        raise InputError(f"the explorer {name!r} is a class of a Python program: go on from a program that imports it "
-                         "(antune.resume), or give it a name by an entry point (docs/python.md)")
-    maker: ExplorerMaker = found
-    return maker
+    return load_maker(entry)
 
 
 def make_explorer(name: str, space: Space, seed: int, starts: Starts = ()) -> Explorer:
     """A new explorer of `space` with its default options; ours that learn ask `starts` first.
 
     Raises:
-        InputError: there is no explorer of this name, or the seed is negative.
+        InputError: there is no explorer of this name, the seed is negative, or what another package brings is no
+            explorer.
     """
     if seed < 0:
         raise InputError(f"the seed is negative: {seed}; use 0 or a positive number")
-    return find_maker(name)(space, seed, starts)
+    maker = find_maker(name)
+    return maker(space, seed, starts) if name in _MAKERS else make_other(name, maker, space, seed, starts)

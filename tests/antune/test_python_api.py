@@ -136,7 +136,8 @@ def test_explorers_of_other_packages_have_names(package: Path, folder: Path, mon
     assert command("graph", "run") == 0
     capsys.readouterr()
     assert command("tune", "blur.c", "--explorer", "broken") == 2
-    assert "the explorer 'broken' (nowhere:Nothing) cannot be imported" in capsys.readouterr().err
+    assert ("the explorer 'broken' (nowhere:Nothing of the package patient-explorer) cannot be imported"
+            in capsys.readouterr().err)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(package)])
     assert command("resume", "run", "--evaluations", 7) == 2
     err = capsys.readouterr().err
