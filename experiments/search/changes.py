@@ -14,6 +14,7 @@ from experiments.search.summary import reproduce_command
 from experiments.values.environment import Environment, current_environment
 from experiments.values.records import RunInfo
 from experiments.values.versions import differences
+from experiments.words import command
 from generator.errors import InputError
 from generator.frontend_c.source import file_hash
 from runners.base import DeviceInfo
@@ -80,6 +81,6 @@ def compare_device(directory: Path, stored: DeviceInfo, driver: str, found: Devi
     if not anyway:
         raise InputError(
             f"the driver changed from {driver} to {found.driver}, so that new times would be compared with times "
-            "of another compiler; start a new run, or go on with `{command('resume', directory)} --anyway`"
+            f"of another compiler; start a new run, or go on with `{command('resume', directory)} --anyway`"
         )
     return f"warning: the driver changed from {driver} to {found.driver}; old and new times may not be comparable"

@@ -125,8 +125,9 @@ def test_another_device_is_refused_and_another_driver_needs_a_word(source: Path,
     with pytest.raises(InputError, match="the run was made on Toy device"):
         resume(tmp_path / "run", None, Log(), toy_parts(other))
     newer, log = toy_parts(ToyRunner(device=replace(DEVICE, driver="2.0"))), Log()
-    with pytest.raises(InputError, match=r"the driver changed from 1.0 to 2.0.*--anyway"):
+    with pytest.raises(InputError, match=r"the driver changed from 1.0 to 2.0") as refused:
         resume(tmp_path / "run", None, log, newer)
+    assert f"go on with `antune resume {tmp_path / 'run'} --anyway`" in str(refused.value)
     resume(tmp_path / "run", None, log, newer, more=More(anyway=True))
     assert any("the driver changed from 1.0 to 2.0" in note for note in log.notes)
     log = Log()
