@@ -60,7 +60,9 @@ def inlined_functions(called: frozenset[str], own: frozenset[str]) -> str:
         lines += ["#ifdef __clang__", *(line for f in named for line in _definitions(f))]
         lines += ["#else", *(f"#define {own_name(f.name)} {f.name}" for f in named), "#endif"]
     lines += ["#ifdef POCL_DEVICE_ADDRESS_BITS", *(line for f in others for line in _definitions(f))]
-    lines += [*(f"#define {f.name} {own_name(f.name)}" for f in (*named, *others)), "#endif", ""]
+    for f in (*named, *others):  # PoCL's own names are macros, too
+        lines += [f"#undef {f.name}", f"#define {f.name} {own_name(f.name)}"]
+    lines += ["#endif", ""]
     return "\n".join(lines)
 
 

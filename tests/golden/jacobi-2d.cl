@@ -12,7 +12,9 @@ static inline __attribute__((overloadable)) int antune_max(int a, int b) { retur
 static inline __attribute__((overloadable)) uint antune_max(uint a, uint b) { return a > b ? a : b; }
 static inline __attribute__((overloadable)) long antune_max(long a, long b) { return a > b ? a : b; }
 static inline __attribute__((overloadable)) ulong antune_max(ulong a, ulong b) { return a > b ? a : b; }
+#undef min
 #define min antune_min
+#undef max
 #define max antune_max
 #endif
 

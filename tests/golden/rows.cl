@@ -23,9 +23,13 @@ static inline __attribute__((overloadable)) double antune_fmax(double a, double 
 #define antune_fmax fmax
 #endif
 #ifdef POCL_DEVICE_ADDRESS_BITS
+#undef min
 #define min antune_min
+#undef max
 #define max antune_max
+#undef fmin
 #define fmin antune_fmin
+#undef fmax
 #define fmax antune_fmax
 #endif
 
