@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,19 +126,19 @@ def linked_beside(
     if not beside:
         return found
     library = target.with_name(f"lib{target.name}.a")
-    _must(["ar", "rcs", str(library), *map(str, beside)], limit_s)
+    _must(["ar", "rcs", str(library), *map(str, beside)], limit_s, library.parent)
     return [*found[:len(own)], library]
 
 
 def compile_unit(compiler: Compiler, unit: Unit, flags: Sequence[str], target: Path, limit_s: float) -> Path:
     """Compile one translation unit to the object file `target`. Raises RunFailed."""
-    _must([compiler.path, "-w", *unit.flags, *flags, "-c", str(unit.file), "-o", str(target)], limit_s)
+    _must([compiler.path, "-w", *unit.flags, *flags, "-c", str(unit.file), "-o", str(target)], limit_s, target.parent)
     return target
 
 
 def link(compiler: Compiler, objects: Sequence[Path], flags: Sequence[str], target: Path, limit_s: float) -> Path:
     """Link `objects` into the executable `target`; libraries among `flags` come after them. Raises RunFailed."""
-    _must([compiler.path, *map(str, objects), *flags, "-lm", "-o", str(target)], limit_s)
+    _must([compiler.path, *map(str, objects), *flags, "-lm", "-o", str(target)], limit_s, target.parent)
     return target
 
 
@@ -162,8 +162,8 @@ def first_errors(text: str, count: int = 3) -> str:
     return " | ".join((errors or lines)[:count])[:600]
 
 
-def _must(command: Sequence[str], limit_s: float) -> None:
-    result = _run(command, limit_s)
+def _must(command: Sequence[str], limit_s: float, scratch: Path) -> None:
+    result = _run(command, limit_s, {"TMPDIR": str(scratch)})  # what a killed compiler leaves goes with the folder
     if result.returncode:
         said = first_errors(result.stderr) or f"{command[0]} ended with status {result.returncode}"
         raise RunFailed(_with_remedy(said, result.stderr))
@@ -181,9 +181,11 @@ def _with_remedy(said: str, all_said: str) -> str:
     )
 
 
-def _run(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], limit_s: float,
+         more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                              stdin=subprocess.DEVNULL, timeout=limit_s, env={**os.environ, "LC_ALL": "C"})
+                              stdin=subprocess.DEVNULL, timeout=limit_s,
+                              env={**os.environ, "LC_ALL": "C", **(more or {})})
     except subprocess.TimeoutExpired:
         raise RunFailed(f"{command[0]} took more than {limit_s:g} s") from None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,6 +41,7 @@ from generator.errors import InputError, Location
 from generator.frontend_c.source import PLAIN_START, Invocation, ScopSource
 from generator.problem import Origin, Reference, Values
 from generator.rounding import rounding_tolerance
+from generator.scratch import scratch_folder
 
 Resolve: TypeAlias = Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, tuple[int, ...]]]
 
@@ -121,8 +121,8 @@ def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, 
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
     """
     compiler, limit_s = system_compiler(), limit_s or source.compilation.invocation.limit_s
-    with tempfile.TemporaryDirectory(prefix="antune-capture-", ignore_cleanup_errors=True) as directory:
-        job = _Job(source, compiler, Path(directory).resolve(), scop_text(source), resolve, seed, limit_s, tell)
+    with scratch_folder("antune-capture-") as directory:
+        job = _Job(source, compiler, directory, scop_text(source), resolve, seed, limit_s, tell)
         warnings = source.warnings
         if source.has_main or source.compilation.sources:
             try:

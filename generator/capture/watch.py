@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from generator.capture.build import RunFailed, Unit, compile_unit, link, linked_
 from generator.capture.execute import Tell, execute
 from generator.capture.instrument import OPENMP, c_string, openmp_above, read_text, write_text
 from generator.frontend_c.source import ScopSource
+from generator.scratch import scratch_folder
 
 _RUNTIME = Path(__file__).with_name("watch.c")
 _PROTOTYPES = "extern void antune_watch_start(int);\nextern void antune_watch_stop(int);\n"
@@ -34,8 +34,7 @@ def watch(sources: Sequence[ScopSource], tell: Tell = lambda _: None) -> Watched
     source = sources[0]
     compiler, flags, invocation = system_compiler(), user_flags(source.compilation), source.compilation.invocation
     limit_s = invocation.limit_s
-    with tempfile.TemporaryDirectory(prefix="antune-watch-") as folder:
-        directory = Path(folder).resolve()
+    with scratch_folder("antune-watch-") as directory:
         copy = directory / "watched.c"
         write_text(copy, watched_text(sources, read_text(Path(source.file))))
         defines = (f"-DWATCH_DIRECTORY={c_string(str(directory))}", f"-DWATCH_NESTS={len(sources)}")

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from generator.errors import InputError, Location
 from generator.frontend_c.marks import Marks
 from generator.frontend_c.refused import DIAGNOSTIC, refuse_constructs, refuse_cplusplus
 from generator.frontend_c.source import Compilation
+from generator.scratch import scratch_folder
 
 # Words that compilers accept beside standard C and that carry no meaning for the model.
 _EXTENSIONS = ("-D__attribute__(x)=", "-D__extension__=", "-D__restrict=", "-D__restrict__=", "-Drestrict=",
@@ -74,9 +74,9 @@ def preprocess(file: Path, compilation: Compilation, marks: Marks | None = None,
     if marks is None:
         result = _expand(file, compilation, ())
     else:
-        with tempfile.TemporaryDirectory(prefix="antune-marked-") as folder:
+        with scratch_folder("antune-marked-") as folder:
             result = _expand(
-                _marked_copy(file, marks, Path(folder)), compilation, ("-iquote", str(file.resolve().parent))
+                _marked_copy(file, marks, folder), compilation, ("-iquote", str(file.resolve().parent))
             )
     if result.returncode:
         raise _failure(result.stderr, file, compilation)

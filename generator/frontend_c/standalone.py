@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pycparser import c_ast, c_generator
 from generator.errors import InputError
 from generator.frontend_c.detect import read_loops
 from generator.frontend_c.source import Compilation, ScopSource, Variable
+from generator.scratch import scratch_folder
 
 
 def read_stored(text: str, file: Path, compilation: Compilation, function: str | None, scop: int | None) -> ScopSource:
@@ -22,8 +22,8 @@ def read_stored(text: str, file: Path, compilation: Compilation, function: str |
     Raises:
         InputError: included files are not there any more, or whatever `read_loops` refuses.
     """
-    with tempfile.TemporaryDirectory(prefix="antune-source-") as folder:
-        copy = Path(folder) / file.name
+    with scratch_folder("antune-source-") as folder:
+        copy = folder / file.name
         copy.write_text(text, encoding="utf-8", errors="surrogateescape")
         beside = replace(compilation, cflags=(*compilation.cflags, "-iquote", str(file.parent)))
         return replace(read_loops(copy, beside, function, scop), file=str(file))

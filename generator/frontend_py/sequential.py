@@ -6,7 +6,6 @@ rounded up and rounded down, tells how far rounding errors decide its results (`
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -29,6 +28,7 @@ from generator.polyhedral.dependences.sequence import original_loops
 from generator.problem import Baseline
 from generator.program import NUMPY_TYPES, Array, Program
 from generator.rounding import rounding_tolerance
+from generator.scratch import scratch_folder
 
 _HEAD = Path(__file__).with_name("sequential.h")
 _FLAGS = ("-O3", "-fsigned-char", "-fwrapv")
@@ -61,8 +61,7 @@ def run_sequential(program: Program, inputs: Mapping[str, NDArray[Any]], limit_s
         InputError: there is no compiler, or the program takes more than `limit_s` seconds.
     """
     compiler = system_compiler()
-    with tempfile.TemporaryDirectory(prefix="antune-pipeline-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    with scratch_folder("antune-pipeline-") as folder:
         (folder / "pipeline.c").write_text(c_program(program), encoding="utf-8")
         for array in _given(program):
             np.ascontiguousarray(inputs[array.name]).tofile(folder / f"in_{array.name}")

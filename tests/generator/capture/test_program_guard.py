@@ -78,6 +78,36 @@ def test_it_dies_with_antune(how: signal.Signals, tmp_path: Path) -> None:
         antune.kill()
 
 
+COMPILER = """#!/bin/sh
+# The real one, except that it takes its time for the program that is to be run.
+case "$*" in *scop.o*) touch "$TMPDIR/cc1234.s" TOLD; exec sleep 100;; esac
+exec cc "$@"
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_when_antune_ends_before_it_begins(how: signal.Signals, tmp_path: Path) -> None:
+    told, scratch, slow = tmp_path / "told", tmp_path / "scratch", tmp_path / "slow-cc"
+    scratch.mkdir()
+    slow.write_text(COMPILER.replace("TOLD", str(told)))
+    slow.chmod(0o755)
+    antune = subprocess.Popen(
+        [sys.executable, "-c", HEEDING, "explain", str(write_c(PROGRAM.replace("BEFORE", ""), tmp_path))],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), "CC": str(slow)},
+    )
+    try:
+        wait_until(told.is_file, "the compiler to begin")
+        assert any(scratch.iterdir())
+        antune.send_signal(how)
+        assert antune.communicate(timeout=5)[1] == b""
+        assert antune.returncode == 128 + how and not any(scratch.iterdir())
+    finally:
+        antune.kill()
+
+
 def test_it_may_take_so_long(tmp_path: Path) -> None:
     begun_s = time.monotonic()
     with pytest.raises(InputError, match="it took more than 1 s"):
