@@ -21,7 +21,9 @@ static inline __attribute__((overloadable)) ulong antune_max(ulong a, ulong b) {
 #define antune_max max
 #endif
 #ifdef POCL_DEVICE_ADDRESS_BITS
+#undef min
 #define min antune_min
+#undef max
 #define max antune_max
 #endif
 
