@@ -29,6 +29,11 @@ Size = Annotated[
 ]
 
 
+Peers = Annotated[str, typer.Option("--peers", metavar="halide", show_default=False,
+                                    help="Measure Halide's autoschedulers beside the best plan, if its Python package "
+                                    "is installed (the extra `peers`).")]
+
+
 def pipelines(
     programs: Programs = "all",
     size: Size = SizeChoice.medium,
@@ -37,6 +42,7 @@ def pipelines(
     minutes: Minutes = None,
     seeds: Seeds = 1,
     device: Device = None,
+    peers: Peers = "",
     out: Out = SUITE_ROOT,
     json_file: Json = None,
 ) -> None:
@@ -53,11 +59,13 @@ def pipelines(
       antune suite pipelines --programs blur,harris --size small --budget 10
       antune suite pipelines --budget 100 --device pocl --json pipelines.json
       antune suite pipelines --programs unsharp --explorers colony,random --seeds 6
+      antune suite pipelines --programs blur,harris --budget 100 --peers halide
     """
     from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines
     from experiments.studies.side_by_side.wanted import SuiteOptions, parse_explorers
 
     wanted = SuiteOptions(
-        parse_pipelines(programs), Pipelines(size.value), parse_explorers(explorer), budget, minutes, seeds, device
+        parse_pipelines(programs), Pipelines(size.value), parse_explorers(explorer), budget, minutes, seeds, device,
+        parse_explorers(peers)
     )
     run_side_by_side(wanted, out, json_file)

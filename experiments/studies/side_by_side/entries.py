@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments.files import write_atomically
 from experiments.store import utc_now
+from experiments.studies.side_by_side.halide_peer import PeerTime
 from experiments.studies.side_by_side.lanes import Lane
 from experiments.studies.side_by_side.measured import DEFAULT, Measured, time_ms
 from experiments.studies.side_by_side.polybench import TILES
@@ -72,7 +73,7 @@ class Entry:
     wall clock; `sequential_o3_ms` and `openmp_ms` are other builds (`sequential.py`). The others are device times;
     `sittings` is how often they were measured in turns. `roof` is the least time that the device's ceilings allow: it
     is not kept with the entry, since they may be measured at any time (`placing.py`). Neither are `courses`, which are
-    in the runs (`course.py`).
+    in the runs (`course.py`), and `peers`, which have a file of their own (`halide_peer.py`).
     """
 
     program: str
@@ -96,6 +97,7 @@ class Entry:
     openmp_threads: int | None = None
     roof: Roof | None = None
     courses: tuple[Course, ...] = ()
+    peers: tuple[PeerTime, ...] = ()
 
     @property
     def explorers(self) -> tuple[str, ...]:
@@ -239,9 +241,9 @@ def _pooled(ratios: Sequence[Ratio | None]) -> Ratio | None:
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
-    """An entry for a JSON file, without its roof and courses; its setting's fields stand beside the others."""
+    """An entry for a JSON file, without its roof, courses and peers; its setting's fields stand beside the others."""
     data = asdict(entry)
-    del data["setting"], data["roof"], data["courses"]
+    del data["setting"], data["roof"], data["courses"], data["peers"]
     return setting_data(entry.setting) | data
 
 

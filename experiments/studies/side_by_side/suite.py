@@ -17,8 +17,16 @@ from experiments.search.parts import PARTS, Parts, ReadProblem, find_device, lim
 from experiments.store import read_store
 from experiments.studies.side_by_side.course import COURSE_FILE, draw_course, draw_means, with_courses
 from experiments.studies.side_by_side.entries import ENTRY_FILE, Entry, make_entry, read_entry, write_entry
+from experiments.studies.side_by_side.halide_peer import (
+    OURS,
+    PeerTime,
+    beside,
+    halide_times,
+    read_peers,
+    write_peers,
+)
 from experiments.studies.side_by_side.lanes import Lane, advance, done_in, is_complete, lanes_of
-from experiments.studies.side_by_side.measured import measure
+from experiments.studies.side_by_side.measured import Measured, measure
 from experiments.studies.side_by_side.placing import placed
 from experiments.studies.side_by_side.polybench import TILES
 from experiments.studies.side_by_side.sequential import sequential_times
@@ -30,8 +38,8 @@ from experiments.values.records import Result, RunInfo
 from generator.errors import AntuneError
 from generator.plan import Plan
 from generator.problem import Problem
-from metrics.outcome import Failed
-from runners.base import DeviceInfo
+from metrics.outcome import Failed, Timed
+from runners.base import DeviceInfo, Job, Runner
 from runners.registry import is_deterministic
 
 TABLE_FILES = ("table.md", "table.json")
@@ -97,7 +105,7 @@ class _Suite:
         for program, (known, wanted, lanes) in tasks.items():
             try:
                 entry = known if known and all(map(is_complete, lanes)) else self._measured(program, wanted, lanes)
-                self.show.entry(placed(entry, self._folder(program)))
+                self.show.entry(beside(placed(entry, self._folder(program)), self._folder(program)))
             except AntuneError as error:
                 self.show.note(f"{program}: left out: {error}")
             self.done[program] = self.planned[program]  # a search may end early
@@ -115,7 +123,7 @@ class _Suite:
             wanted = replace(wanted, explorers=explorers, seeds=max(known.seeds, wanted.seeds),
                              evaluations=max(known.evaluations, wanted.evaluations))
             same = (explorers, wanted.seeds, wanted.evaluations) == (known.explorers, known.seeds, known.evaluations)
-            known = known if same else None
+            known = known if same and (not wanted.peers or read_peers(folder)) else None
         return known, wanted, lanes_of(wanted, program, folder)
 
     def _folder(self, program: str) -> Path:
@@ -157,7 +165,21 @@ class _Suite:
             measured = measure(runner, results, guests, teams)
             for name, failure in measured.failures.items():
                 self.show.note(f"{program}: {guest_words(wanted.setting, name)}: {_words(failure)}")
+            if wanted.peers:
+                write_peers(self._peers(program, problem, info, runner, measured), self._folder(program))
             return make_entry(wanted, program, runner.device, lanes, sequential_times(runs), measured)
+
+    def _peers(self, program: str, problem: Problem, info: RunInfo, runner: Runner,
+               measured: Measured) -> tuple[PeerTime, ...]:
+        """The best plan by the wall clock, and the peers right after it."""
+        self.show.note(f"{program}: measuring Halide's autoschedulers")
+        number = next((n for n in measured.teams if n is not None), None)
+        ours = PeerTime(OURS, None, "nothing valid")
+        if number is not None:
+            ((_, outcome),) = runner.evaluate([Job(number, measured.plans[number])])
+            ms = outcome.host_ms if isinstance(outcome, Timed) else None
+            ours = PeerTime(OURS, ms, "" if ms else kind_of(outcome))
+        return ours, *halide_times(self.wanted.setting.file(program), info.options.parameters, problem)
 
     def _guests(self, info: RunInfo) -> Mapping[str, Plan]:
         """What is measured beside the searches, by name: the rival that is no search, and on CPUs the default
@@ -219,7 +241,7 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
 def write_tables(directory: Path) -> tuple[Section, ...]:
     """Write the tables and the picture of everything that a suite's directory holds, if it holds anything."""
     entries = [
-        with_courses(placed(entry, path.parent), path.parent)
+        beside(with_courses(placed(entry, path.parent), path.parent), path.parent)
         for path in sorted(directory.glob(f"*/*/{ENTRY_FILE}"))
         if (entry := read_entry(path.parent))
     ]

@@ -196,7 +196,33 @@ def line_tables(section: Section) -> tuple[Table, ...]:
 
 def tables(section: Section) -> tuple[Table, ...]:
     """All tables of a section."""
-    return *line_tables(section), mean_table(section), *courses(section), *published(section)
+    return *line_tables(section), *peers(section), mean_table(section), *courses(section), *published(section)
+
+
+def peers(section: Section) -> tuple[Table, ...]:
+    """The best plan beside other systems, by the wall clock; no table where none was measured."""
+    entries = [entry for entry in section.entries if entry.peers]
+    names = tuple(dict.fromkeys(peer.name for entry in entries for peer in entry.peers))
+    ratios = [_over_peers(entry) for entry in entries]
+    mean = _mean("", ratios)
+    if mean is None:
+        return ()
+    rows = [(entry.program, *(_peer(entry, name) for name in names), describe_ratio(ratio))
+            for entry, ratio in zip(entries, ratios, strict=True)]
+    last = ("geometric mean", *("" for _ in names), describe_ratio(mean.mean))
+    return ((("wall-clock time", *names, "ours : better of them"), [*rows, last]),)
+
+
+def _peer(entry: Entry, name: str) -> str:
+    found = next((peer for peer in entry.peers if peer.name == name), None)
+    return "-" if found is None else describe_ms(found.ms) if found.ms else f"- ({found.detail[:40]})"
+
+
+def _over_peers(entry: Entry) -> float | None:
+    """How many times faster than the better of the peers the best plan is."""
+    ours, *others = entry.peers
+    fastest = min((peer.ms for peer in others if peer.ms), default=None)
+    return fastest / ours.ms if fastest and ours.ms else None
 
 
 def _time(entry: Entry, name: str) -> str:
@@ -335,7 +361,8 @@ def _rows(head: Cells, lines: Sequence[Cells]) -> Iterator[str]:
 def to_data(sections: Sequence[Section]) -> dict[str, Any]:
     """For a JSON file: `rows` are the entries with their roofs and courses, `means` belong to the sections."""
     return {"rows": [entry_data(entry) | {"roof": _roof_data(entry),
-                                          "courses": {course.way: course.shares for course in entry.courses}}
+                                          "courses": {course.way: course.shares for course in entry.courses},
+                                          "peers": [asdict(peer) for peer in entry.peers]}
                      for section in sections for entry in section.entries],
             "means": [asdict(mean) | {"section": section.title} for section in sections for mean in means(section)]}
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from experiments.studies.side_by_side.everyday import Everyday
+from experiments.studies.side_by_side.halide_peer import check_peers
 from experiments.studies.side_by_side.names import words_of
 from experiments.studies.side_by_side.pipelines import Pipelines
 from experiments.studies.side_by_side.polybench import PolyBench
@@ -39,7 +40,7 @@ class SuiteOptions:
 
     Each of `explorers` (the ways to search: names of explorers, for PolyBench perhaps with a level, `colony@o1`) makes
     `evaluations` evaluations (or works `minutes`, if that is less) with each of the seeds 0..seeds-1. `device` as for a
-    run.
+    run. `peers` are other systems that are measured beside the best plan (`halide_peer.py`).
     """
 
     programs: tuple[str, ...]
@@ -49,6 +50,7 @@ class SuiteOptions:
     minutes: float | None = None
     seeds: int = 1
     device: str | None = None
+    peers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise InputError for what makes no sense."""
@@ -58,6 +60,7 @@ class SuiteOptions:
             raise InputError(f"{self.setting.rival_words} is always measured; leave `{self.setting.rival}` away")
         if self.seeds < 1:
             raise InputError(f"--seeds is {self.seeds}; use 1 or more")
+        check_peers(self.peers)
         for name in self.programs:
             self.setting.file(name)
         for way in self.explorers:

@@ -1,0 +1,124 @@
+"""A pipeline file under Halide's own Python package, scheduled by its autoschedulers: a program of its own.
+
+    python halide_child.py REQUEST.json
+
+Nothing of antune is imported: `from antune import halide` in the file means Halide. Each scheduler gets the pipeline
+anew, is told the extents of the output and the inputs, and its code is run on the given inputs. A line of JSON per
+scheduler says what became of it; the outputs of the last run go to a file beside.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import statistics
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+import halide as hl
+import numpy as np
+
+WARM, LEAST, MOST = 2, 5, 200
+"""Runs that do not count, the fewest and the most that do."""
+
+
+class Recorder:
+    """Halide's names for a pipeline file; remembers the inputs that it makes."""
+
+    def __init__(self) -> None:
+        """Nothing is made yet."""
+        self.inputs: list[Any] = []
+        self.module = types.ModuleType("antune.halide")
+        self.module.__dict__.update({name: value for name, value in vars(hl).items() if not name.startswith("__")})
+        self.module.__dict__["ImageParam"] = self._image
+
+    def _image(self, *given: Any, **named: Any) -> Any:
+        self.inputs.append(hl.ImageParam(*given, **named))
+        return self.inputs[-1]
+
+
+def built(request: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The output Funcs and the inputs of the file, made anew."""
+    recorder, antune = Recorder(), types.ModuleType("antune")
+    antune.__dict__["halide"] = recorder.module
+    sys.modules["antune"], sys.modules["antune.halide"] = antune, recorder.module
+    file = Path(request["file"])
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").parent == file.parent:
+            del sys.modules[name]  # helpers beside the file use the names of this recorder, too
+    specification = importlib.util.spec_from_file_location("pipeline", file)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    result = getattr(module, request["function"])(**request["arguments"])
+    return list(result) if isinstance(result, list | tuple) else [result], recorder.inputs
+
+
+def bind(pipeline: Any, sizes: list[int], inputs: list[Any], arrays: dict[str, Any]) -> None:
+    """Give the inputs their arrays, each at the corner of the box that the output needs, and say how large they are.
+
+    An input whose box Halide cannot know before, as its boundary condition asks for its size, begins at 0. One without
+    a name gets an array that no other input is called after.
+    """
+    pipeline.infer_input_bounds(sizes)
+    unnamed = iter([name for name in arrays if name not in {param.name() for param in inputs}])
+    for param in inputs:
+        needed, array = param.get(), arrays[param.name() if param.name() in arrays else next(unnamed)]
+        dims = range(needed.dimensions())
+        fits = [needed.dim(d).extent() for d in dims] == list(reversed(array.shape))
+        corner = [needed.dim(d).min() if fits else 0 for d in dims]
+        buffer = hl.Buffer(array)
+        buffer.set_min(corner)
+        param.set(buffer)
+        param.set_estimates(list(zip(corner, reversed(array.shape), strict=True)))
+
+
+def measured(request: dict[str, Any], scheduler: str, arrays: Any) -> tuple[list[float], list[Any]]:
+    """Times of a run in ms, and the outputs."""
+    outputs, inputs = built(request)
+    pipeline, sizes = hl.Pipeline(outputs), request["sizes"]
+    bind(pipeline, sizes, inputs, arrays)
+    for output in outputs:
+        output.set_estimates([(0, extent) for extent in sizes])
+    target = hl.get_host_target()
+    pipeline.apply_autoscheduler(target, hl.AutoschedulerParams(scheduler, {"parallelism": str(request["threads"])}))
+    pipeline.compile_jit(target)
+    shape = list(reversed(sizes))
+    found = [np.zeros(shape, type_) for type_ in request["types"]]
+    buffers = [hl.Buffer(array) for array in found]
+    into = buffers[0] if len(buffers) == 1 else buffers
+    times: list[float] = []
+    end_s = time.perf_counter() + request["seconds"]
+    for number in range(WARM + MOST):
+        begin_s = time.perf_counter()
+        pipeline.realize(into)
+        if number >= WARM:
+            times.append(1000 * (time.perf_counter() - begin_s))
+        if len(times) >= LEAST and time.perf_counter() > end_s:
+            break
+    return times, found
+
+
+def main(request: dict[str, Any]) -> None:
+    """Say what each scheduler came to."""
+    sys.path.insert(0, str(Path(request["file"]).parent))
+    arrays = dict(np.load(request["inputs"]))  # a Buffer does not keep the array it looks at
+    folder = Path(hl.__file__).parent
+    for scheduler in request["schedulers"]:
+        answer: dict[str, Any] = {"scheduler": scheduler}
+        try:
+            (plugin,) = folder.glob(f"lib*/libautoschedule_{scheduler.lower()}.so")
+            hl.load_plugin(str(plugin))
+            times, outputs = measured(request, scheduler, arrays)
+            np.savez(Path(request["outputs"]) / f"{scheduler}.npz", *outputs)
+            answer |= {"ms": statistics.median(times), "low_ms": min(times), "runs": len(times)}
+        except Exception as error:  # noqa: BLE001  # whatever Halide says is an answer
+            answer["failure"] = f"{type(error).__name__}: {str(error).strip()[:300]}"
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text()))

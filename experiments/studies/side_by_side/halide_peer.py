@@ -1,0 +1,118 @@
+"""Halide's own autoschedulers on the pipelines of a suite: `antune suite pipelines --peers halide`.
+
+Halide's Python package (the extra `peers`) runs in a process of its own (`halide_child.py`) on the same definitions,
+extents and inputs, with as many threads as this process has cores. Its outputs are compared with the reference as those
+of our plans are. Times are wall-clock times of one run in the same minute, ours too: the time of all kernels on the
+device alone would leave out what happens between them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.files import write_atomically
+from generator.errors import InputError
+from generator.frontend_py.load import SIZES
+from generator.problem import Problem
+from runners.check import compare
+
+if TYPE_CHECKING:
+    from experiments.studies.side_by_side.entries import Entry
+
+HALIDE, OURS, SCHEDULERS = "halide", "antune", ("Mullapudi2016", "Adams2019")
+PEERS_FILE = "peers.json"
+SECONDS, LIMIT_S = 2.0, 600.0
+"""How long a scheduler's code is run, and the most that both may take with all that comes before."""
+_CHILD = Path(__file__).with_name("halide_child.py")
+
+
+@dataclass(frozen=True, slots=True)
+class PeerTime:
+    """The median wall-clock time of a run in ms; None where there is none, and `detail` says why."""
+
+    name: str
+    ms: float | None
+    detail: str = ""
+
+
+def check_peers(names: Sequence[str]) -> None:
+    """Raise InputError for a peer that there is not, or whose package is missing."""
+    for name in names:
+        if name != HALIDE:
+            raise InputError(f"--peers {name!r} is none of the peers; use {HALIDE}")
+    if names and find_spec(HALIDE) is None:
+        raise InputError('--peers halide needs Halide\'s Python package: pip install -e ".[peers]"')
+
+
+def halide_times(file: Path, parameters: Sequence[tuple[str, int]], problem: Problem) -> tuple[PeerTime, ...]:
+    """What the code of Halide's autoschedulers takes for `problem`, which `file` has with these parameters."""
+    outputs = problem.program.outputs
+    arrays = {name: np.asarray(problem.reference.inputs[name]) for name in problem.reference.inputs
+              if problem.program.array(name).extents}
+    with tempfile.TemporaryDirectory(prefix="antune-halide-") as name:
+        folder = Path(name)
+        np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]  # numpy takes names of arrays only
+        request = {"file": str(file), "function": "build", "schedulers": SCHEDULERS,
+                   "arguments": {key: value for key, value in parameters if key not in SIZES},
+                   "sizes": list(reversed(outputs[0].extents)), "threads": len(os.sched_getaffinity(0)),
+                   "seconds": SECONDS, "inputs": str(folder / "inputs.npz"), "outputs": str(folder),
+                   "types": [str(problem.reference.outputs[array.name].dtype) for array in outputs]}
+        (folder / "request.json").write_text(json.dumps(request))
+        answers = _answers(folder / "request.json")
+        return tuple(_time(answers.get(one, {"failure": "no answer"}), one, problem, folder) for one in SCHEDULERS)
+
+
+def _answers(request: Path) -> Mapping[str, Mapping[str, Any]]:
+    """What the process says of each scheduler; those that it did not come to are missing."""
+    threads = str(len(os.sched_getaffinity(0)))
+    try:
+        done = subprocess.run([sys.executable, str(_CHILD), str(request)], capture_output=True, text=True, check=False,
+                              timeout=LIMIT_S, env={**os.environ, "HL_NUM_THREADS": threads})
+        said, fault = done.stdout, f"Halide ended with {done.returncode}: {done.stderr.strip()[-200:]}"
+    except subprocess.TimeoutExpired as late:
+        said = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+        fault = f"more than {LIMIT_S:g} s"
+    found = {answer["scheduler"]: answer for answer in map(json.loads, said.splitlines())}
+    return {name: found.get(name, {"failure": fault}) for name in SCHEDULERS}
+
+
+def _time(answer: Mapping[str, Any], scheduler: str, problem: Problem, folder: Path) -> PeerTime:
+    """The time of outputs that are right."""
+    name = f"Halide {scheduler}"
+    if "failure" in answer:
+        return PeerTime(name, None, answer["failure"])
+    with np.load(folder / f"{scheduler}.npz") as made:
+        got = {array.name: made[f"arr_{number}"] for number, array in enumerate(problem.program.outputs)}
+    wrong = compare(problem.program, problem.reference.outputs, got, None, problem.reference.rounding)
+    return PeerTime(name, None, f"wrong result: {wrong}") if wrong else PeerTime(name, answer["ms"])
+
+
+def write_peers(times: Sequence[PeerTime], folder: Path) -> None:
+    """Keep them beside an entry."""
+    write_atomically(folder / PEERS_FILE, json.dumps([asdict(time) for time in times], indent=2) + "\n")
+
+
+def read_peers(folder: Path) -> tuple[PeerTime, ...]:
+    """Those that are kept there; none where there are none. Raises InputError where the file is damaged."""
+    try:
+        return tuple(PeerTime(**one) for one in json.loads((folder / PEERS_FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder / PEERS_FILE} cannot be read: {error}; remove it") from None
+
+
+def beside(entry: Entry, folder: Path) -> Entry:
+    """`entry`, kept in `folder`, with the peers that are kept there, too."""
+    return replace(entry, peers=read_peers(folder))
