@@ -83,7 +83,10 @@ def test_peers_are_kept_beside_the_entry_and_have_a_table(tmp_path: Path) -> Non
     (section,) = sections_of([entry, an_entry("harris")])
     ((head, rows),) = peers(section)
     assert head == ("wall-clock time", "antune", "Halide Mullapudi2016", "Halide Adams2019", "ours : better of them")
-    assert rows == [("blur", "2.00 ms", "3.00 ms", "- (RuntimeError: no)", "1.5x"), ("geometric mean", "", "", "", "1.5x")]
+    assert rows == [
+        ("blur", "2.00 ms", "3.00 ms", "- (RuntimeError: no)", "1.5x"),
+        ("geometric mean", "", "", "", "1.5x"),
+    ]
     assert peers(sections_of([an_entry("blur")])[0]) == ()
     (tmp_path / "peers.json").write_text("[")
     with pytest.raises(InputError, match=r"peers\.json cannot be read"):
