@@ -34,7 +34,7 @@ if role == "compile":
     start = time.perf_counter()
     codes = device.compile(variant).codes
     spent = time.perf_counter() - start
-print(json.dumps({"compile": spent, "text": all(code.startswith(FROM_TEXT.encode()) for code in codes)}))
+    print(json.dumps({"compile": spent, "text": all(code.startswith(FROM_TEXT.encode()) for code in codes)}))
     file.write_bytes(pickle.dumps(codes))
 else:
     start = time.perf_counter()
