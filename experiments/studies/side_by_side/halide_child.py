@@ -3,8 +3,8 @@
     python halide_child.py REQUEST.json
 
 Nothing of antune is imported: `from antune import halide` in the file means Halide. Each scheduler gets the pipeline
-anew, is told the extents of the output and the inputs, and its code is run on the given inputs. A line of JSON per
-scheduler says what became of it; the outputs of the last run go to a file beside.
+anew, is told the extents of the output and the inputs, and its code is run on the given inputs. In the folder of the
+outputs, a line of JSON per scheduler in the file `answers` says what became of it.
 """
 
 from __future__ import annotations
@@ -57,41 +57,52 @@ def built(request: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     return list(result) if isinstance(result, list | tuple) else [result], recorder.inputs
 
 
-def bind(pipeline: Any, sizes: list[int], inputs: list[Any], arrays: dict[str, Any]) -> None:
-    """Give the inputs their arrays, each at the corner of the box that the output needs, and say how large they are.
+def corners(request: dict[str, Any], arrays: list[Any]) -> list[list[int]]:
+    """Where the box of each input begins that the output needs.
 
-    An input whose box Halide cannot know before, as its boundary condition asks for its size, begins at 0. One without
-    a name gets an array that no other input is called after.
+    An input whose box Halide cannot know before, as its boundary condition asks for its size, begins at 0. This
+    compiles the pipeline as it is, and Halide goes on with that code whatever is scheduled later: so it is made anew.
     """
-    pipeline.infer_input_bounds(sizes)
-    unnamed = iter([name for name in arrays if name not in {param.name() for param in inputs}])
-    for param in inputs:
-        needed, array = param.get(), arrays[param.name() if param.name() in arrays else next(unnamed)]
+    outputs, inputs = built(request)
+    hl.Pipeline(outputs).infer_input_bounds(request["sizes"])
+    found = []
+    for param, array in zip(inputs, arrays, strict=True):
+        needed = param.get()
         dims = range(needed.dimensions())
         fits = [needed.dim(d).extent() for d in dims] == list(reversed(array.shape))
-        corner = [needed.dim(d).min() if fits else 0 for d in dims]
+        found.append([needed.dim(d).min() if fits else 0 for d in dims])
+    return found
+
+
+def in_order(inputs: list[Any], arrays: dict[str, Any]) -> list[Any]:
+    """The arrays of the inputs; one without a name gets an array that no other input is called after."""
+    unnamed = iter([name for name in arrays if name not in {param.name() for param in inputs}])
+    return [arrays[param.name() if param.name() in arrays else next(unnamed)] for param in inputs]
+
+
+def measured(request: dict[str, Any], scheduler: str, arrays: dict[str, Any]) -> tuple[list[float], list[Any]]:
+    """Times of a run in ms, and the outputs."""
+    outputs, inputs = built(request)
+    pipeline, sizes, given = hl.Pipeline(outputs), request["sizes"], in_order(inputs, arrays)
+    for param, array, corner in zip(inputs, given, corners(request, given), strict=True):
         buffer = hl.Buffer(array)
         buffer.set_min(corner)
         param.set(buffer)
         param.set_estimates(list(zip(corner, reversed(array.shape), strict=True)))
-
-
-def measured(request: dict[str, Any], scheduler: str, arrays: Any) -> tuple[list[float], list[Any]]:
-    """Times of a run in ms, and the outputs."""
-    outputs, inputs = built(request)
-    pipeline, sizes = hl.Pipeline(outputs), request["sizes"]
-    bind(pipeline, sizes, inputs, arrays)
     for output in outputs:
         output.set_estimates([(0, extent) for extent in sizes])
     target = hl.get_host_target()
     pipeline.apply_autoscheduler(target, hl.AutoschedulerParams(scheduler, {"parallelism": str(request["threads"])}))
     pipeline.compile_jit(target)
-    shape = list(reversed(sizes))
-    found = [np.zeros(shape, type_) for type_ in request["types"]]
+    found = [np.zeros(list(reversed(sizes)), type_) for type_ in request["types"]]
     buffers = [hl.Buffer(array) for array in found]
-    into = buffers[0] if len(buffers) == 1 else buffers
+    return timed(pipeline, buffers[0] if len(buffers) == 1 else buffers, request["seconds"]), found
+
+
+def timed(pipeline: Any, into: Any, seconds: float) -> list[float]:
+    """Times of runs in ms, without the first."""
     times: list[float] = []
-    end_s = time.perf_counter() + request["seconds"]
+    end_s = time.perf_counter() + seconds
     for number in range(WARM + MOST):
         begin_s = time.perf_counter()
         pipeline.realize(into)
@@ -99,7 +110,7 @@ def measured(request: dict[str, Any], scheduler: str, arrays: Any) -> tuple[list
             times.append(1000 * (time.perf_counter() - begin_s))
         if len(times) >= LEAST and time.perf_counter() > end_s:
             break
-    return times, found
+    return times
 
 
 def main(request: dict[str, Any]) -> None:
@@ -117,7 +128,8 @@ def main(request: dict[str, Any]) -> None:
             answer |= {"ms": statistics.median(times), "low_ms": min(times), "runs": len(times)}
         except Exception as error:  # noqa: BLE001  # whatever Halide says is an answer
             answer["failure"] = f"{type(error).__name__}: {str(error).strip()[:300]}"
-        print(json.dumps(answer), flush=True)
+        with (Path(request["outputs"]) / "answers").open("a") as file:  # Halide prints what it likes
+            file.write(json.dumps(answer) + "\n")
 
 
 if __name__ == "__main__":

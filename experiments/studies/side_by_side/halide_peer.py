@@ -79,11 +79,12 @@ def _answers(request: Path) -> Mapping[str, Mapping[str, Any]]:
     try:
         done = subprocess.run([sys.executable, str(_CHILD), str(request)], capture_output=True, text=True, check=False,
                               timeout=LIMIT_S, env={**os.environ, "HL_NUM_THREADS": threads})
-        said, fault = done.stdout, f"Halide ended with {done.returncode}: {done.stderr.strip()[-200:]}"
-    except subprocess.TimeoutExpired as late:
-        said = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+        fault = f"Halide ended with {done.returncode}: {done.stderr.strip()[-200:]}"
+    except subprocess.TimeoutExpired:
         fault = f"more than {LIMIT_S:g} s"
-    found = {answer["scheduler"]: answer for answer in map(json.loads, said.splitlines())}
+    told = request.with_name("answers")
+    lines = told.read_text().splitlines() if told.exists() else []
+    found = {answer["scheduler"]: answer for answer in map(json.loads, lines)}
     return {name: found.get(name, {"failure": fault}) for name in SCHEDULERS}
 
 
