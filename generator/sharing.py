@@ -12,7 +12,7 @@ languages in which they exist wherever an expression is computed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -81,8 +81,8 @@ def size_of(root: Expr) -> int:
     return found[id(root)]
 
 
-def in_order(root: Expr) -> Iterator[Expr]:
-    """All different objects in `root`, operands before what uses them."""
+def in_order(root: Expr, below: Callable[[Expr], tuple[Expr, ...]] = children) -> Iterator[Expr]:
+    """All different objects in `root`, what is `below` an expression before it."""
     seen: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(root, False)]
     while stack:
@@ -92,7 +92,7 @@ def in_order(root: Expr) -> Iterator[Expr]:
         elif id(expr) not in seen:
             seen.add(id(expr))
             stack.append((expr, True))
-            stack += [(child, False) for child in reversed(children(expr))]
+            stack += [(child, False) for child in reversed(below(expr))]
 
 
 class _Graph:
@@ -113,7 +113,7 @@ class _Graph:
 
     def node(self, root: Expr) -> int:
         """The number of `root`; new for what is equal to nothing before."""
-        for expr in _opened(root):
+        for expr in in_order(root, _operands):
             if id(expr) not in self._by_object:
                 self._by_object[id(expr)] = self._found(expr)
         return self._by_object[id(root)]
@@ -199,20 +199,6 @@ def _divides_safely(node: Binary, kind: str) -> bool:
             return True
         case _:
             return kind in FLOATING
-
-
-def _opened(root: Expr) -> Iterator[Expr]:
-    """As `in_order`, without subscripts that do not depend on data: they stay as they are."""
-    seen: set[int] = set()
-    stack: list[tuple[Expr, bool]] = [(root, False)]
-    while stack:
-        expr, ready = stack.pop()
-        if ready:
-            yield expr
-        elif id(expr) not in seen:
-            seen.add(id(expr))
-            stack.append((expr, True))
-            stack += [(child, False) for child in reversed(_operands(expr))]
 
 
 def _operands(expr: Expr) -> tuple[Expr, ...]:

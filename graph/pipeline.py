@@ -73,8 +73,8 @@ class Reader(Protocol):
         """How much longer that box is besides."""
 
 
-class StageFacts(Protocol):
-    """What a space needs to know of a stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
+class _Array(Protocol):
+    """An array, and what computes it."""
 
     @property
     def array(self) -> str:
@@ -87,6 +87,10 @@ class StageFacts(Protocol):
     @property
     def extents(self) -> tuple[int, ...]:
         """Its size as a whole."""
+
+
+class StageFacts(_Array, Protocol):
+    """What a space needs to know of a stage (generator.polyhedral.pipelines.stage_facts.StageFacts)."""
 
     @property
     def element(self) -> int:
@@ -101,20 +105,8 @@ class StageFacts(Protocol):
         """Who reads it: other stages, outputs."""
 
 
-class ComputedArray(Protocol):
+class ComputedArray(_Array, Protocol):
     """An array that the program computes, stage or not (generator.polyhedral.pipelines.stage_facts.ComputedArray)."""
-
-    @property
-    def array(self) -> str:
-        """Its name."""
-
-    @property
-    def statements(self) -> tuple[str, ...]:
-        """What computes it."""
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """Its size as a whole."""
 
     @property
     def reads(self) -> tuple[str, ...]:

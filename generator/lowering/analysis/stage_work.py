@@ -12,20 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from generator.expr import Binary, Expr, Int, Load, loads_of
-from generator.linear import plain_form, simplify, substitute
+from generator.expr import Expr, Load, loads_of
+from generator.linear import plain_form, substitute
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.analysis.counting import count
 from generator.lowering.analysis.facts import Run, grounds, sampled_launches
 from generator.lowering.core.assemble import lowered_program
 from generator.lowering.memory.box import LocalBox
+from generator.lowering.memory.computed import iterators_at
 from generator.nest import Assign, For, If, Node
 from generator.plan import Plan, TimeTiles
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
-from generator.program import Program, Stage, Step
+from generator.program import Program, Stage
 from generator.target import Dialect
 from generator.variant import kernel_name
 
@@ -140,14 +141,8 @@ def _elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Counter[str
         seen.add(element)
         found[load.array] += 1
         for step in stage.steps:
-            body, names = step.statement.body, _iterators(step, index)
+            body, names = step.statement.body, iterators_at(step, index)
             names |= {name.name: Load(f"{load.array}.{name.name}", index) for name, _ in body.lets}  # one per element
             for value in body.computed:
                 todo += [other for other in loads_of(substitute(value, names)) if other.array != load.array]
     return found
-
-
-def _iterators(step: Step, index: tuple[Expr, ...]) -> dict[str, Expr]:
-    """What the iterators of a step are where it computes the element `index`."""
-    return {step.statement.iterators[position]: simplify(Binary("-", at, Int(constant)))
-            for at, (position, constant) in zip(index, step.dims, strict=True)}

@@ -132,7 +132,7 @@ class Computing:
     def _first(self, step: Step, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                at: Entered | None) -> Expr:
         """The value that a step without loops assigns to an element."""
-        names = _at(step, element)
+        names = iterators_at(step, element)
         for name, value in step.statement.body.lets:
             names[name.name] = self.named(name, self.placed(value, before, known, at, names), before)
         return self.placed(step.statement.body.value, before, known, at, names)
@@ -168,7 +168,7 @@ class Computing:
         """The loops of an update of the variable `held`."""
         iterators, own = step.statement.iterators, step.statement.body.target.array
         names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
-        values: dict[str, Expr] = {**names, **_at(step, element)}
+        values: dict[str, Expr] = {**names, **iterators_at(step, element)}
         nodes: list[Node] = []
         inside = dict(known)  # what is declared inside of loops is unknown outside
 
@@ -185,7 +185,7 @@ class Computing:
         return nodes
 
 
-def _at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
+def iterators_at(step: Step, element: tuple[Expr, ...]) -> dict[str, Expr]:
     """The iterators of a step that computes an element of its target, as far as they follow from it."""
     return {step.statement.iterators[position]: simplify(Binary("-", index, Int(constant)))
             for index, (position, constant) in zip(element, step.dims, strict=True)}
