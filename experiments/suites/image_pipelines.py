@@ -66,6 +66,7 @@ PIPELINES = (
     Pipeline("stencil_chain", "1536x2560", "32x20", (("stages", 4),), "512x384"),
     Pipeline("matmul", "1024x1024", "24x20", (("depth", 28),), "512x512", (("depth", 512),)),
     Pipeline("conv_layer", "128x100x80x5", "8x12x10x2", (("inputs", 6),), "64x32x32x2", (("inputs", 64),)),
+    Pipeline("depthwise_conv", "16x112x112x4", "5x12x10x2", (("inputs", 6),), "16x56x56x2"),
     Pipeline("iir_blur", "1536x2560", "32x20"),
     Pipeline("bilateral_grid", "1536x2560", "48x32"),
     Pipeline("bilateral_upsample", "1536x2560", "48x40",
@@ -75,6 +76,7 @@ PIPELINES = (
     Pipeline("interpolate", "1536x2560", "48x40", (("levels", 5),), "512x384"),
     Pipeline("pyramid_blend", "2048x2048", "40x32", (("levels", 3),), "512x512"),
     Pipeline("camera_pipe", "2560x1920", "32x24", medium="640x480"),
+    Pipeline("lens_blur", "192x320", "24x20", (("slices", 8), ("focus", 3), ("samples", 5), ("levels", 3)), "192x160"),
     Pipeline("nl_means", "512x512", "24x16", (("patch", 3), ("search", 3)), "384x256"),
 )
 """In the order in which they need more of the language."""

@@ -72,7 +72,7 @@ def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Ra
     """The coordinates of an input: its data's, or those promised; else the size asked for, if the pipeline uses its
     size.
 
-    The wanted size comes before estimates, which are for any size.
+    The wanted width and height come before estimates, which are for any size; other extents after them.
     """
     if image.data is not None:
         return tuple(image.estimates)
@@ -81,7 +81,7 @@ def _known(collected: Collected, image: Image, sizes: Sequence[int]) -> tuple[Ra
         used = uses_edge(collected, image, dim)
         if limit is not None:
             found.append(limit)
-        elif dim < min(len(sizes), 2) and used:
+        elif used and dim < len(sizes) and (dim < 2 or estimate is None):
             first = image.lows[dim] if estimate is None else estimate[0]
             found.append((first or 0, int(sizes[dim])))
         else:

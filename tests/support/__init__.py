@@ -8,7 +8,7 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`,
   `shuffles`
 - what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
-  `oracles`, `pipelines`, `camera`; `printed` (what C programs print)
+  `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (what C programs print)
 - what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants
 - the pipeline language beside Halide's own package: `halide_wheel`, `definitions` (small ones),
   `lessons` (of its tutorial)

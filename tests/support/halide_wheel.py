@@ -73,6 +73,15 @@ class Recording:
         self.images[name] = self.module.ImageParam(kind, dimensions, name)
         return self.images[name]
 
+    def random_float(self, seed: int) -> Any:
+        """Our random numbers, by their formula (docs/pipelines.md): of a definition over `x`, `y` and `z`."""
+        hl = self.module
+        state = hl.cast(hl.UInt(64), 0x9E3779B9)
+        for word in (seed, *map(hl.Var, "xyz"), 0x9E3779B9, 0x3C6EF372, 0xDAA66D2B):
+            mixed = state ^ hl.cast(hl.UInt(64), hl.cast(hl.UInt(32), word))
+            state = (mixed * hl.cast(hl.UInt(64), 0x5851F42D4C957F2D) + 0x2545F491) >> hl.cast(hl.UInt(64), 32)
+        return hl.cast(hl.Float(32), state >> hl.cast(hl.UInt(64), 8)) * 2.0**-24
+
     def Func(self, *arguments: Any) -> Any:  # Halide's name
         """A Func, which is stored: without a schedule all is inlined, which takes for ever to compile."""
         self.funcs.append(self.module.Func(*arguments))

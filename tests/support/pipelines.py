@@ -120,6 +120,15 @@ def conv_layer(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
     return result
 
 
+def depthwise_conv(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
+    image = np.pad(inputs["image"], ((0, 0), (1, 1), (1, 1), (0, 0)))
+    weights = inputs["depthwise_weights"]
+    h, w = size[2], size[1]
+    filtered = total(image[:, j:j + h, i:i + w] * weights[j, i] for j, i in np.ndindex(3, 3))
+    result: Array = np.maximum(filtered @ inputs["pointwise_weights"] + inputs["bias"], 0)
+    return result
+
+
 def iir_blur(inputs: Inputs, size: tuple[int, ...], /, **_: int) -> Array:
     def columns(image: Array) -> Array:
         rows = image.astype(float).copy()
@@ -374,6 +383,7 @@ REFERENCES: Mapping[str, Callable[..., Array]] = {
     "stencil_chain": stencil_chain,
     "matmul": matmul,
     "conv_layer": conv_layer,
+    "depthwise_conv": depthwise_conv,
     "iir_blur": iir_blur,
     "bilateral_grid": bilateral_grid,
     "bilateral_upsample": bilateral_upsample,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,12 +25,14 @@ from graph.policies import uniform
 from metrics.outcome import Durations, Illegal
 from runners.base import DeviceInfo
 from tests.support.camera import camera
+from tests.support.lens_blur import lens_blur
 from tests.support.pipelines import REFERENCES as OTHERS
+from tests.support.pipelines import Array
 from tests.support.slow import few
 from tests.support.suite import small_problem
 
 CPU = Target("cpu", "opencl", 4096, (4096, 4096, 4096), 1 << 19, 2, True, True)
-REFERENCES = {**OTHERS, "camera_pipe": camera}
+REFERENCES: Mapping[str, Callable[..., Array]] = {**OTHERS, "camera_pipe": camera, "lens_blur": lens_blur}
 
 
 def test_every_program_has_a_reference() -> None:

@@ -254,6 +254,18 @@ def test_promised_bounds_of_an_input_hold_for_every_size() -> None:
     assert bounds_of([out], [16, 8, 2]).regions[id(image)] == ((-2, 40), (0, 8), (0, 3))
 
 
+def test_other_extents_that_a_pipeline_asks_for_are_estimates_or_those_asked_for() -> None:
+    """Layers of a network have their channels first: the rows of an image are dimension 2."""
+    for estimate, expected in ((None, 4), (7, 7)):
+        image, out, n = hl.ImageParam(hl.Float(32), 3, "image"), hl.Func("out"), hl.Var("n")
+        if estimate is not None:
+            image.dim(2).set_estimate(0, estimate)
+        zero = (hl.Expr(), hl.Expr())
+        padded = hl.BoundaryConditions.constant_exterior(image, 0.0, [zero, zero, (0, image.dim(2).extent())])
+        out[x, y, n] = padded[x, y, n + 1]
+        assert bounds_of([out], [3, 5, 4]).regions[id(image)] == ((0, 3), (0, 5), (0, expected))
+
+
 def test_promised_starts_and_extents_may_come_one_by_one() -> None:
     image, free, out = hl.ImageParam(hl.UInt(8), 2, "image"), hl.ImageParam(hl.UInt(8), 1, "free"), hl.Func("out")
     image.dim(0).set_min(3)
