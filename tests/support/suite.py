@@ -6,11 +6,17 @@ from functools import lru_cache
 
 from antune.options import parse_parameters, parse_size
 from experiments.suites.image_pipelines import Pipeline
+from generator.frontend_c.extract import extract
+from generator.frontend_c.parse import read_scop
+from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline, sizes_of
+from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem
+from generator.program import Program
 from generator.reading import read_problem
 from generator.target import Target
+from tests.support.oracles import STEPS
 from tests.support.paths import SUITES
 
 SUITE = SUITES / "polybench"
@@ -54,11 +60,38 @@ ODD_SIZES = {
     "trmm": ("M=37", "N=53"),
 }
 
+# The parameters' names, their values in the LARGE dataset, and sizes that divide nothing.
+PARAMETERS = {
+    "2mm": ("NI NJ NK NL", (800, 900, 1100, 1200), (13, 17, 19, 23)),
+    "3mm": ("NI NJ NK NL NM", (800, 900, 1000, 1100, 1200), (13, 17, 19, 23, 29)),
+    "adi": ("TSTEPS N", (500, 1000), (STEPS, 19)), "atax": ("M N", (1900, 2100), (37, 41)),
+    "bicg": ("M N", (1900, 2100), (37, 41)), "cholesky": ("N", (2000,), (37,)),
+    "correlation": ("M N", (1200, 1400), (23, 37)), "covariance": ("M N", (1200, 1400), (23, 37)),
+    "deriche": ("W H", (4096, 2160), (37, 23)), "doitgen": ("NQ NR NP", (140, 150, 160), (7, 11, 13)),
+    "durbin": ("N", (2000,), (23,)), "fdtd-2d": ("TMAX NX NY", (500, 1000, 1200), (7, 17, 23)),
+    "floyd-warshall": ("N", (2800,), (37,)), "gemm": ("NI NJ NK", (1000, 1100, 1200), (17, 23, 29)),
+    "gemver": ("N", (2000,), (41,)), "gesummv": ("N", (1300,), (37,)),
+    "gramschmidt": ("M N", (1000, 1200), (37, 17)), "heat-3d": ("TSTEPS N", (500, 120), (STEPS, 11)),
+    "jacobi-1d": ("TSTEPS N", (500, 2000), (STEPS, 37)), "jacobi-2d": ("TSTEPS N", (500, 1300), (STEPS, 19)),
+    "lu": ("N", (2000,), (37,)), "ludcmp": ("N", (2000,), (37,)), "mvt": ("N", (2000,), (43,)),
+    "nussinov": ("N", (2500,), (37,)), "seidel-2d": ("TSTEPS N", (500, 2000), (STEPS, 19)),
+    "symm": ("M N", (1000, 1200), (23, 37)), "syr2k": ("M N", (1000, 1200), (23, 37)),
+    "syrk": ("M N", (1000, 1200), (23, 37)), "trisolv": ("N", (2000,), (37,)), "trmm": ("M N", (1000, 1200), (23, 37))}
+
 
 @lru_cache(maxsize=64)
 def problem(name: str, defines: tuple[str, ...] = ("MINI_DATASET",)) -> Problem:
     """One of the suite's programs, captured."""
     return read_problem(SUITE / f"{name}.c", Compilation(defines=defines), None, None, {}, 0)
+
+
+@lru_cache(maxsize=64)
+def large_program(name: str) -> Program:
+    """One of the suite's programs at the sizes of the LARGE dataset, without running it."""
+    names, values, _ = PARAMETERS[name]
+    source = read_scop(SUITE / f"{name}.c", Compilation(defines=("LARGE_DATASET",)))
+    sizes = {parameter.lower(): value for parameter, value in zip(names.split(), values, strict=True)}
+    return expand(extract(source, sizes, needed_extents(source, sizes, {})))
 
 
 def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:

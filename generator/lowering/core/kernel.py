@@ -28,6 +28,7 @@ from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_
 from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
 from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.memory.staged import check_stage
@@ -217,7 +218,8 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
     places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"),
               *(point_member(part.parallel[d], plan.tile[d], plan.block[d]) for d in sorted(numbers)))
     checked = {name: tuple(loops[d] for d in sorted(numbers)) for name, loops in points.items()}
-    check_instances(nest, bounds, values_at(places, part.domain), checked)
+    check_instances(nest, bounds, values_at(places, part.domain), checked,
+                    loop_values(mapped.tree, part.domain, names))
     return nest
 
 

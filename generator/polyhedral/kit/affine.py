@@ -244,7 +244,7 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool =
         reached = reached.restrict(iterator.sub(first).mod_val(isl.Val(abs(step))).eq_set(_constant(0, at)))
     holds = condition(test, at)
     inside = reached.domain.intersect(holds)
-    if not (quick and _stays_false(test, at.iterators[-1], step)):
+    if not (quick and stays_false(test, at.iterators[-1], step)):
         inside = inside.subtract(_after_end(reached, holds, step))
     if not inside.is_bounded():
         raise NotAffine("the loop has no end, or reaches it only as its iterator wraps around")
@@ -264,7 +264,7 @@ def _after_end(reached: Iteration, holds: Any, step: int) -> Any:
     return reached.domain.subtract(holds).apply(order)
 
 
-def _stays_false(test: Expr, iterator: str, step: int) -> bool:
+def stays_false(test: Expr, iterator: str, step: int) -> bool:
     """Whether it is plain that `test` fails for good where it fails: `i < e` without `i` in `e`, and i grows."""
     match test:
         case Binary("<" | "<=", Name(name), bound) if step > 0:
@@ -272,7 +272,7 @@ def _stays_false(test: Expr, iterator: str, step: int) -> bool:
         case Binary(">" | ">=", Name(name), bound) if step < 0:
             return name == iterator and iterator not in names_of(bound)
         case Binary("&&", left, right):
-            return _stays_false(left, iterator, step) and _stays_false(right, iterator, step)
+            return stays_false(left, iterator, step) and stays_false(right, iterator, step)
         case _:
             return False
 

@@ -67,6 +67,19 @@ def images(members: tuple[Any, ...], domain: Any, name: str) -> Any:
     return isl.Set.from_union_set(parts.range()).coalesce().set_tuple_name(name)
 
 
+def without_gaps(points: Any) -> Any:
+    """An isl Set around a bounded, non-empty one: where that needs integer divisions, it has strides only, none of the
+    gaps that these stand for besides. The ends of every dimension stay.
+    """
+    if all(not part.dim(isl.dim_type.div) for part in points.get_basic_sets()):
+        return points
+    around = points.remove_divs().intersect(isl.Set.from_basic_set(points.affine_hull()))
+    for dim, (low, high) in enumerate(ends(points)):
+        around = around.lower_bound_val(isl.dim_type.set, dim, isl.Val(low))
+        around = around.upper_bound_val(isl.dim_type.set, dim, isl.Val(high))
+    return around.coalesce()
+
+
 @lru_cache(maxsize=1024)
 def coordinate(space_name: str, count: int, position: int) -> Any:
     """The isl UnionPwAff `{ name[v0, ..] -> v_position }`."""

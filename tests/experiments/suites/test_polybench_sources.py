@@ -14,29 +14,12 @@ from generator.errors import InputError
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.preprocess import find_compiler
 from generator.frontend_c.source import Compilation
-from tests.support.oracles import ORACLES, STEPS
+from tests.support.oracles import ORACLES
 from tests.support.slow import few
-from tests.support.suite import ALL_NAMES
+from tests.support.suite import ALL_NAMES, PARAMETERS
 
 FOLDER = program_file("gemm").parent
 
-# The parameters' names, their values in the LARGE dataset, and sizes that divide nothing.
-PARAMETERS = {
-    "2mm": ("NI NJ NK NL", (800, 900, 1100, 1200), (13, 17, 19, 23)),
-    "3mm": ("NI NJ NK NL NM", (800, 900, 1000, 1100, 1200), (13, 17, 19, 23, 29)),
-    "adi": ("TSTEPS N", (500, 1000), (STEPS, 19)), "atax": ("M N", (1900, 2100), (37, 41)),
-    "bicg": ("M N", (1900, 2100), (37, 41)), "cholesky": ("N", (2000,), (37,)),
-    "correlation": ("M N", (1200, 1400), (23, 37)), "covariance": ("M N", (1200, 1400), (23, 37)),
-    "deriche": ("W H", (4096, 2160), (37, 23)), "doitgen": ("NQ NR NP", (140, 150, 160), (7, 11, 13)),
-    "durbin": ("N", (2000,), (23,)), "fdtd-2d": ("TMAX NX NY", (500, 1000, 1200), (7, 17, 23)),
-    "floyd-warshall": ("N", (2800,), (37,)), "gemm": ("NI NJ NK", (1000, 1100, 1200), (17, 23, 29)),
-    "gemver": ("N", (2000,), (41,)), "gesummv": ("N", (1300,), (37,)),
-    "gramschmidt": ("M N", (1000, 1200), (37, 17)), "heat-3d": ("TSTEPS N", (500, 120), (STEPS, 11)),
-    "jacobi-1d": ("TSTEPS N", (500, 2000), (STEPS, 37)), "jacobi-2d": ("TSTEPS N", (500, 1300), (STEPS, 19)),
-    "lu": ("N", (2000,), (37,)), "ludcmp": ("N", (2000,), (37,)), "mvt": ("N", (2000,), (43,)),
-    "nussinov": ("N", (2500,), (37,)), "seidel-2d": ("TSTEPS N", (500, 2000), (STEPS, 19)),
-    "symm": ("M N", (1000, 1200), (23, 37)), "syr2k": ("M N", (1000, 1200), (23, 37)),
-    "syrk": ("M N", (1000, 1200), (23, 37)), "trisolv": ("N", (2000,), (37,)), "trmm": ("M N", (1000, 1200), (23, 37))}
 INTEGER = ("floyd-warshall", "nussinov")  # unless another element type is asked for
 CANCELLING = ("gramschmidt", "trisolv")  # some results cancel to almost 0: they are judged by the greatest one
 LOSSY = ("durbin",)  # the recurrence itself loses a digit more than the others
