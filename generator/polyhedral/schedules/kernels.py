@@ -109,7 +109,8 @@ def _scheduled(program: Program, schedule: Schedule) -> ScheduledProgram:
     if wrong := set(serial) - finder.serial:
         raise IllegalPlan(f"{min(wrong)} cannot be chosen to run in one thread: no parallel loops run it, or these run "
                           f"other statements that are not chosen")
-    left = check_host(host, order_of(program, schedule.reductions).dependences)
+    tiles = {n: tuple(d.member for d in kernel.parallel) for n, kernel in enumerate(finder.found) if kernel.coarse}
+    left = check_host(host, order_of(program, schedule.reductions).dependences, tiles)
     kernels = tuple(_shared(program, replace(k, dependences=left[number])) for number, k in enumerate(finder.found))
     return ScheduledProgram(str(to_schedule(tree, domain)), host, kernels)
 

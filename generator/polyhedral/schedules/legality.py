@@ -7,7 +7,8 @@ blocks or threads of one launch is a violation, and so is what is still unordere
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping as MappingOf
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -15,25 +16,47 @@ from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import maps
 from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
 
+Tiles: TypeAlias = MappingOf[int, tuple[Any, ...]]
+"""By number of a kernel that runs the tiles of a wavefront: the parallel numbers of its tiles."""
 
-def check_host(tree: Tree, dependences: Any) -> dict[int, Any]:
+
+def check_host(tree: Tree, dependences: Any, tiles: Tiles) -> dict[int, Any]:
     """The dependences that lie within one launch, per kernel number. Raises IllegalPlan."""
     match tree:
         case Launch(number):
             return {number: dependences}
+        case Band(members=(total,), child=Launch(number)) if number in tiles:
+            return {number: _in_tile(total, tiles[number], dependences)}
         case Band(members=members, child=child):
-            return check_host(child, _after_band(members, dependences, "host loop"))
+            return check_host(child, _after_band(members, dependences, "host loop"), tiles)
         case Sequence(filters, children):
             left: dict[int, Any] = {}
             for child, inner in zip(children, _split(filters, dependences, "launch order"), strict=True):
-                left |= check_host(child, inner)
+                left |= check_host(child, inner, tiles)
             return left
         case Leaf() | Mapping() | Stage():
             raise AssertionError("a host tree ends in launches")
 
 
+def _in_tile(total: Any, parallel: tuple[Any, ...], dependences: Any) -> Any:
+    """The dependences within one launch of a wavefront of tiles, whose numbers have the sum `total`.
+
+    Where no number goes down, equal sums mean that each number is equal, which isl handles far more quickly than the
+    equality of two sums of floors.
+    """
+    last = total
+    for member in parallel:
+        last = last.sub(member)
+    numbers = (*parallel, last)
+    if all(dependences.lex_gt_at_multi_union_pw_aff(multi((number,))).is_empty() for number in numbers):
+        return dependences.eq_at_multi_union_pw_aff(multi(numbers))
+    return _after_band((total,), dependences, "host loop")
+
+
 def check_kernel(tree: Tree, dependences: Any) -> None:
-    """Raise IllegalPlan unless one launch of `tree` respects `dependences` (those within the launch)."""
+    """Raise IllegalPlan unless the threads of a launch of `tree` respect `dependences`: those within it, none of
+    which crosses threads (`check_threads`).
+    """
     if dependences.is_empty():
         return
     match tree:
@@ -41,8 +64,7 @@ def check_kernel(tree: Tree, dependences: Any) -> None:
             raise _violation("nothing orders two dependent instances", dependences)
         case Band(members=members, child=child):
             check_kernel(child, _after_band(members, dependences, "loop"))
-        case Mapping(level=level, members=members, child=child):
-            _require_same(members, dependences, level)
+        case Mapping(child=child):
             check_kernel(child, dependences)
         case Sequence(filters, children):
             for child, inner in zip(children, _split(filters, dependences, "order of statements"), strict=True):

@@ -107,7 +107,7 @@ def check_hosts(name: str, seed: int, faults: int) -> Counter[bool]:
             found = places(changed, facts.domain)
             expected = all(found[a].time <= found[b].time for a, b in wanted)
             try:
-                left = check_host(changed, facts.dependences)
+                left = check_host(changed, facts.dependences, {})
             except IllegalPlan:
                 assert not expected
             else:

@@ -119,10 +119,10 @@ def test_parts_of_a_kernel_in_different_threads() -> None:
 def test_launches_in_the_wrong_order() -> None:
     first, second = (isl.UnionSet(CHAIN.statement(name).domain) for name in ("S0", "S1"))
     with pytest.raises(IllegalPlan, match=r"the launch order runs a dependence backwards: S1\(i="):
-        check_host(Sequence((second, first), (Launch(0), Launch(1))), model(CHAIN).dependences)
+        check_host(Sequence((second, first), (Launch(0), Launch(1))), model(CHAIN).dependences, {})
     with pytest.raises(IllegalPlan, match=r"a host loop runs a dependence backwards: S0\(i=2\) depends on S0\(i=1\)"):
-        check_host(band("{ S0[i] -> [(-i)] }", Launch(0)), model(PREFIX).dependences)
-    left = check_host(Launch(0), model(PREFIX).dependences)
+        check_host(band("{ S0[i] -> [(-i)] }", Launch(0)), model(PREFIX).dependences, {})
+    left = check_host(Launch(0), model(PREFIX).dependences, {})
     assert left[0].is_equal(model(PREFIX).dependences)
 
 

@@ -9,10 +9,14 @@ import pytest
 
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
+from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Schedule
+from generator.polyhedral.dependences.model import model
 from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.polyhedral.schedules.legality import check_host
 from generator.program import Program
 from graph.o2 import apart
 from graph.o3_answers import preferences_of_nests
@@ -114,3 +118,16 @@ def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
                                           for s in shapes)))
     outcomes = outcomes_on("pocl", found, plans, tmp_path)
     assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
+
+
+@pytest.mark.parametrize("name", ["seidel-2d", "jacobi-1d", "jacobi-2d"])
+def test_what_a_wavefront_leaves_to_its_tiles(name: str) -> None:
+    found = problem(name, ODD_SIZES[name]).program
+    schedule = SKEWED[name][0]
+    scheduled, dependences = schedule_kernels(found, schedule), model(found).dependences
+    [part] = scheduled.kernels
+    assert part.coarse
+    [by_sums] = check_host(scheduled.host, dependences, {}).values()
+    assert part.dependences.is_equal(by_sums)
+    with pytest.raises(IllegalPlan, match="a host loop runs a dependence backwards"):
+        check_host(scheduled.host, dependences.reverse(), {0: tuple(d.member for d in part.parallel)})
