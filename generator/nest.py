@@ -23,7 +23,8 @@ class For:
     `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator
     <= bound`, and the bound is computed before the loop and not each time round. Compilers find that themselves for
     most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
-    iterations, which are all, work on neighbours (`lowering/core/vectors.py`).
+    iterations, which are all, work on neighbours (`lowering/core/vectors.py`). `rolled`: compilers are told not to
+    unroll it (`emit/rolled.py`).
     """
 
     iterator: str
@@ -35,6 +36,7 @@ class For:
     unroll: int = 1
     once: bool = False
     vector: bool = False
+    rolled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ class BodyWriter:
         pad = "  " * depth
         if node.vector and self.alone and self.words.vector:
             yield f"{pad}{VECTOR}({node.unroll})"
+        elif node.rolled:
+            yield f"{pad}#pragma unroll 1"
         elif node.unroll > 1 and (
             self.words.unrolled_barriers or not any(isinstance(n, Barrier) for n in walk(node.body))
         ):

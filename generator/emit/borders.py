@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from generator.expr import Binary, Expr, Int, Name, Select, loads_of, map_children, names_of, parts
+from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, names_of, parts
 from generator.linear import is_plain, simplify, substitute
 from generator.nest import Assign, Atomic, Declare, For, If, Node, expressions, map_expressions, walk
 
@@ -37,33 +37,42 @@ class _Clamp:
     last: Expr
 
 
-def cut_at_borders(nodes: Sequence[Node]) -> tuple[Node, ...]:
+def cut_at_borders(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """`nodes` with innermost loops cut where clamps around what their iterator adds to begin and end to matter."""
-    return tuple(cut for node in nodes for cut in _cut(node))
+    return _cut_all(nodes, frozenset(n.name for n in walk(nodes) if isinstance(n, Declare) and _is_int(n)))
 
 
-def _cut(node: Node) -> tuple[Node, ...]:
+def _is_int(node: Declare) -> bool:
+    return node.type == "int" and not node.sizes
+
+
+def _cut_all(nodes: Sequence[Node], variables: frozenset[str]) -> tuple[Node, ...]:
+    """The same; `variables` are those of type int in the kernel."""
+    return tuple(cut for node in nodes for cut in _cut(node, variables))
+
+
+def _cut(node: Node, variables: frozenset[str]) -> tuple[Node, ...]:
     match node:
         case If(condition, then, otherwise):
-            return (If(condition, cut_at_borders(then), cut_at_borders(otherwise)),)
+            return (If(condition, _cut_all(then, variables), _cut_all(otherwise, variables)),)
         case For(body=body) if any(isinstance(inner, For) for inner in walk(body)):
-            return (replace(node, body=cut_at_borders(body)),)
+            return (replace(node, body=_cut_all(body, variables)),)
         case For():
-            return _cut_loop(node)
+            return _cut_loop(node, variables - {n.target.array for n in walk(node.body) if isinstance(n, Assign)})
         case _:
             return (node,)
 
 
-def _cut_loop(loop: For) -> tuple[Node, ...]:
-    """The loop, or the three that do the same in the same order."""
-    if not _can_be_cut(loop):
+def _cut_loop(loop: For, fixed: frozenset[str]) -> tuple[Node, ...]:
+    """The loop, or the three that do the same in the same order; `fixed` are variables that it leaves alone."""
+    last_one = _last(loop)
+    if last_one is None or not _can_be_cut(loop, last_one):
         return (loop,)
     found = {part: None for node in walk(loop.body) for expr in expressions(node) for part in parts(expr)}
-    clamps = [clamp for part in found if (clamp := _clamp(part, loop.iterator)) is not None]
+    clamps = [clamp for part in found if (clamp := _clamp(part, loop.iterator, fixed)) is not None]
     if not clamps:
         return (loop,)
-    assert isinstance(loop.condition, Binary)
-    bound, one = loop.condition.right, Int(1)
+    bound, one = last_one, Int(1)
     first, last = _extreme("max", [c.first for c in clamps]), _extreme("min", [c.last for c in clamps])
     plain = {c.whole: c.value for c in clamps}
 
@@ -71,30 +80,45 @@ def _cut_loop(loop: For) -> tuple[Node, ...]:
         return Binary("<=", Name(loop.iterator), Binary("min", end, bound))
 
     before = replace(loop, condition=until(simplify(Binary("-", first, one))), unroll=1, note="up to a border")
-    inside = replace(loop, start=_extreme("max", [loop.start, first]), condition=until(last),
-                     body=map_expressions(loop.body, lambda expr: _without(expr, plain)))
-    behind = replace(loop, start=_extreme("max", [loop.start, first, simplify(Binary("+", last, one))]),
-                     unroll=1, note="from a border on")
+    inside = replace(
+        loop,
+        start=_extreme("max", [loop.start, first]),
+        condition=until(last),
+        body=map_expressions(loop.body, lambda expr: _without(expr, plain)),
+    )
+    behind = replace(
+        loop,
+        start=_extreme("max", [loop.start, first, simplify(Binary("+", last, one))]),
+        unroll=1,
+        note="from a border on",
+    )
     return before, inside, behind
 
 
-def _can_be_cut(loop: For) -> bool:
-    """Whether it is long, its bound is plain, and its body no more than some updates."""
-    if loop.step != 1 or loop.once or not isinstance(loop.start, Int) or loop.start.value < 0:
-        return False
+def _last(loop: For) -> Expr | None:
+    """The last value of its iterator, where that is plain."""
     match loop.condition:
         case Binary("<=", Name(name), bound) if name == loop.iterator and is_plain(bound):
-            sides = (bound.left, bound.right) if isinstance(bound, Binary) and bound.op == "min" else (bound,)
-            trips = [side.value - loop.start.value + 1 for side in sides if isinstance(side, Int)]
+            return bound
+        case Binary("<", Name(name), Int(bound)) if name == loop.iterator:
+            return Int(bound - 1)
         case _:
-            return False
+            return None
+
+
+def _can_be_cut(loop: For, last: Expr) -> bool:
+    """Whether it is long, up to `last`, and its body no more than some updates."""
+    if loop.step != 1 or loop.once or not isinstance(loop.start, Int) or loop.start.value < 0:
+        return False
+    sides = (last.left, last.right) if isinstance(last, Binary) and last.op == "min" else (last,)
+    trips = [side.value - loop.start.value + 1 for side in sides if isinstance(side, Int)]
     simple = all(isinstance(node, Assign | Atomic | If | Declare) for node in walk(loop.body))
     loads = sum(1 for node in walk(loop.body) for expr in expressions(node) for _ in loads_of(expr)) if simple else 0
     return simple and bool(trips) and min(trips) >= LEAST_TRIPS and loads <= MOST_LOADS
 
 
-def _clamp(expr: Expr, iterator: str) -> _Clamp | None:
-    """`expr` as a clamp whose value grows by a constant in every iteration."""
+def _clamp(expr: Expr, iterator: str, fixed: frozenset[str]) -> _Clamp | None:
+    """`expr` as a clamp whose value grows by a constant in every iteration; `fixed` variables do not change."""
     match expr:
         case Binary("max", Binary("min", value, Int(high)), Int(low)) | Binary(
             "min", Binary("max", value, Int(low)), Int(high)
@@ -102,7 +126,7 @@ def _clamp(expr: Expr, iterator: str) -> _Clamp | None:
             pass
         case _:
             return None
-    if low > high or not is_plain(value) or iterator not in names_of(value):
+    if low > high or not _is_arithmetic(value, fixed) or iterator not in names_of(value):
         return None
     after = substitute(value, {iterator: Binary("+", Name(iterator), Int(1))})
     step = simplify(Binary("-", after, value))
@@ -118,6 +142,16 @@ def _clamp(expr: Expr, iterator: str) -> _Clamp | None:
     # of `space`, it would be wrong.
     last = Select(Binary("<", space, Int(0)), Int(-1), Binary("/", space, step))
     return _Clamp(expr, value, Binary("/", room, step), last)
+
+
+def _is_arithmetic(expr: Expr, fixed: frozenset[str]) -> bool:
+    """Whether it is arithmetic of `int` alone, of names, numbers and `fixed` variables (corners of boxes)."""
+
+    def named(part: Expr) -> Expr:
+        held = isinstance(part, Load) and part.array in fixed and not part.index
+        return Name(part.array) if held and isinstance(part, Load) else map_children(part, named)
+
+    return is_plain(named(expr))
 
 
 def _extreme(op: str, values: Sequence[Expr]) -> Expr:

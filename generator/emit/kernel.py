@@ -20,6 +20,7 @@ from generator.emit.inlined import OWN, own_name
 from generator.emit.names import renamed
 from generator.emit.needs import Mentioned, Needs, mentioned
 from generator.emit.opaque import ONE
+from generator.emit.rolled import with_rolled_loops
 from generator.emit.words import Words
 from generator.lowered_kernel import LoweredKernel, SharedArray
 from generator.plain_text import one_line
@@ -48,6 +49,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     words, alone = WORDS[target.dialect], prod(kernel.block) == 1
     body = for_compiler(kernel.body, target)
     body = cut_at_borders(body) if alone and words.inlined else body
+    body = with_rolled_loops(body) if alone and target.intel_cpu else body
     found = mentioned(body)
     elsewhere = symbols(placements, words)
     arguments = tuple(array for array in kernel.arrays if array.name not in elsewhere)
@@ -130,9 +132,9 @@ def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[
     threads = words.axes[:len(kernel.block)]
     for letter, index, axes in (("b", words.group_index, kernel.axes(threads)), ("t", words.thread_index, threads)):
         for dim, axis in enumerate(reversed(axes)):
-            if f"{letter}{dim}" in found.names:
+            if f"{letter}{dim}" in found.plain:
                 yield f"  const int {letter}{dim} = {index.format(axis=axis)};"
-    if ONE.name in found.names:
+    if ONE.name in found.plain:
         yield f"  const int {ONE.name} = {words.opaque_one}; // the offset is 0"
 
 

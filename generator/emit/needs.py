@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from generator.expr import Binary, Call, Expr, Fold, Load, Name, parts
+from generator.expr import Binary, Call, Expr, Fold, Load, Name, names_of, parts
 from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Shuffle, apply, expressions, walk
 from generator.variant import Placed
 
@@ -35,11 +35,12 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Mentioned:
-    """`names` of variables, arrays and indices; the names in C of `functions`; the arrays that are `written`;
-    updates and exchanges.
+    """`names` of variables, arrays and indices, `plain` those without arrays; the names in C of `functions`; the arrays
+    that are `written`; updates and exchanges.
     """
 
     names: frozenset[str]
+    plain: frozenset[str]
     functions: frozenset[str]
     written: frozenset[str]
     atomics: frozenset[tuple[str, str, bool]]
@@ -74,9 +75,9 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
                 sub_groups = True
             case _:
                 pass
-    return Mentioned(
-        frozenset(names), frozenset(functions), frozenset(written), frozenset(atomics), sub_groups, any_order, vectors
-    )
+    plain = frozenset(name for node in walk(body) for expr in expressions(node) for name in names_of(expr))
+    return Mentioned(frozenset(names), plain, frozenset(functions), frozenset(written), frozenset(atomics), sub_groups,
+                     any_order, vectors)
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from math import prod
 
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
@@ -13,6 +14,7 @@ from generator.lowering.core.host import host_names
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.vectors import is_vector
+from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import ComputedBox, Computing, computed_boxes
@@ -186,6 +188,9 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     if team.level != "thread":
         check_barriers(made.body, thread_names(len(plan.block)), LANGUAGES[dialect].uniform_branches)
     body, shared = team.in_blocks(made.body, made.boxes, made.tiles)
+    if prod(plan.block) == 1:
+        body = one_thread(body, thread_names(len(plan.block)), made.boxes)
+        shared = tuple(in_a_row(box) for box in shared)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),

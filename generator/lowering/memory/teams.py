@@ -20,7 +20,6 @@ from math import prod
 from generator.decisions.level import sub_group
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
-from generator.lowered_kernel import SharedArray
 from generator.lowering.memory.box import LocalBox
 from generator.nest import Barrier, Declare, For, If, Level, Node, map_expressions
 from generator.plan import KernelPlan
@@ -45,8 +44,9 @@ class Team:
         """The blocks in x, y and z for so many tiles (outermost dimension first)."""
         return tuple(-(-tiles[d] // self.count[d]) for d in reversed(range(len(tiles)))) or (1,)
 
-    def in_blocks(self, body: tuple[Node, ...], boxes: Sequence[LocalBox], tiles: Sequence[int]) -> tuple[
-            tuple[Node, ...], tuple[SharedArray, ...]]:
+    def in_blocks(
+        self, body: tuple[Node, ...], boxes: Sequence[LocalBox], tiles: Sequence[int]
+    ) -> tuple[tuple[Node, ...], tuple[LocalBox, ...]]:
         """The loops of a team's thread as those of a block's thread, and what the block has in shared memory."""
         if self.level == "block":
             return body, tuple(boxes)
@@ -133,8 +133,10 @@ def _sub_group(plan: KernelPlan, dialect: Dialect) -> tuple[int, ...]:
     if found is None:
         raise IllegalPlan(f"{called} has no whole sub-groups of {LANES} threads")
     if found[-1] < LANES and not LANGUAGES[dialect].rows_in_sub_groups:
-        raise IllegalPlan(f"{called}: {LANGUAGES[dialect].title} leaves open which rows form a sub-group; use a "
-                          f"multiple of {LANES} threads along x")
+        raise IllegalPlan(
+            f"{called}: {LANGUAGES[dialect].title} leaves open which rows form a sub-group; use a "
+            f"multiple of {LANES} threads along x"
+        )
     return found
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.emit.borders import MOST_LOADS, cut_at_borders
-from generator.expr import Binary, Expr, Int, Load, Name, Select, evaluate
-from generator.nest import Assign, Barrier, For, If, Node
+from generator.expr import Binary, Expr, Int, Load, Name, Select, evaluate, map_children
+from generator.nest import Assign, Barrier, Declare, For, If, Node, map_expressions
 
 X, B = Name("x"), Name("b")
 LENGTH = Binary("-", Int(200), Binary("*", Int(64), B))
@@ -89,6 +90,53 @@ def test_inside_no_clamp_is_left() -> None:
     assert (before.body, behind.body) == (loop([clamped(moved(1, Int(n - 2)), 0, 150) for n in range(5)]).body,) * 2
     assert (before.unroll, inside.unroll, behind.unroll) == (1, 2, 1), "a border is short"
     assert [evaluate(node.start, {"b": 0}) for node in (before, inside, behind)] == [0, 2, 149]
+
+
+def test_a_loop_that_ends_before_its_bound_is_cut_in_the_same_places() -> None:
+    whole = loop([clamped(moved(1, Int(-2)), 0, 150)], bound=Int(99))
+    strict = replace(whole, condition=Binary("<", X, Int(100)))
+    cut = cut_at_borders((strict,))
+    assert len(cut) == 3
+    assert cut[:2] == cut_at_borders((whole,))[:2]
+    assert list(subscripts(cut, {})) == list(subscripts((strict,), {}))
+
+
+CORNER = Load("in_at0")
+
+
+def named(expr: Expr) -> Expr:
+    """The corner of a box as a name that tests can give a number to."""
+    return Name("corner") if expr == CORNER else map_children(expr, named)
+
+
+@given(st.integers(-90, 90))
+def test_the_corner_of_a_box_is_a_number_like_others(corner: int) -> None:
+    whole = (Declare("in_at0", "int", ()), Assign(CORNER, "", B), loop([clamped(moved(1, CORNER), 0, 150)]))
+    cut = cut_at_borders(whole)
+    assert len(cut) == len(whole) + 2
+    names = {"b": 0, "corner": corner}
+    plain, parts = (list(subscripts(map_expressions(nodes[2:], named), names)) for nodes in (whole, cut))
+    assert parts == plain
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        (Declare("in_at0", "uint", ()), Assign(CORNER, "", B)),
+        (Declare("in_at0", "float", ()), Assign(CORNER, "", B)),
+        (),
+    ],
+    ids=["no sign", "real", "of the program"],
+)
+def test_other_variables_are_no_corners(before: tuple[Node, ...]) -> None:
+    whole = (*before, loop([clamped(moved(1, CORNER), 0, 150)]))
+    assert cut_at_borders(whole) == whole
+
+
+def test_what_the_loop_itself_computes_is_no_corner() -> None:
+    inner = loop([clamped(moved(1, CORNER), 0, 150)])
+    inside = replace(inner, body=(Declare("in_at0", "int", ()), Assign(CORNER, "", X), *inner.body))
+    assert cut_at_borders((inside,)) == (inside,)
 
 
 def test_conditions_and_loops_around_stay() -> None:
