@@ -46,7 +46,7 @@ _PLACES: tuple[StagePlace, ...] = ("root", "inline", "block")
 _ROLES: tuple[Role, ...] = ("own loops", "no loops", "in a reader")
 _LONG = 10
 """A dimension that is shorter is none to cut into tiles (colours, say), as in Halide's prototype."""
-Wish: TypeAlias = "Callable[[StageFacts], StagePlace]"
+Wish: TypeAlias = "Callable[[StageFacts, Chosen], StagePlace]"
 
 
 class Reader(Protocol):
@@ -99,6 +99,10 @@ class StageFacts(_Array, Protocol):
     @property
     def by_data(self) -> bool:
         """Whether data decide which element somebody reads."""
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether an element is made from one element at most of each array that it reads."""
 
     @property
     def readers(self) -> Sequence[Reader]:
@@ -195,6 +199,10 @@ class Chosen:
         if place != "root":
             self._sides[stage.array] = self._needed(stage)
 
+    def spreads(self, stage: StageFacts) -> bool:
+        """Whether a tile needs more of `stage` than it has points."""
+        return any(side > SIDE for side in self._needed(stage).values())
+
     def _needed(self, stage: StageFacts) -> dict[str, float]:
         """The side of what every kernel that would compute `stage` needs of it."""
         needed: dict[str, float] = {}
@@ -226,15 +234,17 @@ class Chosen:
 def openings(stages: Sequence[StageFacts], target: Target) -> tuple[Stages, ...]:
     """Where a person would compute the stages on `target`, to begin a search with.
 
-    All inlined that can be; those that are read at several places in blocks, the others inlined; each by itself.
+    All inlined that can be; those that are read at several places in blocks, the others inlined; the same, but those
+    inlined that are made point by point, and those in blocks of which these read several places; each by itself.
     """
-    return _opening(stages, target, lambda _: "inline"), _opening(stages, target, _tiled), Stages()
+    wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
+    return *(_opening(stages, target, wish) for wish in wishes), Stages()
 
 
 def _opening(stages: Sequence[StageFacts], target: Target, wish: Wish) -> Stages:
     chosen = Chosen(target.local_bytes)
     for stage in reversed(stages):
-        wanted = wish(stage)
+        wanted = wish(stage, chosen)
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
     return chosen.schedule()
 
@@ -242,3 +252,10 @@ def _opening(stages: Sequence[StageFacts], target: Target, wish: Wish) -> Stages
 def _tiled(stage: StageFacts) -> StagePlace:
     several = any(reader.elements > 1 or reader.often > 1 for reader in stage.readers)
     return "block" if several and not stage.by_data else "inline"
+
+
+def _stencils(stage: StageFacts, chosen: Chosen) -> StagePlace:
+    """`chosen` has those that read the stage: of one that is inlined in a stencil, neighbours are read, too."""
+    if stage.pointwise or stage.by_data:
+        return "inline"
+    return "block" if chosen.spreads(stage) else _tiled(stage)

@@ -4,6 +4,7 @@
     slabs     on CPUs: one thread per block, and about as many blocks as cores, of whole rows (the loops of the program)
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
+    bands     on CPUs: slabs of few rows, with what they need of other stages, and whole in short dimensions (colours)
     vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL), one block below the other
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
@@ -66,6 +67,11 @@ _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (
 _WHOLE: tuple[Sizes, ...] = ((), (2048,), (128, 2048), (16, 128, 2048))
 """Tile sizes of slabs at most, and below the most points of a tile and the least size along x."""
 _SLAB_POINTS, _LEAST_X = 65536, 8
+_BAND_ROWS, _LEAST_ROWS, _LEAST_BAND_X, _SHORT, _BAND_BYTES = 32, 8, 64, 16, 256 * 1024
+"""Of bands: the most rows, and how few before rows are cut; the shortest pieces of rows; the longest dimension that is
+short; what a core's second-level cache has room for.
+"""
+
 _ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
 """Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search
 offers on CPUs.
@@ -92,6 +98,8 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
             partial(_kernel, _STRIPS),
             partial(_vectors, program),
         ]
+        if any(shape.computes for shape in shapes):
+            makers.insert(0, _band)
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -175,6 +183,28 @@ def _slab(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     fit = fitting(shape, tuple(tile), target)
     return KernelPlan(
         shape.statements, fit, (1,) * len(fit), points_inside=shape.sequential and prod(fit) > 1, order=order
+    )
+
+
+def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Rows as long as they are, some below each other, so that what a thread computes of stages stays in its cache;
+    kernels that compute none are slabs.
+    """
+    if not shape.computes:
+        return _slab(shape, target, order)
+    shape = shape.ordered(order)
+    *outer, longest = (_cover(extent) for extent in shape.extents)
+    whole = (min(size, _BAND_ROWS) if d == len(outer) - 1 else size if size <= _SHORT else 1
+             for d, size in enumerate(outer))
+    tile = [*whole, min(longest, _WHOLE[1][0])]
+    room = min(_BAND_BYTES, target.local_bytes)
+    dims = range(-len(tile), 0)
+    first = [(d, least) for d, least in ((-2, _LEAST_ROWS), (-1, _LEAST_BAND_X)) if d in dims]
+    for d, least in (*first, *((d, 1) for d in dims)):
+        while tile[d] > least and shape.shared_bytes(tuple(tile), 1, copies=False) > room:
+            tile[d] //= 2
+    return KernelPlan(
+        shape.statements, tuple(tile), (1,) * len(tile), points_inside=shape.sequential and prod(tile) > 1, order=order
     )
 
 

@@ -38,7 +38,7 @@ class StageFacts:
     """An array that can be a stage, as a search sees it.
 
     `statements` compute it, `element` is the size of an element in bytes; `by_data`: data decide which of its elements
-    somebody reads.
+    somebody reads. `pointwise`: an element is made from one element at most of each array that it reads.
     """
 
     array: str
@@ -46,6 +46,7 @@ class StageFacts:
     extents: tuple[int, ...]
     element: int
     by_data: bool
+    pointwise: bool
     readers: tuple[Reader, ...]
 
 
@@ -85,9 +86,17 @@ def stage_facts(program: Program) -> tuple[StageFacts, ...]:
                       for s in readers for index in read_subscripts(s, array) for i in index)
         stored = program.array(array)
         found.append(StageFacts(array, tuple(step.statement.name for step in steps), stored.extents,
-                                ELEMENT_BYTES[stored.type], by_data,
+                                ELEMENT_BYTES[stored.type], by_data, _is_pointwise(steps),
                                 tuple(_reader(s, array, possible.get(s.body.target.array, ())) for s in readers)))
     return tuple(found)
+
+
+def _is_pointwise(steps: Sequence[Step]) -> bool:
+    if len(steps) > 1 or steps[0].loops:
+        return False
+    statement = steps[0].statement
+    arrays = {access.array for access in statement.accesses if access.kind == "read"}
+    return all(len(set(read_subscripts(statement, array))) <= 1 for array in arrays)
 
 
 def _reader(statement: Statement, array: str, steps: Sequence[Step]) -> Reader:

@@ -1,0 +1,60 @@
+"""Where a search begins to compute the stages of image pipelines, and the kernels that it begins with on CPUs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+import pytest
+
+from experiments.suites.image_pipelines import PIPELINES, pipeline
+from generator.errors import IllegalPlan
+from generator.lowering import lower
+from generator.lowering.heuristics.starts import start_plans
+from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.program import Program
+from graph.pipeline import openings
+from tests.support.slow import few
+from tests.support.space_plans import FORESEEN
+from tests.support.suite import TARGET, small_problem
+
+CPU = replace(TARGET, shares_host_cores=True, local_bytes=256 * 1024)
+
+
+def program_of(name: str) -> Program:
+    return small_problem(pipeline(name))[0].program
+
+
+def test_stencils_are_computed_in_blocks_and_products_where_they_are_read() -> None:
+    *_, stencils, root = openings(stage_facts(program_of("harris")), CPU)
+    assert not root.computed
+    assert [array for array, place in stencils.computed if place == "block"] == ["gray", "ix", "iy"]
+
+
+def test_a_clamped_image_is_no_box() -> None:
+    places = dict(openings(stage_facts(program_of("unsharp")), CPU)[2].computed)
+    assert places["repeat_edge"] == "inline"
+    assert (places["gray"], places["blur_y"]) == ("block", "block")
+
+
+def test_bands_hold_all_colours_and_whole_rows_as_far_as_there_is_room() -> None:
+    program = program_of("unsharp")
+    schedule = openings(stage_facts(program), CPU)[2]
+    band = start_plans(program, CPU, schedule)[0].kernels[-1]
+    assert (band.tile, band.block) == ((4, 32, 64), (1, 1, 1)), "3 colours, 20 rows of 36 elements"
+    small = replace(CPU, local_bytes=4096)
+    narrow = start_plans(program, small, schedule)[0].kernels[-1]
+    assert prod(narrow.tile) < prod(band.tile)
+    assert lower(program, start_plans(program, small, schedule)[0], small).kernels
+
+
+@pytest.mark.parametrize("name", few([p.name for p in PIPELINES if p.name not in ("nl_means", "local_laplacian")], 5))
+def test_every_start_can_be_generated(name: str) -> None:
+    program = program_of(name)
+    for schedule in dict.fromkeys(openings(stage_facts(program), CPU)):
+        try:
+            plans = start_plans(program, CPU, schedule)
+            for plan in plans:
+                assert lower(program, plan, CPU).kernels
+        except IllegalPlan as illegal:
+            assert any(words in str(illegal) for words in ("cannot wait", *FORESEEN)), illegal
