@@ -10,7 +10,8 @@ from generator.emit.names import free_name
 from generator.errors import InputError
 from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
-from generator.frontend_py.nodes import Call, Edge, Expr, Pixel, Var, parts
+from generator.frontend_py.nodes import Call, Edge, Expr, Given, Pixel, Var, parts
+from generator.frontend_py.random import Unseeded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +41,33 @@ def collect(outputs: Sequence[Func]) -> Collected:
         for node in nodes_of(func):
             if isinstance(node, Pixel | Edge):
                 images.setdefault(id(node.image), node.image)
-    return Collected(tuple(outputs), tuple(funcs), tuple(images.values()), _named([*images.values(), *funcs]))
+    names = _named([*images.values(), *funcs])
+    for func in funcs:
+        for node in nodes_of(func):
+            if isinstance(node, Given) and isinstance(node.param, Unseeded):
+                node.param.belong(names[id(func)])
+    return Collected(tuple(outputs), tuple(funcs), tuple(images.values()), names)
+
+
+def computed(collected: Collected) -> tuple[Func, ...]:
+    """The Funcs that results depend on, in order: without those that are only printed or required."""
+    needed = {id(func) for func in collected.outputs}
+    for func in reversed(collected.funcs):  # consumers first
+        if id(func) in needed:
+            needed |= {id(node.func) for definition in func.definitions
+                       for node in parts(*definition.computed, *_limits(definition)) if isinstance(node, Call)}
+    return tuple(func for func in collected.funcs if id(func) in needed)
 
 
 def roots(definition: Definition) -> tuple[Expr, ...]:
     """All expressions of a definition, the bounds of its domain included."""
+    return (*definition.exprs, *_limits(definition))
+
+
+def _limits(definition: Definition) -> tuple[Expr, ...]:
+    """The bounds of its domain."""
     ranges = definition.domain.ranges if definition.domain is not None else ()
-    return (*definition.exprs, *(bound for pair in ranges for bound in pair))
+    return tuple(bound for pair in ranges for bound in pair)
 
 
 def nodes_of(func: Func) -> Iterable[Expr]:

@@ -40,11 +40,15 @@ class Definition:
     notes: tuple[Note, ...] = ()
 
     @property
-    def exprs(self) -> tuple[Expr, ...]:
-        """Everything that is evaluated: values, coordinates, the condition of the domain, what is printed."""
+    def computed(self) -> tuple[Expr, ...]:
+        """What kernels evaluate: values, coordinates, the condition of the domain."""
         condition = self.domain.predicate if self.domain is not None else None
-        noted = [expr for note in self.notes for expr in note.exprs]
-        return (*self.values, *self.args, *(() if condition is None else (condition,)), *noted)
+        return (*self.values, *self.args, *(() if condition is None else (condition,)))
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """What the interpreter evaluates: that, and what is printed or required."""
+        return (*self.computed, *(expr for note in self.notes for expr in note.exprs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,8 +219,7 @@ class Func(Scheduled):
         domain = domains[0] if domains else None
         free = [a for a in args if isinstance(a, Var)]
         places = [RVar(domain, d) for d in range(len(domain.ranges))] if domain is not None else []
-        tag = f"{self.name or self.at.line}:{len(self.definitions)}"
-        found, notes = prepared((*values, *args), [*free, *places], tag)
+        found, notes = prepared((*values, *args), [*free, *places], len(self.definitions))
         definition = Definition(found[len(values):], found[:len(values)], at, domain, notes)
         bad = next((n for n in parts(*definition.exprs) if isinstance(n, Op) and n.name in MARKS), None)
         if bad is not None:

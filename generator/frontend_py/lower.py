@@ -16,6 +16,7 @@ from generator.expr import Binary, Expr, Int, Load, Select
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
 from generator.frontend_py.bounds import Bounds, ComputeScope
+from generator.frontend_py.collect import computed
 from generator.frontend_py.func import Definition, Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals
@@ -34,7 +35,7 @@ _LONGEST_SUBSCRIPT = 1000
 def lower(bounds: Bounds, name: str, file: str, parameters: Sequence[tuple[str, int]]) -> Program:
     """The Program of a pipeline whose regions are known; `name` and `file` say where it comes from."""
     builder = _Builder(bounds)
-    orders = [order for func in bounds.collected.funcs for d in func.definitions
+    orders = [order for func in computed(bounds.collected) for d in func.definitions
               if (order := builder.definition(func, d)) is not None]
     order = orders[0] if len(orders) == 1 else Block(tuple(orders))
     schedule = original_schedule(order, {s.name: s for s in builder.statements})

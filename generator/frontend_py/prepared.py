@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from generator.errors import Location
 from generator.frontend_py.nodes import Call, Const, Expr, Op, Pixel, operands, parts
-from generator.frontend_py.random import number_of
+from generator.frontend_py.random import Unseeded, number_of
 
 MARKS = ("undef", "random", "print", "require")
 """Operations that are gone after this."""
@@ -63,10 +63,12 @@ def nothing(kind_of: Callable[[int], Expr]) -> Callable[[int], Expr]:
     return lambda k: Const(kind_of(k).type, 0.0 if kind_of(k).type.is_float() else 0)
 
 
-def prepared(roots: Sequence[Expr], coordinates: Sequence[Expr], tag: str) -> tuple[tuple[Expr, ...], tuple[Note, ...]]:
-    """`roots` without random numbers and notes, and the notes.
+def prepared(
+    roots: Sequence[Expr], coordinates: Sequence[Expr], number: int
+) -> tuple[tuple[Expr, ...], tuple[Note, ...]]:
+    """`roots` of definition `number` of a Func, without random numbers and notes, and the notes.
 
-    `coordinates` are what random numbers depend on; `tag` tells those without a seed from those of other definitions.
+    `coordinates` are what random numbers depend on, and those without a seed on their place in the Func.
     """
     done: dict[int, Expr] = {}
     notes: list[Note] = []
@@ -78,7 +80,8 @@ def prepared(roots: Sequence[Expr], coordinates: Sequence[Expr], tag: str) -> tu
             notes.append(_note(node, args))
             done[id(node)] = args[0]
         elif isinstance(node, Op) and node.name == "random":
-            done[id(node)] = number_of(node.kind, args or f"{tag}:{count}", coordinates)
+            seed = args[0] if args else Unseeded(f"{number}:{count}").as_expr()
+            done[id(node)] = number_of(node.kind, seed, coordinates)
             count += not args
         elif changed and isinstance(node, Call | Pixel | Op):
             done[id(node)] = replace(node, args=args)

@@ -16,6 +16,7 @@ from typing import Any
 
 from generator.errors import InputError
 from generator.frontend_py.nodes import Const, Expr, Op, as_expr, cast_to
+from generator.frontend_py.param import Param
 from generator.frontend_py.types import FLOAT32, INT32, Type, UInt
 from generator.frontend_py.where import here
 
@@ -40,6 +41,20 @@ def random_uint(seed: Any = None) -> Expr:
     return _random(_WORD, seed)
 
 
+class Unseeded(Param):
+    """What takes the place of a seed that was not given: a hash of `tag`, which says where in a Func the call stands,
+    and of the Func's name among those of its pipeline, by which Funcs of one name (or none) differ.
+    """
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(_WORD, "", zlib.crc32(tag.encode()))
+        self.tag = tag
+
+    def belong(self, func: str) -> None:
+        """Take the number of the call in the Func that is called `func` in its pipeline."""
+        self.set(zlib.crc32(f"{func}:{self.tag}".encode()))
+
+
 def _random(kind: Type, seed: Any) -> Expr:
     given = None if seed is None else as_expr(seed)
     if given is not None and (given.type.is_float() or given.type.bits > 32):
@@ -47,11 +62,10 @@ def _random(kind: Type, seed: Any) -> Expr:
     return Op("random", kind, () if given is None else (cast_to(_WORD, given),))
 
 
-def number_of(kind: Type, seed: Sequence[Expr] | str, coordinates: Sequence[Expr]) -> Expr:
-    """The random number at `coordinates`: of a seed, or of the text that stands for one."""
-    words = [Const(_WORD, zlib.crc32(seed.encode()))] if isinstance(seed, str) else list(seed)
+def number_of(kind: Type, seed: Expr, coordinates: Sequence[Expr]) -> Expr:
+    """The random number of a seed at `coordinates`."""
     state: Expr = Const(_WORD, _START)
-    for word in (*words, *(cast_to(_WORD, c) for c in coordinates), *(Const(_WORD, last) for last in _LAST)):
+    for word in (seed, *(cast_to(_WORD, c) for c in coordinates), *(Const(_WORD, last) for last in _LAST)):
         state = _step(state, word)
     if kind.is_float():
         return cast_to(kind, state >> (32 - _DIGITS)) * Const(kind, 2.0**-_DIGITS)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
+from generator.errors import InputError
+from generator.frontend_py.problem import problem_of
 from tests.support.halide_wheel import Wanted, as_in_c
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -51,6 +53,43 @@ def test_calls_without_a_seed_differ() -> None:
     g[x] = hl.random_uint()
     one, two = (np.asarray(part) for part in f.realize([50]))
     assert len({*one.tolist(), *two.tolist(), *np.asarray(g.realize([50])).tolist()}) == 150
+
+
+def test_funcs_of_one_name_or_line_have_different_numbers() -> None:
+    """Unnamed ones made on one line, ones with the same name, and the Funcs that `sum` makes."""
+    same, out = [hl.Func() for _ in range(2)] + [hl.Func("f"), hl.Func("f")], hl.Func("out")
+    r = hl.RDom([(0, 2)])
+    for func in same:
+        func[x] = hl.random_uint()
+    out[x] = (*(func[x] for func in same), *(hl.sum(r, hl.u64(hl.random_uint()) + r + x) for _ in range(2)))
+    found = [np.asarray(part).tolist() for part in out.realize([50])]
+    assert len({number for part in found for number in part}) == 6 * 50
+    assert [np.asarray(part).tolist() for part in out.realize([50])] == found
+
+
+def test_numbers_without_a_seed_are_the_same_in_c() -> None:
+    def sums(_: object) -> Wanted:
+        noise, out = hl.Func(), hl.Func("out")
+        noise[x, y] = hl.random_float() + hl.random_float()
+        out[x, y] = noise[x, y] + hl.random_float()
+        return [(out, [20, 3])]
+
+    as_in_c(sums)
+
+
+@pytest.mark.parametrize("message", ["print_when(x > 90, value, extra[x])", "require(extra[x] < 99, value)"])
+def test_what_only_messages_read_is_no_stage(message: str) -> None:
+    seen, extra, out = hl.Func("seen"), hl.Func("extra"), hl.Func("out")
+    seen[x] = x + 2
+    extra[x] = seen[x] + 1
+    out[x] = eval(f"hl.{message}", {"hl": hl, "x": x, "extra": extra, "value": x * 3})
+    program = problem_of([out], [8], "out").program
+    assert [array.name for array in program.arrays] == ["out"]
+    assert [statement.text for statement in program.statements] == ["out(x) = x * 3"]
+    with pytest.raises(InputError, match="what Func `out` requires does not hold at x = 7"):
+        out2 = hl.Func("out")
+        out2[x] = hl.require(extra[x] < 10, x)
+        problem_of([out2], [8], "out")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345])
