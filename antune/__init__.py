@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from experiments.store import read_store
     from experiments.values.options import Budget, RunOptions
     from generator.frontend_c.source import Compilation
-    from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
+    from generator.plan import KernelPlan, Plan, plan_from_json
     from generator.problem import Problem
     from generator.program import Program
     from generator.reading import read_problem
+    from generator.schedules.choice import ScheduleChoice
 
 __all__ = [
     "AntuneError",
@@ -68,10 +69,11 @@ _HOMES = {
     "experiments.store": ("read_store",),
     "experiments.search.summary": ("Summary", "summarize"),
     "generator.frontend_c.source": ("Compilation",),
-    "generator.plan": ("KernelPlan", "Plan", "ScheduleChoice", "plan_from_json"),
+    "generator.plan": ("KernelPlan", "Plan", "plan_from_json"),
     "generator.problem": ("Problem",),
     "generator.program": ("Program",),
     "generator.reading": ("read_problem",),
+    "generator.schedules.choice": ("ScheduleChoice",),
 }
 
 

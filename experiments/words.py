@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import assert_never
 
 from generator.decisions.deciding import kernel_words
-from generator.plan import (
-    Group,
-    Hyperplanes,
-    KernelPlan,
-    LoopNest,
-    Partition,
-    Plan,
-    Schedule,
-    ScheduleChoice,
-    Stages,
-    TimeTiles,
-    serial_of,
-)
-from graph.o1 import ALGORITHM, COINCIDENCE, DEPTH, ONE_THREAD, SERIALIZE
+from generator.plan import KernelPlan, Plan
+from generator.schedules.schedule import Schedule, schedule_words
 from graph.placement import PLACEMENT
 
 _NEXT_UNIT = 999.5
@@ -41,56 +28,11 @@ def describe_placement(plan: Plan) -> str:
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """`schedule: pluto, strongly connected components together, ...` or `schedule: S0 S1 | S2`."""
-    reduced = f"; parallel reductions: {' '.join(schedule.reductions)}" if schedule.reductions else ""
-    serial = serial_of(schedule)
-    reduced += f"; {ONE_THREAD}: {' '.join(serial)}" if serial else ""
-    match schedule:
-        case ScheduleChoice():
-            return _describe_choice(schedule) + reduced
-        case Partition(groups):
-            return "schedule: " + " | ".join(_describe_group(group) for group in groups) + reduced
-        case Hyperplanes(nests):
-            return "schedule: " + " | ".join(_describe_nest(nest) for nest in nests) + reduced
-        case Stages():
-            return _describe_stages(schedule) + reduced
-        case TimeTiles(steps):
-            return f"schedule: {steps} time step{'s' if steps > 1 else ''} per launch, in overlapped tiles"
-        case _:
-            assert_never(schedule)
+    """`schedule: algorithm pluto, serialize SCCs no, ...` or `schedule: S0 S1 | S2`.
 
-
-def _describe_stages(stages: Stages) -> str:
-    """`schedule: stage by stage; inline: gray; block: blur_x`."""
-    lists = [f"{how}: {' '.join(array for array, where in stages.computed if where == how)}"
-             for how in ("inline", "block") if how in dict(stages.computed).values()]
-    return "; ".join(["schedule: stage by stage", *lists])
-
-
-def _describe_nest(nest: LoopNest) -> str:
-    """`S0 S1 by (1,0,0 1,0,1)`: per row the coefficients and the constant of each statement; then tiles, then parts."""
-    rows = ", ".join(" ".join(",".join(map(str, vector)) for vector in row) for row in nest.rows)
-    tiles = f" in tiles of {_by(nest.wavefront)} along wavefronts" if nest.wavefront else ""
-    parts = f" ({' | '.join(_describe_nest(part) for part in nest.parts)})" if nest.parts else ""
-    return " ".join(nest.statements) + (f" by ({rows})" if rows else "") + tiles + parts
-
-
-def _describe_group(group: Group) -> str:
-    """`S0 S1`, or `(S0 | S1)` for parts in loops of their own inside the shared ones."""
-    if not group.parts:
-        return " ".join(group.statements)
-    return "(" + " | ".join(_describe_group(part) for part in group.parts) + ")"
-
-
-def _describe_choice(choice: ScheduleChoice) -> str:
-    answers = (
-        (SERIALIZE, choice.serialize_sccs),
-        (DEPTH, choice.maximize_band_depth),
-        (COINCIDENCE, choice.outer_coincidence),
-    )
-    asked = [f"{name} {'yes' if answer else 'no'}" for name, answer in answers
-             if name != DEPTH or not choice.serialize_sccs]  # with one component per band it makes no difference
-    return ", ".join([f"schedule: {ALGORITHM} {choice.algorithm}", *asked])
+    The words are those of the kind of schedule (`generator.schedules`).
+    """
+    return f"schedule: {schedule_words(schedule)}"
 
 
 def describe_kernel(kernel: KernelPlan) -> str:
@@ -99,10 +41,6 @@ def describe_kernel(kernel: KernelPlan) -> str:
     The words are those of the decisions (`generator.decisions`).
     """
     return f"kernel {' '.join(kernel.statements)}: {', '.join(kernel_words(kernel))}"
-
-
-def _by(numbers: tuple[int, ...]) -> str:
-    return "x".join(str(number) for number in numbers)
 
 
 def command(verb: str, directory: Path) -> str:

@@ -1,11 +1,11 @@
 """The state of an explorer as text, and back: so that a long search goes on without being walked again from its start.
 
 The state is a graph of plain values: numbers, texts, containers, arrays, random generators, and instances of the
-classes of this room, of `graph` and of `generator.plan`. `freeze` writes each of them once, parts before wholes; `thaw`
-makes them again, with what was one object as one object. It makes instances by filling in their fields: no constructor,
-no function and no method of theirs runs, no class of other rooms is ever made, and damaged or invented text can at
-worst give a wrong state or an InputError. A pickle would be shorter and can do anything; a run directory may come from
-somebody else.
+classes of this room, of `graph`, of `generator.plan` and `generator.schedules`. `freeze` writes each of them once,
+parts before wholes; `thaw` makes them again, with what was one object as one object. It makes instances by filling in
+their fields: no constructor, no function and no method of theirs runs, no class of other rooms is ever made, and
+damaged or invented text can at worst give a wrong state or an InputError. A pickle would be shorter and can do
+anything; a run directory may come from somebody else.
 
 Nothing has to be declared: new fields and classes are part of the state by themselves. What cannot be frozen (a
 generator, a function, a cycle) is a NotPlain, and a test freezes every explorer of the registry in the middle of a
@@ -34,7 +34,7 @@ from graph.walk import Choice, Walk
 CLASS, END = "class", "end"
 OPENED = -1
 ATOMS = frozenset((bool, int, float, str, type(None)))
-_ROOMS = re.compile(r"(explorer|graph)\.\w+|generator\.plan")
+_ROOMS = re.compile(r"(explorer|graph)\.\w+|generator\.plan|generator\.schedules\.\w+")
 _DTYPES = re.compile(r"[<>|=]?[biuf][1-8]")
 _TYPES: Mapping[str, type] = {kind.__name__: kind for kind in (bool, int, float, str, tuple)}
 _CONTAINERS: Mapping[type, Callable[[Iterable[Any]], Any]] = {tuple: tuple, list: list, set: set, frozenset: frozenset}

@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generator.decisions.deciding import kernel_words
-from generator.emit.cstyle import Printer
+from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
-from generator.expr import Expr, Name
-from generator.linear import combination
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import BlockStages, KernelShape, kernel_shapes
 from generator.lowering.core.placement import placeable
-from generator.plan import (
-    Group,
-    Hyperplanes,
-    KernelPlan,
-    LoopNest,
-    Partition,
-    Plan,
-    ScheduleChoice,
-    Stages,
-    TimeTiles,
-    Vector,
-    serial_of,
-)
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.dependences.violation import describe_dependence
@@ -33,6 +19,12 @@ from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.partition import level
 from generator.polyhedral.time.time_steps import overlap, required_time_loop, time_tiling
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice, choice_lines
+from generator.schedules.hyperplanes import Hyperplanes, hyperplanes_lines
+from generator.schedules.partition import Partition, partition_lines
+from generator.schedules.schedule import serial_of
+from generator.schedules.stages import Stages, stages_lines
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
 
@@ -94,21 +86,14 @@ def _dependences(program: Program) -> Iterator[str]:
 
 def _schedule(program: Program, plan: Plan) -> Iterator[str]:
     match plan.schedule:
-        case ScheduleChoice() as choice:
-            yield (f"algorithm {choice.algorithm}; SCCs "
-                   f"{'one after the other' if choice.serialize_sccs else 'fused if legal'}; maximize band depth: "
-                   f"{_yes(choice.maximize_band_depth)}; outer coincidence: {_yes(choice.outer_coincidence)}")
-        case Partition(groups):
-            yield "statements that share loops, in order: " + "; ".join(_group(group) for group in groups)
-        case Hyperplanes(nests):
-            yield "explicit rows, outermost first:"
-            for nest in nests:
-                yield from _nest(program, nest, "    ")
-        case Stages(computed):
-            words = {"inline": "by each thread that reads it, in registers",
-                     "block": "by the blocks that read it, in shared memory"}
-            yield "stage by stage" + (", in the order of the source; computed where they are read:" if computed else "")
-            yield from (f"    {array}: {words[where]}" for array, where in computed)
+        case ScheduleChoice():
+            yield from choice_lines(plan.schedule)
+        case Partition():
+            yield from partition_lines(plan.schedule)
+        case Hyperplanes():
+            yield from hyperplanes_lines(plan.schedule, program)
+        case Stages():
+            yield from stages_lines(plan.schedule)
         case TimeTiles():
             yield from _time_tiles(program, plan.schedule)
             return
@@ -141,30 +126,6 @@ def _time_tiles(program: Program, schedule: TimeTiles) -> Iterator[str]:
 
 def _yes(flag: bool) -> str:
     return "yes" if flag else "no"
-
-
-def _nest(program: Program, nest: LoopNest, pad: str) -> Iterator[str]:
-    """The rows of a nest as sums of the statements' iterators, then what is inside."""
-    yield f"{pad}{{{', '.join(nest.statements)}}}"
-    for row in nest.rows:
-        runs = [f"{name} at {_sum(program.statement(name).iterators, vector)}"
-                for name, vector in zip(nest.statements, row, strict=True)]
-        yield f"{pad}    loop: {'; '.join(runs)}"
-    if nest.wavefront:
-        yield f"{pad}    the first {len(nest.wavefront)} loops in tiles of {nest.wavefront}, which run along wavefronts"
-    for part in nest.parts:
-        yield from _nest(program, part, pad + "    ")
-
-
-def _sum(iterators: tuple[str, ...], vector: Vector) -> str:
-    """`2 * t + i + 1`."""
-    terms: dict[Expr, int] = {Name(name): factor for name, factor in zip(iterators, vector, strict=False)}
-    return _text(combination(terms, vector[-1]))
-
-
-def _group(group: Group) -> str:
-    parts = f" (inside: {'; '.join(_group(part) for part in group.parts)})" if group.parts else ""
-    return f"{{{', '.join(group.statements)}}}{parts}"
 
 
 def _components(program: Program, plan: Plan) -> Iterator[str]:
@@ -242,20 +203,14 @@ def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:
     for operation in operations:
         match operation:
             case Launch(kernel, grid, iterators):
-                arguments = ", ".join(_text(i) for i in iterators)
-                yield f"{pad}{kernel}({arguments}) on {' x '.join(_text(n) for n in grid)} blocks"
+                arguments = ", ".join(c_text(i) for i in iterators)
+                yield f"{pad}{kernel}({arguments}) on {' x '.join(c_text(n) for n in grid)} blocks"
             case HostLoop(iterator, start, condition, step, body):
-                yield f"{pad}for ({iterator} = {_text(start)}; {_text(condition)}; {iterator} += {step})"
+                yield f"{pad}for ({iterator} = {c_text(start)}; {c_text(condition)}; {iterator} += {step})"
                 yield from host_lines(body, depth + 1)
             case HostBranch(condition, then, otherwise):
-                yield f"{pad}if ({_text(condition)})"
+                yield f"{pad}if ({c_text(condition)})"
                 yield from host_lines(then, depth + 1)
                 if otherwise:
                     yield f"{pad}else"
                     yield from host_lines(otherwise, depth + 1)
-
-
-def _text(expr: Expr) -> str:
-    return Printer({}, {}, lambda name, arguments: f"{name}({', '.join(arguments)})").text(expr)
-
-

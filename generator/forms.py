@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from typing import Any
 
 from generator.errors import InputError
@@ -62,3 +63,43 @@ def one_of(options: tuple[str, ...]) -> Form:
 def sizes(each: str) -> Form:
     """Positive integers; `each` says what each of them belongs to."""
     return Form(_are_sizes, f"a list of positive integers, one per {each}")
+
+
+def list_of(what: str) -> Form:
+    """A list, whatever is in it; `what` says what should be."""
+    return Form(lambda value: isinstance(value, list), f"a list of {what}")
+
+
+def pairs(what: str, options: tuple[str, ...]) -> Form:
+    """Pairs of an array and one of `options`, called `what`."""
+    return Form(
+        partial(are_pairs, options.__contains__),
+        f"a list of [array, {what}], each array once, {what} one of {', '.join(options)}",
+    )
+
+
+def are_pairs(fits: Callable[[object], bool], value: object) -> bool:
+    """Whether `value` is a list of [name, something that `fits`], each name once."""
+    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        return False
+    names = [name for name, _ in value]
+    return NAMES.holds(names) and len(set(names)) == len(names) and all(fits(other) for _, other in value)
+
+
+def sorted_names(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The names in this member, sorted; none where there is no such member."""
+    return tuple(sorted(data.get(name, ())))
+
+
+def check_fields(data: object, kind: type, where: str, hint: str = "") -> None:
+    """Raise InputError unless `data` is an object with the fields of the dataclass `kind`; `hint` is added where a
+    field is unknown.
+    """
+    names = {one.name for one in fields(kind)}
+    optional = {one.name for one in fields(kind) if one.default is not MISSING}
+    if not isinstance(data, dict):
+        raise InputError(f"{where} must be an object with {', '.join(sorted(names))}")
+    if unknown := set(data) - names:
+        raise InputError(f"{where} has an unknown field {min(unknown)!r}; known: {', '.join(sorted(names))}{hint}")
+    if missing := names - optional - set(data):
+        raise InputError(f"{where} lacks the field {min(missing)!r}")

@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from generator.plan import Schedule, TimeTiles
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program, Statement, Where
+from generator.schedules.schedule import Schedule
+from generator.schedules.time_tiles import TimeTiles
 
 StagePlace: TypeAlias = Where | Literal["root"]
 

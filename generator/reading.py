@@ -16,12 +16,14 @@ from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import read_pipeline
-from generator.plan import Schedule, ScheduleChoice, Stages
 from generator.polyhedral.dependences.delinearize import left_flat
 from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem, as_modelled
 from generator.program import Program
 from generator.rounding import rounding_note
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
 
 PIPELINE = ".py"
 _INT_MAX = 2**31 - 1

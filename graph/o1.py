@@ -13,7 +13,9 @@ from typing import TypeAlias
 
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
-from generator.plan import Algorithm, Plan, Schedule, ScheduleChoice, serial_of, with_serial
+from generator.plan import Plan
+from generator.schedules.choice import ALGORITHM, COINCIDENCE, DEPTH, SERIALIZE, Algorithm, ScheduleChoice
+from generator.schedules.schedule import ONE_THREAD, Schedule, serial_of, with_serial
 from generator.target import Target
 from graph.kernels import KernelSpace, switch
 from graph.placement import GLOBAL, PLACEMENT, Placeable, choose_placement
@@ -22,10 +24,7 @@ from graph.reaching import Answers, NotOnOffer, Reachable, kernel_answers
 from graph.space import Chooser, DeadEnd, Decision, PageRow
 
 ALGORITHMS: tuple[Algorithm, ...] = ("pluto", "feautrier")
-ALGORITHM, SERIALIZE, DEPTH = "algorithm", "serialize SCCs", "maximize band depth"
-COINCIDENCE = "outer coincidence"
 REDUCTION = "parallel reduction"
-ONE_THREAD = "loops in one thread"
 TIME_TILES, TIME_STEPS = "several time steps per launch", "time steps per launch"
 
 ROWS = (

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import IllegalPlan
-from generator.plan import Group, Partition, Plan
+from generator.plan import Plan
+from generator.schedules.partition import Group, Partition
 from generator.target import Target
 from graph.kernels import KernelSpace, number
 from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels

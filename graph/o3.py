@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from generator.errors import IllegalPlan
-from generator.plan import Hyperplanes, LoopNest, Plan, Row
+from generator.plan import Plan
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest, Row
 from generator.target import Target
 from graph.kernels import KernelSpace, number, switch
 from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels

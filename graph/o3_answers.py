@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from generator.plan import LoopNest, Row
+from generator.schedules.hyperplanes import LoopNest, Row
 from graph.o2 import add_order, members_of, orders
 from graph.o3_rows import (
     DIAGONALS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from generator.plan import NestPath, Row, Step
+from generator.schedules.hyperplanes import NestPath, Row, Step
 from graph.space import Option, PageRow
 
 Depends: TypeAlias = tuple[tuple[str, Option], ...]

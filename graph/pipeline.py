@@ -15,7 +15,8 @@ from typing import Protocol, TypeAlias
 
 from generator.decisions.sizes import AXES, BLOCK, TILE
 from generator.pipeline_graph import StagePlace
-from generator.plan import Plan, Stages
+from generator.plan import Plan
+from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.kernels import KernelSpace
 from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from generator.errors import InputError
-from generator.plan import Plan, ScheduleChoice, Value
+from generator.plan import Plan, Value
+from generator.schedules.choice import ScheduleChoice
 from graph.restrictions import Restriction, parse_restriction
 from graph.space import Chooser, DeadEnd, Decision
 

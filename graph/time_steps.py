@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generator.errors import IllegalPlan
-from generator.plan import Plan, TimeTiles
+from generator.plan import Plan
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from graph.kernels import KernelSpace, number, switch
 from graph.o1 import TIME_STEPS, TIME_TILES, Shapes, other_answers, with_kernels

@@ -16,18 +16,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from generator.plan import (
-    Group,
-    Hyperplanes,
-    KernelPlan,
-    LoopNest,
-    Partition,
-    Plan,
-    Schedule,
-    ScheduleChoice,
-    TimeTiles,
-)
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest
+from generator.schedules.partition import Group, Partition
+from generator.schedules.schedule import Schedule
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from metrics.outcome import (
     CompileFailed,

@@ -9,9 +9,10 @@ import numpy as np
 from generator.emit.dialects import WORDS
 from generator.errors import InputError
 from generator.expr import Int
-from generator.plan import Plan, ScheduleChoice
+from generator.plan import Plan
 from generator.problem import Problem, Reference
 from generator.program import Array, Program
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Dialect
 from generator.variant import Kernel, KernelText, Launch, Variant
 from runners.backends import open_compiler, open_device

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 
 from explorer.registry import EXPLORERS, make_explorer
 from generator.decisions.shape import Shape
-from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
 from generator.target import Target
 from graph.o1 import make_o1_space
 from graph.space import Chooser, Decision, Space

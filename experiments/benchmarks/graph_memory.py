@@ -17,7 +17,8 @@ from itertools import combinations, islice, product
 from pathlib import Path
 
 from explorer.colony import Colony
-from generator.plan import Plan, ScheduleChoice
+from generator.plan import Plan
+from generator.schedules.choice import ScheduleChoice
 from graph.knowledge import Measured
 from graph.optimization_graph import Node, OptimizationGraph
 from graph.space import Chooser, Decision

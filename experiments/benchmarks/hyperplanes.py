@@ -26,10 +26,11 @@ from experiments.values.options import Budget, RunOptions
 from experiments.words import describe_ms, describe_ratio, describe_schedule
 from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Hyperplanes, LoopNest, Plan
+from generator.plan import Plan
 from generator.polyhedral.schedules.hyperplanes import O3
 from generator.program import Program
 from generator.reading import read_problem
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest
 from generator.target import Target
 from graph.o1 import TIME_TILES
 from graph.optimization_graph import OptimizationGraph

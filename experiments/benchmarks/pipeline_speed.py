@@ -29,8 +29,9 @@ from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Stages, plan_from_json
+from generator.plan import plan_from_json
 from generator.program import Program
+from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, preferences, uniform

@@ -17,7 +17,7 @@ import numpy as np
 from generator.emit.dialects import WORDS
 from generator.emit.words import Words
 from generator.expr import Int, Load, Name
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem, Reference
 from generator.program import (
     ELEMENT_BYTES,
@@ -30,6 +30,7 @@ from generator.program import (
     Program,
     Statement,
 )
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from generator.variant import Kernel, KernelText, Launch, Variant
 

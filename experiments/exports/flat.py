@@ -10,19 +10,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import assert_never
 
-from generator.plan import (
-    Group,
-    Hyperplanes,
-    KernelPlan,
-    LoopNest,
-    Partition,
-    Plan,
-    Schedule,
-    ScheduleChoice,
-    Stages,
-    TimeTiles,
-    Value,
-)
+from generator.plan import KernelPlan, Plan, Value
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest
+from generator.schedules.partition import Group, Partition
+from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 
 ABSENT = "-"
 
@@ -48,11 +42,14 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
     match schedule:
         case ScheduleChoice():
             return {f"schedule_{field.name}": _value(getattr(schedule, field.name)) for field in fields(ScheduleChoice)}
-        case Partition(groups, reductions):
+        case Partition(groups, reductions, serial):
             listed = "".join(_group(group) for group in groups)
-            return {"schedule_groups": listed, "schedule_reductions": _value(reductions)}
-        case Hyperplanes(nests, reductions):
-            return {"schedule_nests": "".join(_nest(nest) for nest in nests), "schedule_reductions": _value(reductions)}
+            return {"schedule_groups": listed, "schedule_reductions": _value(reductions),
+                    "schedule_serial": _value(serial)}
+        case Hyperplanes(nests, reductions, serial):
+            listed = "".join(_nest(nest) for nest in nests)
+            return {"schedule_nests": listed, "schedule_reductions": _value(reductions),
+                    "schedule_serial": _value(serial)}
         case TimeTiles(steps):
             return {"schedule_steps": steps}
         case Stages(computed, reductions):

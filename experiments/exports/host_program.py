@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, assert_never
 
-from generator.emit.cstyle import Printer
+from generator.emit.cstyle import c_text
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, map_children
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
 
@@ -16,10 +16,9 @@ LaunchText: TypeAlias = Callable[[Launch, Callable[[Expr], str]], list[str]]
 
 def c_lines(ops: Sequence[HostOp], launch: LaunchText, prefix: str, depth: int = 1) -> Iterator[str]:
     """The host program as statements of C. `prefix_min` and `prefix_max` are functions of two ints."""
-    printer = Printer({}, {}, lambda function, arguments: f"{function}({', '.join(arguments)})")
 
     def text(expr: Expr) -> str:
-        return printer.text(_functions(expr, prefix))
+        return c_text(_functions(expr, prefix))
 
     pad = "  " * depth
     for op in ops:

@@ -15,7 +15,8 @@ from experiments.report.html import Section, note, nothing
 from experiments.values.records import Result
 from experiments.words import describe_count, describe_kernel, describe_ms, describe_ratio
 from generator.errors import IllegalPlan
-from generator.plan import Plan, Stages
+from generator.plan import Plan
+from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 
 TITLE, ANCHOR, SHORT = "What was fused with what", "pipeline", "Pipeline"

@@ -29,12 +29,14 @@ from generator.lowering.heuristics.starts import (
     sum_plan,
     time_plan,
 )
-from generator.plan import Plan, Schedule, ScheduleChoice
+from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.polyhedral.schedules.hyperplanes import O3
 from generator.polyhedral.schedules.partition import level
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
 from generator.target import Target
 from graph.o1 import preferences_of_reductions
 from graph.o2 import apart, preferences_of_partition

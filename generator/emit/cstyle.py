@@ -14,6 +14,16 @@ _COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 _UNARY, _ATOM, _TERNARY, _SHIFT = 14, 20, 3, 11
 
 
+def plain_call(name: str, arguments: list[str]) -> str:
+    """`name(a, b)`: how C writes a call of any function."""
+    return f"{name}({', '.join(arguments)})"
+
+
+def c_text(expr: Expr) -> str:
+    """`expr` in C syntax, arrays indexed as written."""
+    return Printer({}, {}, plain_call).text(expr)
+
+
 @dataclass(frozen=True, slots=True)
 class Printer:
     """Prints expressions. `shapes` gives the extents of arrays that are indexed linearly (row-major).

@@ -19,7 +19,7 @@ from generator.arithmetic import FLOATING, c_type
 from generator.capture.baselines import no_native
 from generator.capture.build import Compiler, RunFailed, Unit, compile_unit, link, native_flags, system_compiler
 from generator.capture.execute import execute
-from generator.emit.cstyle import Printer
+from generator.emit.cstyle import Printer, plain_call
 from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, map_children
 from generator.linear import substitute
@@ -174,7 +174,7 @@ def _lines(program: Program, mixed: bool = False) -> Iterator[str]:
     """The stages; `mixed`: such that rounding errors differ from place to place."""
     shapes = {a.name: a.extents for a in program.arrays if a.extents}
     scalars = {a.name: f"{a.name}[0]" for a in program.arrays if not a.extents and a.role != "temp"}
-    printer = Printer(shapes, scalars, lambda name, arguments: f"{name}({', '.join(arguments)})")
+    printer = Printer(shapes, scalars, plain_call)
     yield from _nodes(program, original_loops(program, _PREFIX), printer, 0, mixed)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from generator.errors import InputError
-from generator.plan import Plan, ScheduleChoice
+from generator.plan import Plan
+from generator.schedules.choice import ScheduleChoice
 from graph.recorded import Answer
 from graph.space import Option
 from graph.template import template_plan

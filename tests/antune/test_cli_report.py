@@ -21,7 +21,8 @@ from experiments.values.options import Budget
 from experiments.values.records import Evaluation, Result
 from experiments.words import describe_ms, describe_percent, describe_plan, describe_ratio, describe_seconds
 from generator.frontend_c.source import Compilation
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
 from graph.space import Decision, Option
 from graph.walk import Choice, Walk, walk_to_json
 from metrics.outcome import CompileFailed, Durations, Outcome, Timed

@@ -30,7 +30,8 @@ from explorer.variation import (
     templated,
 )
 from generator.pipeline_graph import StagePlace
-from generator.plan import KernelPlan, Plan, Stages
+from generator.plan import KernelPlan, Plan
+from generator.schedules.stages import Stages
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import first, prefer, uniform
 from graph.space import Chooser, Decision, Option

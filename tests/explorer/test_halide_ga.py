@@ -24,7 +24,7 @@ from explorer.random_walk import RandomWalk
 from explorer.variation import Subject
 from generator.frontend_c.source import Compilation
 from generator.plan import KernelPlan, Plan
-from generator.plan import Stages as Schedule
+from generator.schedules.stages import Stages as Schedule
 from graph.optimization_graph import OptimizationGraph
 from graph.space import Chooser, Decision, Space
 from graph.stage_graph import StageGraph, StageNode, stage_graph_of

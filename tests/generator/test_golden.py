@@ -14,7 +14,10 @@ from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, TimeTiles
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
 

@@ -16,7 +16,6 @@ from generator.frontend_c.source import Compilation
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Stages
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.affine import Iteration, NotAffine, loop_domain, top
 from generator.polyhedral.kit.limited import limited
@@ -24,6 +23,7 @@ from generator.polyhedral.kit.parsed import _map_of, _set_of, map_of
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.polyhedral.schedules import scheduling
 from generator.program import Program
+from generator.schedules.stages import Stages
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import prefer, preferences, uniform
 from tests.support.plans import TARGET

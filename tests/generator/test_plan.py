@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from generator.decisions.cache import Cache
 from generator.errors import InputError
-from generator.plan import Hyperplanes, KernelPlan, Placement, Plan, ScheduleChoice, TimeTiles, plan_from_json
+from generator.plan import KernelPlan, Placement, Plan, plan_from_json
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.hyperplanes import Hyperplanes
+from generator.schedules.time_tiles import TimeTiles
 from tests.support.paths import DOCS
 
 SIZES = st.lists(st.sampled_from([1, 2, 8, 32]), max_size=3)

@@ -18,10 +18,10 @@ from generator.frontend_py.sequential import c_program
 from generator.frontend_py.types import Type
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Stages
 from generator.polyhedral.dependences.inside import unproven
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Program, Where
+from generator.schedules.stages import Stages
 from generator.sharing import TooLong, shared
 from generator.target import Target
 from tests.support.graphs import REAL, Step, computed, expression, graphs

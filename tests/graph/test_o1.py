@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from generator.decisions.candidate_sizes import HOST, PAPER, WIDE, CandidateSizes, caps, geometry
 from generator.decisions.shape import Shape
 from generator.errors import IllegalPlan
-from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
 from generator.target import Target
 from graph.o1 import make_o1_space
 from graph.optimization_graph import OptimizationGraph

@@ -14,7 +14,8 @@ from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.starts import start_plans
-from generator.plan import Partition, Plan
+from generator.plan import Plan
+from generator.schedules.partition import Partition
 from generator.target import Target
 from graph.o1 import make_o1_space
 from graph.optimization_graph import OptimizationGraph

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.errors import InputError
-from generator.plan import Plan, ScheduleChoice, Value, plan_from_json
+from generator.plan import Plan, Value, plan_from_json
+from generator.schedules.choice import ScheduleChoice
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.recorded import Answer, RecordedSpace

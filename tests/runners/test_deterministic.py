@@ -10,7 +10,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
 from metrics.outcome import Failed, Outcome, Timed
 from metrics.static_model import NAMES
 from runners.base import Bounds, Job, Limits

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from generator.expr import Binary, Expr, Int, Name
-from generator.plan import Plan, ScheduleChoice
+from generator.plan import Plan
+from generator.schedules.choice import ScheduleChoice
 from generator.variant import HostBranch, HostLoop, HostOp, Kernel, KernelText, Launch, Variant
 from runners.host_program import BoundLaunch, first_launches, launches
 

@@ -15,9 +15,10 @@ from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Partition, Plan
+from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
+from generator.schedules.partition import Partition
 from metrics.outcome import CompileFailed, Illegal, LaunchFailed, TimedOut, WrongResult
 from runners.base import Limits
 from runners.races import Finding, RaceReport, check_races, read_log

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generator.expr import Binary, Int, Name
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from generator.variant import HostLoop, Kernel, KernelText, Launch, Variant
 from graph.walk import Walk

@@ -8,7 +8,8 @@ import numpy as np
 
 from experiments.store import Store, create_store, reserve
 from experiments.values.records import Evaluation, Result
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
 from graph.space import Decision, Option
 from graph.walk import Choice, Walk, choices_from_json, walk_to_json
 from metrics.outcome import CompileFailed, Durations, KernelTime, Outcome, Timed, TimedOut

@@ -13,11 +13,14 @@ from generator.lowering.core.assemble import lower, lowered_program
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Atomic, Declare, If, Shuffle, walk
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.partition import Path, level
 from generator.program import ELEMENT_BYTES, Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Group, Partition
+from generator.schedules.schedule import Schedule
 from generator.target import Dialect, Target
 from tests.support.interpreter import Device
 from tests.support.memory import Memory

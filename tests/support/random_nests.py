@@ -9,8 +9,9 @@ import numpy as np
 from generator.errors import IllegalPlan
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.assemble import lower
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from generator.variant import Variant
 from tests.support.interpreter import Device, run_original

@@ -12,9 +12,10 @@ import pytest
 
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem, Reference
 from generator.program import Access, Array, Assignment, Box, Program, Statement
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from generator.variant import HostLoop, Kernel, KernelText, Launch, Variant
 from runners.base import DeviceInfo, Limits

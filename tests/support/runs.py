@@ -14,9 +14,10 @@ from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Result, RunInfo
 from generator.expr import Binary, Int, Load, Name
 from generator.frontend_c.source import Compilation
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem, Reference
 from generator.program import Access, Array, Assignment, Box, Program, Statement
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from graph.space import Chooser, Decision, Space
 from metrics.outcome import CompileFailed, Durations, KernelTime, Outcome, Timed, WrongResult

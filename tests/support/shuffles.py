@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.plan import KernelPlan, Partition, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Partition
 
 
 def by_shuffles(found: Problem, schedule: ScheduleChoice | Partition) -> Plan:

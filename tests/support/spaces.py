@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.values.options import RunOptions
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
 from graph.walk import Walk

@@ -22,12 +22,13 @@ from generator.frontend_py.interpret import interpret
 from generator.frontend_py.lower import lower as lowered_program
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.types import Type
-from generator.plan import Plan, Stages
+from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import ELEMENT_BYTES, NUMPY_TYPES, Program, Where
+from generator.schedules.stages import Stages
 from generator.target import Target
 from tests.support.memory import Memory
 from tests.support.plans import random_kernel

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generator.plan import KernelPlan, Plan, TimeTiles
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import Program
+from generator.schedules.time_tiles import TimeTiles
 
 _ITERATORS = (("t", "i", "j", "k"), ("begin", "c", "last", "b0"))
 """Also those that the check and the kernel call something else."""

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from antune import halide as hl
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.nest import Level
-from generator.plan import KernelPlan, Plan, Stages, TimeTiles
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.time.time_steps import required_time_loop
 from generator.problem import Problem
 from generator.program import Program
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 from tests.support.suite import ODD_SIZES, problem
 
 LEVELS: tuple[Level, ...] = ("sub-group", "thread")

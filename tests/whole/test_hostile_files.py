@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, ScheduleChoice, plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.schedules.choice import ScheduleChoice
 from graph.restrictions import parse_restriction
 from graph.template import Parameter, TemplateSpace
 from graph.walk import choices_from_json

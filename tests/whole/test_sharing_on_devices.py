@@ -11,9 +11,10 @@ from antune import halide as hl
 from generator.frontend_py.problem import problem_of
 from generator.frontend_py.types import Type
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan, Stages
+from generator.plan import Plan
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Where
+from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner

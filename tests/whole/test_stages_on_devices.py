@@ -16,11 +16,12 @@ from experiments.suites.image_pipelines import PIPELINES, Pipeline, pipeline
 from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import KernelPlan, Plan, Stages
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.problem import Problem
 from generator.program import Program
+from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.pipeline import openings
 from metrics.outcome import Outcome, Timed, TimedOut

@@ -10,9 +10,10 @@ import pytest
 from experiments.suites.image_pipelines import Pipeline
 from generator.lowering import lower
 from generator.nest import Level
-from generator.plan import KernelPlan, Plan, Stages
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.problem import Problem
+from generator.schedules.stages import Stages
 from metrics.outcome import Outcome, Timed
 from runners.base import Job, Limits
 from runners.cuda.compiler import Nvrtc

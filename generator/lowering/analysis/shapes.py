@@ -8,7 +8,7 @@ from math import prod
 from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
 from generator.lowering.core.time_tiles import TimeBoxes
-from generator.plan import Hyperplanes, KernelPlan, Schedule, Stages, TimeTiles
+from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import remembered
@@ -22,6 +22,10 @@ from generator.polyhedral.schedules.kernels import KernelPart, reordered, runs_o
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.polyhedral.time.time_steps import required_time_loop
 from generator.program import ELEMENT_BYTES, Program
+from generator.schedules.hyperplanes import Hyperplanes
+from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 
 TYPICAL_TILE = 32

@@ -21,12 +21,13 @@ from generator.lowering.core.assemble import lowered_program
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import iterators_at
 from generator.nest import Assign, For, If, Node
-from generator.plan import Plan, TimeTiles
+from generator.plan import Plan
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program, Stage
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import kernel_name
 

@@ -15,9 +15,10 @@ from generator.lowering.core.kernel import lower_kernel
 from generator.lowering.core.placement import placements
 from generator.lowering.core.time_tiles import time_kernel
 from generator.nest import Barrier, Shuffle, walk
-from generator.plan import KernelPlan, Plan, TimeTiles
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Array, Program
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import LANES, Dialect, Target
 from generator.variant import HostOp, Kernel, Variant, kernel_name
 

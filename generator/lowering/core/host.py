@@ -9,7 +9,6 @@ from typing import Any
 from generator.expr import Expr, Int
 from generator.lowering.naming import loop_names
 from generator.nest import For, If, Instance, Node
-from generator.plan import Schedule
 from generator.polyhedral.kit.ast import LoopName, box_context, generate
 from generator.polyhedral.kit.members import coordinate, images, union_of, without_gaps
 from generator.polyhedral.kit.tree import Band, Launch, Sequence, Tree, launches_of
@@ -18,6 +17,7 @@ from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.pipelines.sections import sections
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
 from generator.program import Program
+from generator.schedules.schedule import Schedule
 from generator.variant import HostBranch, HostLoop, HostOp, kernel_name
 from generator.variant import Launch as LaunchOp
 

@@ -31,7 +31,7 @@ from generator.lowering.memory.team_tile import Bounds, Limits, TeamTile, TimeBo
 from generator.lowering.memory.teams import team_of
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Atomic, Barrier, For, If, Node
-from generator.plan import KernelPlan, TimeTiles
+from generator.plan import KernelPlan
 from generator.polyhedral.memory.mapping import block_names, check_sizes, thread_names
 from generator.polyhedral.time.time_relations import check_time_tiles
 from generator.polyhedral.time.time_steps import (
@@ -44,6 +44,7 @@ from generator.polyhedral.time.time_steps import (
     time_tiling,
 )
 from generator.program import ELEMENT_BYTES, Array, Program
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import HostLoop, HostOp, Launch, kernel_name
 

@@ -15,8 +15,10 @@ from math import prod
 
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.heuristics.neighbours import neighbours_along_x
-from generator.plan import KernelPlan, Plan, Schedule, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
 from generator.target import Target
 
 TILE = 32

@@ -25,12 +25,17 @@ from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.vectors import moves_by_one
 from generator.lowering.heuristics.default import default_plan, fitting
-from generator.plan import Group, KernelPlan, Partition, Plan, Schedule, ScheduleChoice, Stages, TimeTiles, with_serial
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.tree import Sequence, launches_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.program import Program, Statement
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Group, Partition
+from generator.schedules.schedule import Schedule, with_serial
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 
 Sizes: TypeAlias = tuple[int, ...]

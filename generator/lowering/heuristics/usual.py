@@ -12,8 +12,10 @@ from generator.errors import IllegalPlan
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.starts import serial_schedule, vectors_plan
-from generator.plan import Plan, Schedule, ScheduleChoice
+from generator.plan import Plan
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
 from generator.target import Target
 
 GPU_DEFAULT = "gpu-default"

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from generator.errors import IllegalPlan
-from generator.plan import Schedule, ScheduleChoice, Stages
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.kit.ast import to_schedule
 from generator.polyhedral.kit.tree import Sequence
 from generator.polyhedral.pipelines.stages import Group, groups_of, possible_stages, reached
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
 from generator.program import Program, Stage, Where
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
 
 
 @dataclass(frozen=True, slots=True)

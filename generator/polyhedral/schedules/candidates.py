@@ -19,8 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.plan import Row, Vector
 from generator.polyhedral.schedules.cones import Numbers, Piece
+from generator.schedules.hyperplanes import Row, Vector
 
 LARGEST_COEFFICIENT = 2
 LARGEST_SHIFT = 4

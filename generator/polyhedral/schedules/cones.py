@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.errors import IllegalPlan
-from generator.plan import Vector
 from generator.polyhedral.dependences.model import maps
 from generator.polyhedral.dependences.reductions import order_of
 from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.schedules.scheduling import bounding_box
 from generator.program import Program
+from generator.schedules.hyperplanes import Vector
 
 Numbers = NDArray[np.int64]
 MOST_OPERATIONS = 200_000

@@ -12,7 +12,6 @@ from itertools import islice
 
 import numpy as np
 
-from generator.plan import NestPath, Row, Step
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.schedules.candidates import (
     LARGEST_SHIFT,
@@ -26,6 +25,7 @@ from generator.polyhedral.schedules.candidates import (
 from generator.polyhedral.schedules.cones import Numbers, Piece, edges, inside, live, pieces_of
 from generator.polyhedral.schedules.partition import strongly_connected
 from generator.program import Program
+from generator.schedules.hyperplanes import NestPath, Row, Step
 
 MOST_BESIDE = 4
 """Skewed rows beside a parallel one: few, since they make no more parallel loops, only other ones."""

@@ -7,16 +7,6 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
-from generator.plan import (
-    Hyperplanes,
-    Partition,
-    Schedule,
-    ScheduleChoice,
-    Stages,
-    TimeTiles,
-    serial_of,
-    with_serial,
-)
 from generator.polyhedral.dependences.model import model, sets
 from generator.polyhedral.dependences.reductions import order_of, reducible
 from generator.polyhedral.kit.ast import to_schedule
@@ -37,6 +27,12 @@ from generator.polyhedral.schedules.partition import MAX_PARALLEL, partition_tre
 from generator.polyhedral.schedules.schedule_matrix import hyperplane_tree
 from generator.polyhedral.schedules.scheduling import compute_schedule
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.hyperplanes import Hyperplanes
+from generator.schedules.partition import Partition
+from generator.schedules.schedule import Schedule, serial_of, with_serial
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from generator.plan import Schedule
 from generator.polyhedral.dependences.model import sets
 from generator.polyhedral.kit.members import ends, value_range
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, launches_of
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
 from generator.program import Program
+from generator.schedules.schedule import Schedule
 
 FEWEST_LAUNCHES = 256
 """Fewer take no time that matters beside that of a measurement."""

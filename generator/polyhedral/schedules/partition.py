@@ -15,13 +15,14 @@ from typing import Any
 import islpy as isl
 
 from generator.errors import IllegalPlan
-from generator.plan import Group, Partition, ScheduleChoice
 from generator.polyhedral.dependences.model import maps, model
 from generator.polyhedral.dependences.reductions import order_of
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, coincident_first, from_isl, multi, statements_of
 from generator.polyhedral.schedules.scheduling import Constraints, find_schedule
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Group, Partition
 
 MAX_PARALLEL = 3  # a grid has three dimensions
 

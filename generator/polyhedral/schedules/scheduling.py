@@ -9,13 +9,13 @@ from typing import Any
 import islpy as isl
 
 from generator.errors import IllegalPlan
-from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences.model import model, sets
 from generator.polyhedral.dependences.reductions import order_of
 from generator.polyhedral.kit.context import isl_options
 from generator.polyhedral.kit.limited import ChildError, limited
 from generator.polyhedral.kit.members import union_of
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 
 
 @dataclass(frozen=True, slots=True, eq=False)

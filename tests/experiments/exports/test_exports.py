@@ -15,7 +15,8 @@ import pytest
 
 from experiments.exports.kinds import Kind
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, TimeTiles
+from generator.plan import KernelPlan, Plan
+from generator.schedules.time_tiles import TimeTiles
 from tests.support import exports as support
 from tests.support.cuda_runtime import build_on_host
 from tests.support.exports import (

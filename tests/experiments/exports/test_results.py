@@ -21,7 +21,8 @@ from experiments.exports.write import export
 from experiments.store import read_store
 from experiments.values.options import LevelName
 from generator.errors import InputError
-from generator.plan import Group, Partition, Plan, plan_from_json
+from generator.plan import Plan, plan_from_json
+from generator.schedules.partition import Group, Partition
 from metrics.outcome import CompileFailed, Illegal, LaunchFailed, Outcome, Timed, WrongResult
 from runners.replay.reading import read_recording
 from runners.replay.recording import Recording

@@ -31,9 +31,11 @@ from generator.errors import IllegalPlan
 from generator.lowering.analysis.stage_work import stage_work
 from generator.lowering.heuristics.default import default_plan
 from generator.pipeline_graph import PipelineGraph, pipeline_graph
-from generator.plan import Plan, ScheduleChoice, Stages
+from generator.plan import Plan
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Program, Where
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from metrics.outcome import Timed
 from tests.support.browser import DRAWN, WAIT_S, WIDER, Browser, browser
 from tests.support.pages import made_run

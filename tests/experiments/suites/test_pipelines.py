@@ -18,7 +18,8 @@ from experiments.values.records import Evaluation, Result, RunInfo
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of
-from generator.plan import Plan, Stages
+from generator.plan import Plan
+from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform

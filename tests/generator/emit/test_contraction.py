@@ -9,9 +9,10 @@ import pytest
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
 from tests.support.devices import has_intel, outcomes_on
 from tests.support.programs import write_c

@@ -19,9 +19,10 @@ from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import KernelPlan, Placement, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Placement, Plan
 from generator.program import Program
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from tests.support.devices import device_runner

@@ -15,10 +15,10 @@ from generator.explain import explain
 from generator.expr import Binary, Expr, Int, Load, Name, Unary, children
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.dependences.model import model
 from generator.program import Program, Statement
+from generator.schedules.choice import ScheduleChoice
 from tests.support.conditions import Values, branching_text, run_program
 from tests.support.interpreter import Device, Memory, assign, evaluate
 from tests.support.plans import lowered_kernels

@@ -16,10 +16,12 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.placement import placeable
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan, ScheduleChoice, TimeTiles
+from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.partition import level
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.time_tiles import TimeTiles
 from generator.variant import Kernel, KernelText, Variant
 from graph.o2 import make_o2_space
 from graph.optimization_graph import OptimizationGraph

@@ -14,8 +14,9 @@ import pytest
 from generator.errors import InputError
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Placement, ScheduleChoice
+from generator.plan import Placement
 from generator.polyhedral.dependences.reductions import reducible
+from generator.schedules.choice import ScheduleChoice
 from runners.driver import BuildError
 from runners.gpu.texture_object import ResourceDescription, TextureDescription
 from runners.gpu.units import unpacked

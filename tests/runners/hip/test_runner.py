@@ -15,8 +15,8 @@ from antune.doctor import examine
 from antune.tables import device_rows
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences.reductions import reducible
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import LaunchFailed, Timed
 from runners.backend import UNTESTED
 from runners.base import DeviceInfo

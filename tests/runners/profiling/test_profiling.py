@@ -144,7 +144,8 @@ def tool(folder: Path, script: str) -> None:
 @pytest.fixture
 def work() -> Work:
     """Something that a process can unpickle; the stand-ins below do not run it."""
-    from generator.plan import Plan, ScheduleChoice
+    from generator.plan import Plan
+    from generator.schedules.choice import ScheduleChoice
     from generator.variant import Kernel, KernelText, Variant
     from tests.support.runners import scale_problem
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.plan import Plan, ScheduleChoice
+from generator.plan import Plan
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Durations, Illegal, KernelTime, Timed, WrongResult, cost_ms
 from runners.base import Bounds, Job, Runner
 from runners.replay.reading import read_recording

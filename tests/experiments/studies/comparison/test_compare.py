@@ -20,7 +20,8 @@ from experiments.studies.comparison.trials import Trial, read_trial
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Evaluation, RunInfo
 from generator.errors import InputError
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import CompileFailed, Durations, Outcome, Timed
 from tests.support.cli import Antune, antune_command
 from tests.support.runs import DEFAULT, REFERENCE, toy_info

@@ -23,7 +23,9 @@ from experiments.suites.image_pipelines import PIPELINES, SIZES, Pipeline
 from generator.errors import InputError
 from generator.frontend_py.load import load_pipeline
 from generator.frontend_py.problem import program_of, sizes_of
-from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from metrics.outcome import Outcome, WrongResult
 from runners.base import Sitting
 from tests.support.cli import Antune, antune_command

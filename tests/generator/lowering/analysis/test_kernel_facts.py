@@ -29,10 +29,12 @@ from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Assign, Atomic, For, If, Node
-from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.footprint import StagedArray
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from generator.target import Dialect
 from generator.variant import HostLoop, HostOp, Launch
 from graph.o1 import make_o1_space

@@ -9,8 +9,8 @@ import pytest
 from experiments.suites.image_pipelines import pipeline
 from generator.lowering.analysis.stage_work import StageWork, stage_work
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Stages
 from generator.program import Program
+from generator.schedules.stages import Stages
 from tests.support.suite import TARGET, small_problem
 
 

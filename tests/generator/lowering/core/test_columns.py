@@ -10,7 +10,9 @@ import pytest
 
 from generator.expr import Int
 from generator.lowering import lower
-from generator.plan import KernelPlan, Plan, ScheduleChoice, TimeTiles
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
 from metrics.outcome import Timed

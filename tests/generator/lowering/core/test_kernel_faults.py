@@ -12,7 +12,7 @@ import pytest
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.lowering.core.assemble import lower
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.dependences.reductions import order_of, reducible
 from generator.polyhedral.kit.tree import Band, Tree, from_isl
@@ -21,6 +21,7 @@ from generator.polyhedral.schedules.kernels import dimension, schedule_kernels
 from generator.polyhedral.schedules.legality import check_kernel, check_threads
 from generator.polyhedral.schedules.scheduling import compute_schedule
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from tests.support.cases import CASES
 from tests.support.faults import Fault, faults
 from tests.support.interpreter import Device, run_original

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from generator.errors import IllegalPlan
-from generator.plan import Plan, Stages
+from generator.plan import Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
+from generator.schedules.stages import Stages
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan

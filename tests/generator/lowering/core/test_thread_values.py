@@ -15,9 +15,10 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.nest import Declare, walk
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Dialect
 from tests.support.interpreter import run_original
 from tests.support.orders import differences

@@ -24,11 +24,12 @@ from generator.lowering import lower
 from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.pipeline_graph import pipeline_graph
-from generator.plan import KernelPlan, Plan, TimeTiles, plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.time import time_relations, time_steps
 from generator.polyhedral.time.time_relations import check_time_tiles
 from generator.polyhedral.time.time_steps import Overlap, TimeLoop, overlap, time_loop, time_tiling
 from generator.program import Program
+from generator.schedules.time_tiles import TimeTiles
 from graph.reaching import walk_to
 from graph.time_steps import STEPS, offered_steps
 from tests.support.faults import faults

@@ -17,7 +17,8 @@ from generator.lowering import lower
 from generator.lowering.core.vectors import is_vector
 from generator.lowering.heuristics.starts import start_plans
 from generator.nest import Assign, For
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
+from generator.schedules.choice import ScheduleChoice
 from generator.target import Dialect
 from metrics.outcome import Timed
 from runners.base import Job

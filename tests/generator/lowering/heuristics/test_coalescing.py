@@ -13,8 +13,10 @@ from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.neighbours import neighbours_along_x, spread
 from generator.lowering.heuristics.starts import start_plans
-from generator.plan import KernelPlan, Plan, ScheduleChoice, TimeTiles
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.time_tiles import TimeTiles
 from metrics.device_model import device_model
 from metrics.transactions import request
 from tests.support.cli import antune_command

@@ -16,11 +16,15 @@ from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.starts import serial_schedule
 from generator.lowering.heuristics.usual import usual_plan
-from generator.plan import Hyperplanes, Partition, ScheduleChoice, plan_from_json, serial_of
+from generator.plan import plan_from_json
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.launches import launched_nests
 from generator.problem import Problem
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.hyperplanes import Hyperplanes
+from generator.schedules.partition import Partition
+from generator.schedules.schedule import serial_of
 from generator.target import Target
 from generator.variant import Launch
 from metrics.outcome import Timed

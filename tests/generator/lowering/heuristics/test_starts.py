@@ -15,7 +15,8 @@ from generator.lowering import lower
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.starts import default_partition, start_plans
-from generator.plan import Partition, TimeTiles
+from generator.schedules.partition import Partition
+from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from graph.o1 import make_o1_space
 from graph.reaching import walk_to

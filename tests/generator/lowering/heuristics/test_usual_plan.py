@@ -14,7 +14,7 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
-from generator.plan import Stages
+from generator.schedules.stages import Stages
 from tests.support.suite import TARGET, problem
 from tests.support.targets import HOPPER
 

@@ -24,11 +24,13 @@ from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.assemble import lower
 from generator.lowering.memory.private import PrivateBox
 from generator.nest import Atomic, walk
-from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.program import Program
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from generator.target import Target
 from generator.variant import Variant
 from graph.kernels import KernelSpace

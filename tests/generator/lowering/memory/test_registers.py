@@ -15,9 +15,10 @@ import pytest
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.core.assemble import lower
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.program import Program
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from tests.support.cases import CASES

@@ -17,9 +17,10 @@ from experiments.values.options import Budget, LevelName, RunOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import row_sums
-from generator.plan import Group, KernelPlan, Partition, Plan
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions, reducible, sums
 from generator.program import Program
+from generator.schedules.partition import Group, Partition
 from generator.target import Dialect, Target
 from metrics.outcome import Timed
 from runners.base import Job

@@ -14,9 +14,10 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Assign, Barrier, If, walk
-from generator.plan import KernelPlan, Plan, ScheduleChoice
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from tests.support.interpreter import Device, run_original
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels, random_kernel

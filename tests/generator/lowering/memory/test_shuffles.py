@@ -9,10 +9,12 @@ import pytest
 
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
-from generator.plan import Group, Partition, Plan, ScheduleChoice
+from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.problem import Problem
 from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Group, Partition
 from metrics.outcome import Timed
 from runners.base import Job, Limits
 from tests.support.devices import device_runner, has_intel

@@ -18,11 +18,13 @@ from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.memory.teams import Team, team_of
 from generator.nest import Barrier, Declare, Level, walk
-from generator.plan import KernelPlan, Plan, ScheduleChoice, Stages, plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.polyhedral.time.time_steps import time_loop
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.stages import Stages
 from generator.target import Dialect, Target
 from graph.pipeline import make_pipeline_space
 from tests.support.interpreter import Device, run_original

@@ -16,11 +16,11 @@ from generator.explain import explain
 from generator.expr import Binary, Expr, Int, Load, Name, children, evaluate
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences import expansion
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.dependences.model import model
 from generator.program import Access, Program
+from generator.schedules.choice import ScheduleChoice
 from tests.support.devices import check_default_plan
 from tests.support.interpreter import run_original
 from tests.support.nests import nest_texts

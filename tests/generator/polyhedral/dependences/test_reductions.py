@@ -9,10 +9,10 @@ import pytest
 
 from generator.errors import IllegalPlan, InputError
 from generator.expr import Load
-from generator.plan import ScheduleChoice
 from generator.polyhedral.dependences.reductions import order_of, parallel_reductions, reducible, update_of
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from tests.support.interpreter import Memory, assign, evaluate, run_original
 from tests.support.orders import conflicts, differences, extension, reachable, run_in
 from tests.support.programs import original_order, pairs, program_of, scop

@@ -10,11 +10,11 @@ import islpy as isl
 import pytest
 
 from generator.errors import IllegalPlan
-from generator.plan import Stages
 from generator.polyhedral.memory.boxes import stage_boxes
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import tile_box
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.schedules.stages import Stages
 from tests.support.teams import chain
 
 # `S1: B[i] = A[i - 1] + A[i + 1]` in tiles of four; `S0` computes what each reads of A

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from generator.errors import IllegalPlan, InputError
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import KernelPlan, Plan, Stages, plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.pipelines.sections import kernels_of, sections
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Program, Where
+from generator.schedules.stages import Stages
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import random_kernel, run_plan

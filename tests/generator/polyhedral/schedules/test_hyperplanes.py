@@ -23,10 +23,11 @@ from generator.explain import explain, host_lines, why
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.assemble import lower
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, NestPath, Plan, Row, plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.schedules import candidates, hyperplanes
 from generator.polyhedral.schedules.hyperplanes import O3
 from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest, NestPath, Row
 from generator.target import Target
 from graph.o3 import make_o3_space
 from graph.optimization_graph import OptimizationGraph

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from generator.errors import IllegalPlan
-from generator.plan import KernelPlan, ScheduleChoice
+from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Tree, from_isl
 from generator.polyhedral.memory.footprint import stage_points
@@ -19,6 +19,7 @@ from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.legality import check_host, check_kernel, check_threads
 from generator.polyhedral.schedules.scheduling import compute_schedule
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from tests.support.programs import isl_schedule, pairs, program_of, scop
 from tests.support.trees import faulty, places, respects
 

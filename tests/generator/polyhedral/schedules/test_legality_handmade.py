@@ -11,7 +11,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Load, Name
 from generator.lowering.memory.barriers import check_barriers
 from generator.nest import Barrier, For, If, Instance
-from generator.plan import KernelPlan, ScheduleChoice
+from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Tree, from_isl
 from generator.polyhedral.memory.footprint import Extent, StagedArray, stage_points
@@ -20,6 +20,7 @@ from generator.polyhedral.memory.staged import check_stage
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, schedule_kernels
 from generator.polyhedral.schedules.legality import check_host, check_kernel, check_threads
 from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
 from tests.support.programs import isl_schedule, program_of, scop
 
 PREFIX = program_of(scop("for (i = 1; i < 6; i++) x[i] = x[i - 1] + y[i];"))

@@ -18,11 +18,12 @@ from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.core.assemble import lower
-from generator.plan import Group, KernelPlan, Partition, Plan
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.partition import Component, level
 from generator.program import Program
+from generator.schedules.partition import Group, Partition
 from metrics.outcome import Timed
 from tests.support.devices import outcomes_on
 from tests.support.interpreter import run_original

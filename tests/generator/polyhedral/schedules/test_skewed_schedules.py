@@ -12,12 +12,14 @@ from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.plan import Hyperplanes, KernelPlan, LoopNest, Plan, Schedule
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.legality import check_host
 from generator.program import Program
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest
+from generator.schedules.schedule import Schedule
 from graph.o2 import apart
 from graph.o3_answers import preferences_of_nests
 from graph.optimization_graph import OptimizationGraph, Policy
