@@ -140,7 +140,7 @@ def test_two_suites_in_one_place_keep_their_tables(tmp_path: Path) -> None:
 
 def test_programs_and_sizes() -> None:
     assert parse_pipelines("blur, harris,blur") == ("blur", "harris") and parse_pipelines("all") == names()
-    assert len(names()) == 16 and SIZES == ("small", "medium", "full")
+    assert len(names()) == 18 and SIZES == ("small", "medium", "full")
     with pytest.raises(InputError, match=r"'blurr' is no program.*the programs blur, "):
         parse_pipelines("blurr")
     with pytest.raises(InputError, match="no pipeline is called 'gemm'"):
