@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
-from generator.expr import Binary, Call, Expr, Load
+from generator.expr import Binary, Call, Expr, Int, Load, Name
 
 Level: TypeAlias = Literal["block", "sub-group", "thread"]
 """Threads that work together: all of a block, those of a sub-group (a warp), or each by itself."""
@@ -133,6 +133,15 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
         elif isinstance(node, If):
             yield from walk(node.then)
             yield from walk(node.otherwise)
+
+
+def rounds(loop: For) -> int | None:
+    """How often the loop runs, if that is a constant."""
+    match loop.start, loop.condition:
+        case Int(first), Binary("<" | "<=" as op, Name(name), Int(bound)) if name == loop.iterator and loop.step > 0:
+            return max(0, -(-(bound + (op == "<=") - first) // loop.step))
+        case _:
+            return None
 
 
 def expressions(node: Node) -> tuple[Expr, ...]:

@@ -64,8 +64,9 @@ class Target:
     `constant_bytes`: constant memory for all arrays of a kernel together. `capability`: the compute capability of an
     NVIDIA device, if known. `architecture`: what compilers for AMD devices call theirs, as in `gfx90a:xnack-`.
     `long_strides`: subscripts count rows in 64 bits, as in `A[i * 1024L + j]`. PoCL compiles some kernels twenty times
-    faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu`: kernels
-    avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`).
+    faster then, and none runs slower; with Intel's runtime many run at a third of their speed. `intel_cpu` and `pocl`:
+    kernels avoid what Intel's CPU runtime gets wrong (`generator.emit.guards`, `generator.emit.opaque`), or PoCL
+    (`generator.emit.even_unrolls`).
     """
 
     name: str
@@ -86,6 +87,7 @@ class Target:
     architecture: str = ""
     long_strides: bool = False
     intel_cpu: bool = False
+    pocl: bool = False
 
     @property
     def language(self) -> Language:

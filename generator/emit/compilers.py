@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from generator.emit.even_unrolls import with_even_unrolls
 from generator.emit.guards import with_first_barrier
 from generator.emit.opaque import with_opaque_one
 from generator.nest import Node
@@ -10,4 +11,6 @@ from generator.target import Target
 
 def for_compiler(body: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
     """`body` as the compiler of the target gets it right."""
+    if target.pocl:
+        return with_even_unrolls(body)
     return with_first_barrier(with_opaque_one(body)) if target.intel_cpu else body

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from generator.expr import Binary, Int, Name
-from generator.nest import For, If, Node, walk
+from generator.nest import For, If, Node, rounds, walk
 
-LEAST_TRIPS = 32
+LEAST_ROUNDS = 32
 """Shorter loops may as well be unrolled."""
 
 
@@ -27,15 +26,7 @@ def _rolled(node: Node) -> Node:
             return If(condition, with_rolled_loops(then), with_rolled_loops(otherwise))
         case For(body=body) if any(isinstance(inner, For) for inner in walk(body)):
             return replace(node, body=with_rolled_loops(body))
-        case For(start=Int(), unroll=0 | 1) if _is_long(node):
+        case For(unroll=0 | 1) if (rounds(node) or 0) >= LEAST_ROUNDS:
             return replace(node, rolled=True)
         case _:
             return node
-
-
-def _is_long(loop: For) -> bool:
-    match loop.start, loop.condition:
-        case Int(first), Binary("<" | "<=", Name(name), Int(bound)) if name == loop.iterator:
-            return bound - first >= LEAST_TRIPS * loop.step
-        case _:
-            return False

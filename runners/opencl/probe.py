@@ -88,7 +88,7 @@ def _target(device: cl.Device) -> Target:
                   sub_group=LANES if SHUFFLES.issubset(extensions) else 0,
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
                   image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
-                  long_strides=device.platform.name.strip() == POCL,
+                  long_strides=device.platform.name.strip() == POCL, pocl=device.platform.name.strip() == POCL,
                   intel_cpu="Intel" in device.platform.name and bool(device.type & cl.device_type.CPU))
 
 

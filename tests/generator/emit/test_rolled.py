@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from generator.emit.rolled import LEAST_TRIPS, with_rolled_loops
+from generator.emit.rolled import LEAST_ROUNDS, with_rolled_loops
 from generator.expr import Binary, Expr, Int, Load, Name
 from generator.lowering import lower
 from generator.nest import Assign, For, If, Node
@@ -23,7 +23,7 @@ def loop(bound: Expr, op: str = "<", start: int = 0, body: tuple[Node, ...] = (S
 
 @pytest.mark.parametrize(
     "node",
-    [loop(Int(LEAST_TRIPS)), loop(Int(1535), "<="), loop(Int(100), start=9, unroll=0)],
+    [loop(Int(LEAST_ROUNDS)), loop(Int(1535), "<="), loop(Int(100), start=9, unroll=0)],
     ids=["just long enough", "to the end", "copies"],
 )
 def test_long_loops_stay(node: For) -> None:
@@ -34,7 +34,7 @@ def test_long_loops_stay(node: For) -> None:
 
 @pytest.mark.parametrize(
     "node",
-    [loop(Int(LEAST_TRIPS - 1)), loop(Name("n")), loop(Int(100), unroll=4), loop(Int(100), start=90)],
+    [loop(Int(LEAST_ROUNDS - 1)), loop(Name("n")), loop(Int(100), unroll=4), loop(Int(100), start=90)],
     ids=["short", "unknown", "the plan unrolls it", "short from there on"],
 )
 def test_others_are_left_to_the_compiler(node: For) -> None:
