@@ -23,16 +23,21 @@ from tests.support.programs import write_c
 from tests.support.runs import Log
 from tests.support.slow import few
 from tests.support.space_plans import random_plans
-from tests.support.suite import problem
+from tests.support.suite import ODD_SIZES, problem
 from tests.support.targets import CPU
 
 PER_LEVEL = 34
 """Plans of a program at a level: more than 3,000 of the 30 programs."""
 LEVELS: tuple[LevelName, ...] = ("o1", "o2", "o3")
+MINI = ("MINI_DATASET",)
+SIZES = {"gramschmidt": ODD_SIZES["gramschmidt"]}
+"""Where MINI_DATASET will not do: the columns of gramschmidt's depend on each other there, so that the program divides
+rounding errors by rounding errors and no two orders of its sums agree.
+"""
 
 
 def found(
-    file: Path, device: str, level: LevelName, plans: int, folder: Path, defines: tuple[str, ...] = ("MINI_DATASET",)
+    file: Path, device: str, level: LevelName, plans: int, folder: Path, defines: tuple[str, ...] = MINI
 ) -> Counter[str]:
     """The kinds of outcomes of random plans. Fails for a wrong result."""
     options = RunOptions(
@@ -71,7 +76,7 @@ def device(request: pytest.FixtureRequest) -> str:
 def test_random_plans_are_right(program: str, device: str, tmp_path: Path) -> None:
     kinds: Counter[str] = Counter()
     for level in LEVELS:
-        kinds += found(program_file(program), device, level, PER_LEVEL, tmp_path / level)
+        kinds += found(program_file(program), device, level, PER_LEVEL, tmp_path / level, SIZES.get(program, MINI))
     assert 100 * kinds["illegal"] < kinds.total(), kinds
 
 
