@@ -192,8 +192,8 @@ def wait_until(happened: object, limit_s: float = 30) -> None:
         time.sleep(0.02)
 
 
-def test_killed_five_times_nothing_is_lost(tmp_path: Path) -> None:
-    killed_and_resumed(5, tmp_path)
+def test_killed_three_times_nothing_is_lost(tmp_path: Path) -> None:
+    killed_and_resumed(3, tmp_path)
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import toeplitz
-from scipy.signal import lfilter
 
 Data: TypeAlias = Mapping[str, NDArray[Any]]
 Result: TypeAlias = dict[str, Any]
@@ -148,6 +147,8 @@ def gramschmidt(d: Data) -> Result:
 
 def deriche(d: Data) -> Result:
     """R. Deriche, "Using Canny's criteria to derive a recursively implemented optimal edge detector", 1987."""
+    from scipy.signal import lfilter  # takes two seconds
+
     alpha, image = float(d["alpha"]), d["imgIn"].astype(np.float64)
     decay = np.exp(-alpha)
     k = (1 - decay) ** 2 / (1 + 2 * alpha * decay - np.exp(2 * alpha))

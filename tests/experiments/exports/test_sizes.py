@@ -23,6 +23,7 @@ from tests.support import exports as support
 from tests.support.cuda_runtime import build_on_host
 from tests.support.exports import AGREES, checked, exported, placed, ran, stored_run
 from tests.support.programs import write_c
+from tests.support.slow import few
 from tests.support.suite import SUITE
 
 # A size that is a macro, one that the program reads; two loops, of which one has the same kernel at all sizes of M.
@@ -151,7 +152,7 @@ for ni, nj, nk in (20, 25, 30), (16, 24, 8), (20, 25, 30), (5, 6, 7):
                        "(ni = 20, nj = 25, nk = 30); (ni = 16, nj = 24, nk = 8)")
 
 
-@pytest.mark.parametrize(("number", "namespaces"), [(1, False), (2, True)])
+@pytest.mark.parametrize(("number", "namespaces"), few([(2, True), (1, False)], 1))
 def test_a_cuda_export_has_all_sizes(number: int, namespaces: bool, gemm: Path, tmp_path: Path) -> None:
     """Evaluation 2 has arrays in constant memory, whose names are the same at all sizes."""
     folder = exported(gemm, Kind.cuda, tmp_path, number, ["NI=16 NJ=24 NK=8"])

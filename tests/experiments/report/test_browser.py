@@ -111,7 +111,7 @@ def figures(page: Browser) -> set[str]:
             for name in page.run("[...document.querySelectorAll('figure.plot')].map((f) => f.id)")}
 
 
-@pytest.mark.parametrize(("width", "scheme"), few([(1280, "light"), (390, "dark"), (390, "light")], 2))
+@pytest.mark.parametrize(("width", "scheme"), few([(390, "dark"), (1280, "light"), (390, "light")], 1))
 def test_a_finished_run_is_drawn_whole(page: Browser, finished: Path, width: int, scheme: str) -> None:
     report = finished / "run" / "report.html"
     opened(page, report, width, scheme)

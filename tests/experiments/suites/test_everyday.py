@@ -9,6 +9,7 @@ import pytest
 
 from experiments.suites.everyday import program_file, programs
 from tests.support.cli import Antune, antune_command
+from tests.support.slow import few
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
     return antune_command(monkeypatch)
 
 
-@pytest.mark.parametrize("name", programs())
+@pytest.mark.parametrize("name", few(programs(), ("fourier", "heat_swap", "matmul_flat", "spmv")))
 def test_an_everyday_program_is_tuned(
     name: str, antune: Antune, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

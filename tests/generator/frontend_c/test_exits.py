@@ -14,6 +14,7 @@ from generator.problem import Problem
 from generator.reading import read_problem
 from tests.support.devices import check_default_plan
 from tests.support.programs import program_of, scop, write_c
+from tests.support.slow import few
 
 PROGRAM = """#include <stdio.h>
 #define N 24
@@ -70,7 +71,7 @@ def captured(body: str, folder: Path) -> Problem:
     return read_problem(write_c(PROGRAM.replace("BODY", body), folder), Compilation(), None, None, {}, 0)
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", few(BODIES, 6))
 def test_results_are_those_of_c(name: str, tmp_path: Path) -> None:
     found = captured(BODIES[name], tmp_path)
     check_default_plan(found, tmp_path)

@@ -31,6 +31,7 @@ from metrics.outcome import Timed
 from runners.base import Job
 from runners.registry import open_runner
 from tests.support.devices import LIMITS
+from tests.support.slow import few
 from tests.support.space_plans import first_walks, random_plans
 from tests.support.suite import TARGET
 from tests.support.targets import HOPPER
@@ -69,7 +70,7 @@ void assign(void)
 """
 
 
-@pytest.fixture(scope="module", params=("kmeans", "lattice"))
+@pytest.fixture(scope="module", params=few(("lattice", "kmeans"), 1))
 def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Problem:
     if request.param == "lattice":
         return read_problem(everyday.program_file("lattice"), Compilation(defines=("SMALL",)), None, None, {}, 0)
