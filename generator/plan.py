@@ -125,8 +125,9 @@ def _members(value: Any) -> dict[str, Any]:
     for decision in KERNEL_DECISIONS if isinstance(value, KernelPlan) else ():
         if decision.younger and members[decision.key] == decision.default:
             del members[decision.key]
-    if members.get("serial") == ():
-        del members["serial"]
+    for name in ("serial", "together"):
+        if members.get(name) == ():
+            del members[name]
     return members
 
 

@@ -1,5 +1,5 @@
-"""The space `pipeline`: where every stage is computed, from the outputs to the inputs, then the decisions of every
-kernel.
+"""The space `pipeline`: where every stage is computed, from the outputs to the inputs, which of those with kernels
+share one (`graph.together`), then the decisions of every kernel.
 
 What Halide calls the call schedule (Ragan-Kelley 2014, ch. 5), in the three places that a GPU has: a kernel of its own
 (root), the threads that read it (inline), the blocks that read it (block: overlapped tiles in shared memory). A stage
@@ -9,7 +9,7 @@ that several kernels read may be computed in each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from typing import Protocol, TypeAlias
 
@@ -24,6 +24,7 @@ from graph.placement import Placeable
 from graph.reaching import Answers, NotOnOffer, Reachable
 from graph.space import Chooser, Decision, PageRow
 from graph.stage_graph import Role, StageGraph, StageNode
+from graph.together import ROW, Sharable, choose_together, joined, together_answers
 
 MAX_COPIES = 64
 """Expressions of an inlined stage in a kernel's text: more take long to compile."""
@@ -40,6 +41,7 @@ ROWS = (
         " it, in shared memory, where tiles overlap. Inline only where it stands at most 64 times in a kernel's"
         " text, block only where a small tile fits; tiles then have room for what they compute besides "
         "([pipelines.md](pipelines.md))"),
+    ROW,
 )
 """Of docs/decisions.md."""
 
@@ -110,12 +112,8 @@ class StageFacts(_Array, Protocol):
         """Who reads it: other stages, outputs."""
 
 
-class ComputedArray(_Array, Protocol):
+class ComputedArray(_Array, Sharable, Protocol):
     """An array that the program computes, stage or not (generator.polyhedral.pipelines.stage_facts.ComputedArray)."""
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Computed arrays that it is made from."""
 
 
 def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Target, wide: bool = True,
@@ -123,7 +121,7 @@ def make_pipeline_space(shapes: Shapes, stages: Sequence[StageFacts], target: Ta
                         computed: Sequence[ComputedArray] = ()) -> Reachable:
     """The space of a pipeline with these `stages`, in the order of the source; the rest as for `make_o1_space`.
 
-    `computed`: all arrays that the program computes, each after those that it reads, for `stage_graph`.
+    `computed`: all arrays that the program computes, each after those that it reads.
     """
     return _PipelineSpace(shapes, tuple(stages), KernelSpace(target, wide), tuple(sorted(reductions)), tuple(arrays),
                           tuple(computed))
@@ -156,6 +154,7 @@ class _PipelineSpace:
             )
         computed: Mapping[str, str] = dict(plan.schedule.computed)
         return {**{(_STAGE, (stage.array,), 0): computed.get(stage.array, "root") for stage in self.stages},
+                **together_answers(self.computed, plan.schedule.together),
                 **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
     def __call__(self, chooser: Chooser) -> Plan:
@@ -164,9 +163,13 @@ class _PipelineSpace:
             options = chosen.options(stage)
             answer = chooser.choose(Decision(_STAGE, (stage.array,), (("offered", " ".join(options)),)), options)
             chosen.take(stage, next(place for place in options if place == answer))
-        gone = {name for stage in self.stages if chosen.places[stage.array] != "root" for name in stage.statements}
+        inside = {array for array, place in chosen.places.items() if place != "root"}
+        together = choose_together(chooser, self.computed, inside) if self.kernels.wide else ()
+        apart = inside.union(*together)
+        gone = {name for one in (*self.stages, *self.computed) if one.array in apart for name in one.statements}
         reduced = choose_reductions(chooser, [name for name in self.reductions if name not in gone])
-        return with_kernels(chooser, chosen.schedule(reduced), self.shapes, self.kernels, self.arrays)
+        schedule = replace(chosen.schedule(reduced), together=together)
+        return with_kernels(chooser, schedule, self.shapes, self.kernels, self.arrays)
 
 
 @dataclass
@@ -232,22 +235,25 @@ class Chosen:
         return Stages(tuple(computed), reductions)
 
 
-def openings(stages: Sequence[StageFacts], target: Target) -> tuple[Stages, ...]:
+def openings(stages: Sequence[StageFacts], target: Target,
+             computed: Sequence[ComputedArray] = ()) -> tuple[Stages, ...]:
     """Where a person would compute the stages on `target`, to begin a search with.
 
     All inlined that can be; those that are read at several places in blocks, the others inlined; the same, but those
     inlined that are made point by point, and those in blocks of which these read several places; each by itself.
+    Arrays among `computed` that would compute the same stages share kernels.
     """
     wishes: tuple[Wish, ...] = (lambda *_: "inline", lambda stage, _: _tiled(stage), _stencils)
-    return *(_opening(stages, target, wish) for wish in wishes), Stages()
+    return *(_opening(stages, target, computed, wish) for wish in wishes), Stages()
 
 
-def _opening(stages: Sequence[StageFacts], target: Target, wish: Wish) -> Stages:
+def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[ComputedArray], wish: Wish) -> Stages:
     chosen = Chosen(target.local_bytes)
     for stage in reversed(stages):
         wanted = wish(stage, chosen)
         chosen.take(stage, wanted if wanted in chosen.options(stage) else "root")
-    return chosen.schedule()
+    schedule = chosen.schedule()
+    return replace(schedule, together=joined(computed, dict(schedule.computed)))
 
 
 def _tiled(stage: StageFacts) -> StagePlace:

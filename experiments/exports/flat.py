@@ -52,8 +52,10 @@ def _schedule(schedule: Schedule) -> dict[str, Value]:
                     "schedule_serial": _value(serial)}
         case TimeTiles(steps):
             return {"schedule_steps": steps}
-        case Stages(computed, reductions):
-            return {**{f"stage_{array}": where for array, where in computed}, "schedule_reductions": _value(reductions)}
+        case Stages(computed, reductions, together):
+            shared = {"schedule_together": "".join(f"[{' '.join(arrays)}]" for arrays in together)} if together else {}
+            return {**{f"stage_{array}": where for array, where in computed}, **shared,
+                    "schedule_reductions": _value(reductions)}
         case _:
             assert_never(schedule)
 

@@ -160,11 +160,11 @@ def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | N
 def _inlined_plan(program: Program, target: Target) -> Plan | None:
     """The default plan of the schedule that inlines every stage that can be; None when it is illegal."""
     from generator.lowering.heuristics.usual import usual_plan
-    from generator.polyhedral.pipelines.stage_facts import stage_facts
+    from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
     from graph.pipeline import openings
 
     with suppress(IllegalPlan):
-        return usual_plan(program, target, openings(stage_facts(program), target)[0])
+        return usual_plan(program, target, openings(stage_facts(program), target, computed_arrays(program))[0])
     return None
 
 

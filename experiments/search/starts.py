@@ -31,7 +31,7 @@ from generator.lowering.heuristics.starts import (
 )
 from generator.plan import Plan
 from generator.polyhedral.dependences.reductions import parallel_reductions
-from generator.polyhedral.pipelines.stage_facts import stage_facts
+from generator.polyhedral.pipelines.stage_facts import computed_arrays, stage_facts
 from generator.polyhedral.schedules.hyperplanes import O3
 from generator.polyhedral.schedules.partition import level
 from generator.program import Program
@@ -153,7 +153,8 @@ class _Starts:
     def _of_stages(self) -> Iterator[Plan]:
         """Every way to place the stages in the first style of kernels, then in the others."""
         found = []
-        for schedule in dict.fromkeys(stage_openings(stage_facts(self.program), self.target)):
+        for schedule in dict.fromkeys(stage_openings(stage_facts(self.program), self.target,
+                                                     computed_arrays(self.program))):
             with suppress(IllegalPlan):  # blocks cannot wait in the loops of some kernel
                 found.append(start_plans(self.program, self.target, schedule))
         return (plan for style in zip_longest(*found) for plan in style if plan is not None)

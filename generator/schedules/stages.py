@@ -1,4 +1,4 @@
-"""The schedule of an image pipeline: where each stage is computed."""
+"""The schedule of an image pipeline: where each stage is computed, and which stages share kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from generator.forms import NAMES, check_fields, pairs, sorted_names
+from generator.forms import NAMES, Form, check_fields, pairs, sorted_names
 from generator.program import Where
 
 WORDS: dict[Where, str] = {
@@ -20,11 +20,14 @@ class Stages:
     """Which intermediate arrays are computed where they are read, and how (`generator.program.Stage`), sorted by name.
 
     The nests of the program run in the order of the source, each array's by itself: what writes it shares kernels with
-    nothing else, except for the arrays that these kernels compute on their way. `reductions` as above.
+    nothing else, except for the arrays that these kernels compute on their way. Arrays in one tuple of `together` (two
+    or more, sorted, as the tuples are) are written by one kernel, each thread computing the same elements of all of
+    them. `reductions` as above.
     """
 
     computed: tuple[tuple[str, Where], ...] = ()
     reductions: tuple[str, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
 
 
 def stages_from_json(data: Any, where: str) -> Stages:
@@ -32,14 +35,27 @@ def stages_from_json(data: Any, where: str) -> Stages:
     check_fields(data, Stages, where)
     NAMES.require(data, where, "reductions")
     pairs("where", get_args(Where)).require(data, where, "computed")
-    return Stages(tuple(sorted((array, how) for array, how in data["computed"])), sorted_names(data, "reductions"))
+    _TOGETHER.require(data, where, "together")
+    return Stages(tuple(sorted((array, how) for array, how in data["computed"])), sorted_names(data, "reductions"),
+                  tuple(sorted(tuple(sorted(arrays)) for arrays in data.get("together", ()))))
+
+
+def _are_apart(value: object) -> bool:
+    """Whether `value` is a list of lists of two names or more, each name once."""
+    if not isinstance(value, list) or not all(NAMES.holds(names) and len(names) > 1 for names in value):
+        return False
+    every = [name for names in value for name in names]
+    return len(set(every)) == len(every)
+
+
+_TOGETHER = Form(_are_apart, "a list of lists of two arrays or more, each array once")
 
 
 def stages_words(stages: Stages) -> str:
-    """`stage by stage; inline: gray; block: blur_x`."""
+    """`stage by stage; inline: gray; block: blur_x; together: ix iy`."""
     lists = [f"{how}: {' '.join(array for array, where in stages.computed if where == how)}"
              for how in WORDS if how in dict(stages.computed).values()]
-    return "; ".join(["stage by stage", *lists])
+    return "; ".join(["stage by stage", *lists, *(f"together: {' '.join(arrays)}" for arrays in stages.together)])
 
 
 def stages_lines(stages: Stages) -> Iterator[str]:
@@ -47,3 +63,4 @@ def stages_lines(stages: Stages) -> Iterator[str]:
     listed = ", in the order of the source; computed where they are read:" if stages.computed else ""
     yield f"stage by stage{listed}"
     yield from (f"    {array}: {WORDS[where]}" for array, where in stages.computed)
+    yield from (f"    {', '.join(arrays)}: by one kernel" for arrays in stages.together)

@@ -75,6 +75,21 @@ def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str]
     golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
 
 
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "together.cl"), ("cuda", "together.cu")])
+def test_text_of_two_outputs(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
+    """One kernel writes both outputs; its blocks compute `light` once for both."""
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(-1, 3)], "r")
+    light, across, down = hl.Func("light"), hl.Func("across"), hl.Func("down")
+    light[x, y] = hl.u16(hl.ImageParam(hl.UInt(8), 2, "image")[x, y]) * 3
+    across[x, y] = light[x + 1, y] - light[x - 1, y]
+    down[x, y] = hl.u16(0)
+    down[x, y] += light[x, y + r]
+    program = pipeline_program([across, down], [37, 21])
+    kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (8, 16), (4, 8))
+    schedule = Stages((("light", "block"),), (), (("across", "down"),))
+    golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
+
+
 @pytest.mark.parametrize(
     ("dialect", "name"), [("opencl", "time-tiles.cl"), ("cuda", "time-tiles.cu"), ("hip", "time-tiles.hip")]
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from antune import halide as hl
 from experiments.search.parts import PARTS
 from experiments.values.options import Budget, RunOptions
 from explorer.registry import make_explorer
-from generator.errors import InputError
+from generator.errors import IllegalPlan, InputError
 from generator.frontend_c.source import Compilation
 from generator.frontend_py.bounds import Bounds
 from generator.frontend_py.images import Image
@@ -25,9 +26,11 @@ from generator.frontend_py.types import Type
 from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.dependences.reductions import reducible
+from generator.polyhedral.pipelines.joining import sharable
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import ELEMENT_BYTES, NUMPY_TYPES, Program, Where
+from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.stages import Stages
 from generator.target import Target
 from tests.support.memory import Memory
@@ -323,7 +326,26 @@ def random_stages(program: Program, rng: np.random.Generator) -> Stages:
     computed = {step.statement.name for array in chosen for step in possible_stages(program)[array]}
     wide = [name for name in reducible(program) if name not in computed
             and ELEMENT_BYTES[program.array(program.statement(name).body.target.array).type] >= 4]
-    return Stages(tuple(sorted(chosen.items())), tuple(sorted(name for name in wide if rng.integers(2))))
+    reductions = tuple(sorted(name for name in wide if rng.integers(2)))
+    return Stages(tuple(sorted(chosen.items())), reductions, random_sets(program, chosen, rng))
+
+
+def random_sets(program: Program, chosen: Collection[str], rng: np.random.Generator) -> tuple[tuple[str, ...], ...]:
+    """Arrays that share kernels, pair by pair, wherever that is legal."""
+    able = [array for array in sharable(program) if array not in chosen]
+    found: tuple[tuple[str, ...], ...] = ()
+    for one, two in combinations(able, 2):
+        mine = [arrays for arrays in found if one in arrays or two in arrays]
+        wanted = tuple(sorted({one, two}.union(*mine)))
+        if rng.integers(2):
+            others = [arrays for arrays in found if arrays not in mine]
+            with suppress(IllegalPlan):
+                stages = Stages(tuple(sorted((array, "inline") for array in chosen)), (), (*others, wanted))
+                count = min(3, len(program.array(one).extents))  # fewer: one reads neighbours of the other
+                if all(len(kernel.part.parallel) == count for kernel in kernels_of(program, stages)
+                       if isinstance(kernel.section.schedule, Hyperplanes)):
+                    found = tuple(sorted((*others, wanted)))
+    return found
 
 
 def any_plan(program: Program, rng: np.random.Generator) -> Plan:

@@ -1,13 +1,14 @@
 """Which arrays are worth a shared copy, where the copies are filled, and the boxes they hold.
 
-A *stage point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none).
+A *stage point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none, or
+where several bands, one after the other, need the same stage).
 There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q + rest`, so that one tile of a block touches a
 box whose corner is affine in block and tile indices and whose size is constant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -84,7 +85,9 @@ def tiled_members(band: Band) -> int:
 
 
 def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iterator[StagePoint]:
-    if isinstance(tree, Sequence):
+    names = statements_of(domain)
+    blocks = {stage.array for stage in program.stages if stage.where == "block"}
+    if isinstance(tree, Sequence) and not _computes_alike(program, tree, domain, blocks):
         for filters, child in zip(tree.filters, tree.children, strict=True):
             yield from _points(program, part, child, domain.intersect(filters))
         return
@@ -92,9 +95,13 @@ def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iter
     if isinstance(tree, Band):
         tiled = tuple(dimension(m, domain) for m in tree.members[:tiled_members(tree)])
     arrays = tuple(_arrays(program, part, tree, domain, tiled)) if part.parallel else ()
-    names = statements_of(domain)
-    blocks = {stage.array for stage in program.stages if stage.where == "block"}
     yield StagePoint(names, domain, tiled, arrays, reached(program, names) & blocks)
+
+
+def _computes_alike(program: Program, tree: Sequence, domain: Any, blocks: Collection[str]) -> bool:
+    """Whether two children of a sequence need the same stage of a block: then it is computed before all of them."""
+    needed = [array for part in tree.filters for array in reached(program, statements_of(domain.intersect(part)))]
+    return any(needed.count(array) > 1 for array in blocks)
 
 
 def _arrays(program: Program, part: KernelPart, tree: Tree, domain: Any,

@@ -9,7 +9,7 @@ import islpy as isl
 
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
-from generator.polyhedral.kit.tree import Band, Mapping, Sequence, Stage, Tree
+from generator.polyhedral.kit.tree import Band, Mapping, Sequence, Stage, Tree, statements_of
 from generator.polyhedral.memory.footprint import StagePoint, tiled_members
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 
@@ -84,6 +84,7 @@ class _Mapper:
     def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...],
                  sizes: list[tuple[Dimension, int, int]], several: tuple[int, ...]) -> None:
         self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
+        self.points = {point.statements for point in points}
         self.stages = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
 
     def below(self, tree: Tree, domain: Any) -> Tree:
@@ -94,7 +95,7 @@ class _Mapper:
 
     def staged(self, tree: Tree, domain: Any) -> Tree:
         """Every path gets its stage point, in the order of `stage_points`."""
-        if isinstance(tree, Sequence):
+        if isinstance(tree, Sequence) and statements_of(domain) not in self.points:
             parts = [domain.intersect(f) for f in tree.filters]
             return Sequence(tuple(parts), tuple(self.staged(c, p)
                                                 for c, p in zip(tree.children, parts, strict=True)))

@@ -1,7 +1,8 @@
 """Arrays that are computed where they are read: the stages of a pipeline.
 
 Read `stages.py` (which arrays can be, and what must hold), `speculation.py` (which reads are safe on the wrong side of
-a condition), `sections.py` (a program scheduled stage by stage), `stage_facts.py` (stages as a search sees them).
+a condition), `joining.py` (arrays that share a kernel), `sections.py` (a program scheduled stage by stage),
+`stage_facts.py` (stages as a search sees them).
 
 May import `polyhedral.kit`, `polyhedral.dependences` and `polyhedral.schedules`.
 """

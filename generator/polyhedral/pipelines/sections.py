@@ -1,14 +1,13 @@
 """A program in sections that are scheduled one by one and run one after the other.
 
 Most Plans schedule the whole program: one section. `Stages` makes a section of every group of nests whose arrays are
-not computed where they are read. It is a program of its own, so that what is known of it serves every Plan in which it
-is the same,
-and a pipeline of a hundred stages costs a hundred small schedules.
+not computed where they are read, and of every set of groups that share a kernel. It is a program of its own, so that
+what is known of it serves every Plan in which it is the same, and a pipeline of a hundred stages costs a hundred small
+schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,10 +15,12 @@ from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.kit.ast import to_schedule
 from generator.polyhedral.kit.tree import Sequence
-from generator.polyhedral.pipelines.stages import Group, groups_of, possible_stages, reached
+from generator.polyhedral.pipelines.joining import Unit, joint_nest, units_of
+from generator.polyhedral.pipelines.stages import groups_of, possible_stages, reached
 from generator.polyhedral.schedules.kernels import KernelPart, schedule_kernels
-from generator.program import Program, Stage, Where
+from generator.program import Program, Stage
 from generator.schedules.choice import ScheduleChoice
+from generator.schedules.hyperplanes import Hyperplanes
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
 
@@ -44,7 +45,8 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
     """The sections of `program` in order.
 
     Raises:
-        IllegalPlan: an array cannot be computed where it is read, or a name is no reduction.
+        IllegalPlan: an array cannot be computed where it is read, arrays cannot share a kernel, or a name is no
+            reduction.
     """
     if not isinstance(schedule, Stages):
         return (Section(program, schedule, True),)
@@ -54,41 +56,33 @@ def sections(program: Program, schedule: Schedule) -> tuple[Section, ...]:
                           f"{', '.join(possible) or 'none'}")
     if unknown := set(schedule.reductions) - set(reducible(program)):
         raise IllegalPlan(f"{min(unknown)} is no reduction; reductions are {', '.join(reducible(program)) or 'none'}")
-    computed = dict(schedule.computed)
-    found = []
-    for number, group in enumerate(groups_of(program)):
-        if group.arrays <= set(computed):
-            continue
-        needed = _needed(program, group, computed)
-        reductions = tuple(name for name in schedule.reductions if name in group.statements)
-        found.append(Section(_part(program, number, needed), ScheduleChoice(reductions=reductions), False))
-    return tuple(found)
+    return tuple(Section(_part(program, unit), _scheduled(program, unit, schedule.reductions), False)
+                 for unit in units_of(program, dict(schedule.computed), schedule.together))
 
 
-def _needed(program: Program, group: Group, computed: Mapping[str, Where]) -> tuple[tuple[str, Where], ...]:
-    """The stages among `computed` that the group's kernels compute, in the order of the source."""
-    possible = possible_stages(program)
-    read = {a.array for name in group.statements for a in program.statement(name).accesses}
-    for array in reversed(list(possible)):
-        if array in read and array in computed:
-            read |= {a.array for step in possible[array] for a in step.statement.accesses}
-    return tuple((array, computed[array]) for array in possible if array in read and array in computed)
+def _scheduled(program: Program, unit: Unit, reductions: tuple[str, ...]) -> ScheduleChoice | Hyperplanes:
+    """How a unit is scheduled: by isl, or along the elements that its arrays share."""
+    names = {name for number in unit.groups for name in groups_of(program)[number].statements}
+    own = tuple(name for name in reductions if name in names)
+    return Hyperplanes((joint_nest(program, unit),), own) if len(unit.groups) > 1 else ScheduleChoice(reductions=own)
 
 
 @lru_cache(maxsize=1024)
-def _part(program: Program, number: int, computed: tuple[tuple[str, Where], ...]) -> Program:
-    """The program of a group that computes these stages itself."""
-    group = groups_of(program)[number]
+def _part(program: Program, unit: Unit) -> Program:
+    """The program of the groups of a unit, which compute its stages themselves."""
+    groups = [groups_of(program)[number] for number in unit.groups]
     possible = possible_stages(program)
-    stages = tuple(Stage(array, where, possible[array]) for array, where in computed)
-    statements = tuple(s for s in program.statements if s.name in group.statements)
+    stages = tuple(Stage(array, where, possible[array]) for array, where in unit.stages)
+    names = {name for group in groups for name in group.statements}
+    statements = tuple(s for s in program.statements if s.name in names)
     steps = [step.statement for stage in stages for step in stage.steps]
     used = {access.array for statement in (*statements, *steps) for access in statement.accesses}
-    domain = group.nests[0].domain
-    for nest in group.nests[1:]:
+    nests = [nest for group in groups for nest in group.nests]
+    domain = nests[0].domain
+    for nest in nests[1:]:
         domain = domain.union(nest.domain)
-    tree = group.nests[0].tree if len(group.nests) == 1 else Sequence(
-        tuple(nest.domain for nest in group.nests), tuple(nest.tree for nest in group.nests))
+    tree = nests[0].tree if len(nests) == 1 else Sequence(
+        tuple(nest.domain for nest in nests), tuple(nest.tree for nest in nests))
     return Program(program.name, program.file, tuple(a for a in program.arrays if a.name in used), statements,
                    str(to_schedule(tree, domain)), program.parameters, (), stages)
 

@@ -13,6 +13,7 @@ import islpy as isl
 from generator.expr import loads_of, names_of
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of
+from generator.polyhedral.pipelines.joining import sharable
 from generator.polyhedral.pipelines.stages import possible_stages, read_subscripts, reads_by_element
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
@@ -52,12 +53,17 @@ class StageFacts:
 
 @dataclass(frozen=True, slots=True)
 class ComputedArray:
-    """An array that `statements` of the program compute, and those computed before it that they read."""
+    """An array that `statements` of the program compute, and what they read: arrays computed before it, and `inputs`.
+
+    `sharable`: it can share a kernel with others (`joining`).
+    """
 
     array: str
     statements: tuple[str, ...]
     extents: tuple[int, ...]
     reads: tuple[str, ...]
+    inputs: tuple[str, ...]
+    sharable: bool
 
 
 def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
@@ -66,11 +72,13 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
     for statement in program.statements:
         writers.setdefault(statement.body.target.array, []).append(statement)
     found: list[ComputedArray] = []
+    able = sharable(program)
     for array, statements in writers.items():
         read = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
         before = tuple(one.array for one in found if one.array in read)
         names = tuple(statement.name for statement in statements)
-        found.append(ComputedArray(array, names, program.array(array).extents, before))
+        inputs = tuple(sorted(name for name in read - writers.keys() if program.array(name).extents))
+        found.append(ComputedArray(array, names, program.array(array).extents, before, inputs, array in able))
     return tuple(found)
 
 

@@ -87,18 +87,24 @@ def possible_stages(program: Program) -> Mapping[str, tuple[Step, ...]]:
     found = {}
     for number, group in enumerate(groups):
         name = min(group.arrays)
-        array = program.array(name)
         if len(group.arrays) > 1 or often.count(name) > 1 or name not in temporary:
             continue
         read = {a.array for s in group.statements for a in program.statement(s).accesses} - group.arrays
-        if all(last.get(other, -1) < number for other in read) and (steps := _steps(program, group, array.extents)):
+        if all(last.get(other, -1) < number for other in read) and (steps := steps_of(program)[number]):
             found[name] = steps
     return MappingProxyType(found)
 
 
-def _steps(program: Program, group: Group, extents: tuple[int, ...]) -> tuple[Step, ...]:
-    """The statements of a group as steps, if all are; else ()."""
-    steps = []
+@lru_cache(maxsize=16)
+def steps_of(program: Program) -> tuple[tuple[Step, ...], ...]:
+    """The statements of each group as steps; () for a group that writes several arrays, or where one is none."""
+    return tuple(_steps(program, group) for group in groups_of(program))
+
+
+def _steps(program: Program, group: Group) -> tuple[Step, ...]:
+    if len(group.arrays) > 1:
+        return ()
+    extents, steps = program.array(min(group.arrays)).extents, []
     for number, nest in enumerate(group.nests):
         statement = program.statement(nest.statements[0])
         step = _step(statement, extents, number == 0) if _in_order(nest, statement) else None

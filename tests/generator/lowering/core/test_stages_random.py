@@ -14,7 +14,9 @@ import pytest
 
 from generator.errors import IllegalPlan
 from generator.plan import Plan
+from generator.polyhedral.kit.tree import Band, Sequence
 from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.pipelines.stages import reached
 from generator.program import Program
 from generator.schedules.stages import Stages
 from tests.support.interpreter import run_original
@@ -87,6 +89,8 @@ def test_these_plans_reach_what_may_go_wrong() -> None:
         "uint8",
         "float",
         "reduction",
+        "together",
+        "block for several",
     )
     assert [words for words in wanted if not seen[words]] == [], seen
 
@@ -100,6 +104,14 @@ def features(program: Program, plan: Plan) -> set[str]:
     for kernel in kernels_of(program, plan.schedule):
         stages = {stage.array: stage for stage in kernel.section.program.stages}
         computing.update(list(stages))
+        stored = {program.statement(name).body.target.array for name in kernel.part.statements}
+        if len(stored) > 1:
+            found |= {"together"}
+            common = [reached(kernel.section.program, (name,)) for name in kernel.part.statements]
+            found |= {"block for several" for stage in stages.values()
+                      if stage.where == "block" and sum(stage.array in some for some in common) > 1}
+            found |= {"sum together"} if isinstance(kernel.part.tree, Sequence) and any(
+                isinstance(child, Band) for child in kernel.part.tree.children) else set()
         for stage in stages.values():
             found |= {stage.where, *([f"updated {stage.where}"] if len(stage.steps) > 1 else [])}
             found |= {{"unsigned char": "uint8", "float": "float"}.get(program.array(stage.array).type, "other type")}

@@ -1,0 +1,156 @@
+"""Arrays that share a kernel: each thread computes the same elements of all of them.
+
+    ix[y][x] = gray[y][x + 1] - gray[y][x];     one kernel for both reads gray once, and where it computes gray
+    iy[y][x] = gray[y + 1][x] - gray[y][x];     itself, it does so once
+
+They have the same extents, and every statement of theirs computes elements one by one (`stages.steps_of`). Their
+kernel's loops are those over the elements; inside, the statements run in the order of the source. That this breaks no
+dependence between them is for the exact check of the schedule to say; what else must be true is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generator.errors import IllegalPlan
+from generator.polyhedral.pipelines.stages import groups_of, possible_stages, steps_of
+from generator.program import Program, Step, Where
+from generator.schedules.hyperplanes import LoopNest, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Groups, by number, that are scheduled together; what stages they compute (in the order of the source)."""
+
+    groups: tuple[int, ...]
+    stages: tuple[tuple[str, Where], ...]
+
+
+def units_of(program: Program, computed: Mapping[str, Where], together: Sequence[tuple[str, ...]]) -> tuple[Unit, ...]:
+    """What is scheduled by itself, in the order in which it runs.
+
+    Raises:
+        IllegalPlan: arrays that cannot share a kernel.
+    """
+    _check(program, computed, together)
+    sets = {array: number for number, arrays in enumerate(together) for array in arrays}
+    joined: dict[tuple[str, int], list[int]] = {}
+    for number, group in enumerate(groups_of(program)):
+        if not group.arrays <= set(computed):
+            array = min(group.arrays)
+            joined.setdefault(("set", sets[array]) if array in sets else ("group", number), []).append(number)
+    units = [Unit(tuple(unit), _needed(program, unit, computed)) for unit in joined.values()]
+    for unit in units:
+        _check_stages(program, unit)
+    return tuple(_ordered(program, units, computed)) if together else tuple(units)
+
+
+def joint_nest(program: Program, unit: Unit) -> LoopNest:
+    """The loops that the statements of a unit share: those over the elements, then what each step has inside."""
+    steps = sorted(_steps(program, unit), key=lambda step: step.statement.name)
+    names = tuple(step.statement.name for step in steps)
+    shared = tuple(tuple(_vector(step, *step.dims[d]) for step in steps) for d in range(len(steps[0].dims)))
+    parts = () if not any(step.loops for step in steps) else tuple(
+        LoopNest((step.statement.name,), tuple(_row(step, position) for position, _, _ in step.loops))
+        for step in _steps(program, unit))
+    return LoopNest(names, shared, parts)
+
+
+def _steps(program: Program, unit: Unit) -> list[Step]:
+    """In the order of the source."""
+    return [step for number in unit.groups for step in steps_of(program)[number]]
+
+
+def _row(step: Step, position: int) -> Row:
+    return (_vector(step, position, 0),)
+
+
+def _vector(step: Step, position: int, constant: int) -> tuple[int, ...]:
+    return (*(int(d == position) for d in range(len(step.statement.iterators))), constant)
+
+
+def _check(program: Program, computed: Mapping[str, Where], together: Sequence[tuple[str, ...]]) -> None:
+    """Raise IllegalPlan for arrays that cannot share a kernel, whatever the others do."""
+    able = {array: program.array(array).extents for array in sharable(program)}
+    for arrays in together:
+        for array in arrays:
+            if array in computed:
+                raise IllegalPlan(f"`{array}` is computed where it is read, so that it shares no kernel with "
+                                  f"{', '.join(other for other in arrays if other != array)}")
+            if array not in able:
+                raise IllegalPlan(f"`{array}` cannot share a kernel; arrays that can: {', '.join(able) or 'none'}")
+            if able[array] != able[arrays[0]]:
+                raise IllegalPlan(f"`{arrays[0]}` and `{array}` cannot share a kernel: their extents are "
+                                  f"{_extents(able[arrays[0]])} and {_extents(able[array])}")
+
+
+@lru_cache(maxsize=16)
+def sharable(program: Program) -> tuple[str, ...]:
+    """The arrays that can share a kernel, in the order of the source: one group writes each, element by element."""
+    often = [array for group in groups_of(program) for array in group.arrays]
+    return tuple(min(group.arrays) for group, steps in zip(groups_of(program), steps_of(program), strict=True)
+                 if steps and often.count(min(group.arrays)) == 1)
+
+
+def _extents(extents: tuple[int, ...]) -> str:
+    return "x".join(map(str, extents))
+
+
+def _check_stages(program: Program, unit: Unit) -> None:
+    """Raise IllegalPlan where a stage that a unit computes reads what the unit stores: threads do not wait for it."""
+    stored = {array for number in unit.groups for array in groups_of(program)[number].arrays}
+    for stage, _ in unit.stages:
+        read = {access.array for step in possible_stages(program)[stage] for access in step.statement.accesses}
+        if wrong := sorted(read & stored):
+            others = ", ".join(f"`{array}`" for array in sorted(stored - set(wrong)))
+            raise IllegalPlan(f"`{wrong[0]}` cannot share a kernel with {others}, which needs `{stage}`, which is "
+                              f"computed there and needs all of `{wrong[0]}`")
+
+
+def _needed(program: Program, unit: Sequence[int], computed: Mapping[str, Where]) -> tuple[tuple[str, Where], ...]:
+    """The stages among `computed` that the kernels of a unit compute, in the order of the source."""
+    possible = possible_stages(program)
+    read = {a.array for number in unit for name in groups_of(program)[number].statements
+            for a in program.statement(name).accesses}
+    for array in reversed(list(possible)):
+        if array in read and array in computed:
+            read |= {a.array for step in possible[array] for a in step.statement.accesses}
+    return tuple((array, computed[array]) for array in possible if array in read and array in computed)
+
+
+def _ordered(program: Program, units: Sequence[Unit], computed: Mapping[str, Where]) -> list[Unit]:
+    """An order in which each unit finds what it reads, as close to that of the source as it can be.
+
+    Raises:
+        IllegalPlan: there is none.
+    """
+    touched = {number: _touched(program, number, computed) for unit in units for number in unit.groups}
+    before = {unit: {other for other in units if other != unit and _precedes(program, other, unit, touched)}
+              for unit in units}
+    ordered: list[Unit] = []
+    while before:
+        ready = next((unit for unit, others in before.items() if others.issubset(ordered)), None)
+        if ready is None:
+            shared = next(unit for unit in before if len(unit.groups) > 1)
+            names = ", ".join(f"`{min(groups_of(program)[number].arrays)}`" for number in shared.groups)
+            raise IllegalPlan(f"{names} cannot share a kernel: other kernels must run between them")
+        del before[ready]
+        ordered.append(ready)
+    return ordered
+
+
+def _precedes(program: Program, first: Unit, second: Unit, touched: Mapping[int, frozenset[str]]) -> bool:
+    """Whether something in `first` comes before something in `second`, and they touch the same array, one writing."""
+    written = {number: groups_of(program)[number].arrays for number in (*first.groups, *second.groups)}
+    return any(a < b and (written[a] & touched[b] or touched[a] & written[b])
+               for a in first.groups for b in second.groups)
+
+
+def _touched(program: Program, group: int, computed: Mapping[str, Where]) -> frozenset[str]:
+    """What a group accesses, and what the stages do that it computes on its way."""
+    stages = _needed(program, (group,), computed)
+    names = [*groups_of(program)[group].statements,
+             *(step.statement.name for stage, _ in stages for step in possible_stages(program)[stage])]
+    return frozenset(access.array for name in names for access in program.statement(name).accesses)

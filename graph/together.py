@@ -1,0 +1,125 @@
+"""Which arrays of a pipeline share a kernel (`generator.schedules.stages`): asked once it is known which have one.
+
+From the outputs to the inputs, every array may join one of those decided before it: of the same extents, neither needed
+for the other, where both read something that a common kernel reads or computes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from graph.reaching import Answers
+from graph.space import Chooser, Decision, PageRow
+
+TOGETHER = "kernel"
+ALONE, WITH = "alone", "with "
+
+ROW = PageRow("kernel", "an array with a kernel of its own, from the outputs to the inputs, `--space pipeline`",
+    "alone, with another array",
+    "one kernel writes both, each thread the same elements of them: what both read, and what its blocks compute for "
+    "both, is there once. Offered for arrays of the same extents of which each element is computed by itself, that "
+    "read something in common, and of which none is needed for the other")
+"""Of docs/decisions.md."""
+
+
+class Sharable(Protocol):
+    """An array that the program computes (generator.polyhedral.pipelines.stage_facts.ComputedArray)."""
+
+    @property
+    def array(self) -> str:
+        """Its name."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Its size."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Computed arrays that it is made from."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Other arrays that it is made from."""
+
+    @property
+    def sharable(self) -> bool:
+        """Whether it can share a kernel."""
+
+
+def choose_together(chooser: Chooser, computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple[str, ...],
+                                                                                                      ...]:
+    """The arrays that share kernels, set by set; `inside` are those without kernels of their own."""
+    sharing = Sharing({one.array: one for one in computed}, frozenset(inside))
+    for one in reversed(computed):
+        if one.sharable and one.array not in inside:
+            options = (ALONE, *(WITH + first for first in sharing.options(one)))
+            answer = str(chooser.choose(Decision(TOGETHER, (one.array,), (("offered", " ".join(options)),)), options))
+            sharing.take(one, answer.removeprefix(WITH) if answer != ALONE else one.array)
+    return sharing.sets
+
+
+def together_answers(computed: Sequence[Sharable], together: Iterable[Sequence[str]]) -> Answers:
+    """How these questions are answered, to reach the sets `together`."""
+    place = {one.array: number for number, one in enumerate(computed)}
+    firsts = {array: max(arrays, key=lambda name: place.get(name, -1)) for arrays in together for array in arrays}
+    return {(TOGETHER, (one.array,), 0): ALONE if firsts.get(one.array, one.array) == one.array
+            else WITH + firsts[one.array] for one in computed}
+
+
+def joined(computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """The sets of arrays that would otherwise compute the same stages twice, each in a kernel of its own."""
+    sharing = Sharing({one.array: one for one in computed}, frozenset(inside))
+    for one in reversed(computed):
+        if one.sharable and one.array not in inside:
+            offered = sharing.options(one)
+            sharing.take(one, next((first for first in offered if sharing.repeats(one, first)), one.array))
+    return sharing.sets
+
+
+@dataclass
+class Sharing:
+    """Who shares a kernel so far: the `members` of each, by the one that was decided first."""
+
+    arrays: Mapping[str, Sharable]
+    inside: frozenset[str]
+    members: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """Those with several members, sorted."""
+        return tuple(sorted(tuple(sorted(arrays)) for arrays in self.members.values() if len(arrays) > 1))
+
+    def options(self, one: Sharable) -> tuple[str, ...]:
+        """The kernels that could compute `one`, too."""
+        return tuple(first for first, arrays in self.members.items() if self.arrays[first].extents == one.extents
+                     and any(self._read(one.array) & self._read(other) for other in arrays)
+                     and not self._waits((*arrays, one.array)))
+
+    def repeats(self, one: Sharable, first: str) -> bool:
+        """Whether the kernel of `first` and one of `one` alone would compute the same stage."""
+        return any(self._read(one.array) & self._read(other) & self.inside for other in self.members[first])
+
+    def take(self, one: Sharable, first: str) -> None:
+        """The kernel of `first` computes `one`."""
+        self.members.setdefault(first, []).append(one.array)
+
+    def _read(self, array: str) -> set[str]:
+        """What a kernel that computes `array` reads or computes on its way."""
+        known = self.arrays[array]
+        found = {*known.inputs, *known.reads}
+        return found.union(*(self._read(other) for other in known.reads if other in self.inside))
+
+    def _waits(self, arrays: Collection[str]) -> bool:
+        """Whether a kernel that computes `arrays` would have to run before itself."""
+        joined = {name: tuple(members) for members in (*self.members.values(), arrays) for name in members}
+        todo, seen = [read for name in arrays for read in self.arrays[name].reads], set[str]()
+        while todo:
+            name = todo.pop()
+            if name in arrays:
+                return True
+            if name not in seen:
+                seen.add(name)
+                todo += [read for other in joined.get(name, (name,)) for read in self.arrays[other].reads]
+        return False
