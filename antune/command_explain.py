@@ -34,15 +34,41 @@ if TYPE_CHECKING:
     from generator.plan import Plan
     from generator.program import Program
     from generator.target import Target
+    from metrics.costs.base import CostModel
     from runners.base import DeviceInfo
 
-PlanFile = Annotated[Path | None, typer.Option("--plan", metavar="PLAN.json", show_default=False,
-                                               help="A plan, e.g. best.json of a run. Default: the default plan.")]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        metavar="PLAN.json",
+        show_default=False,
+        help="A plan, e.g. best.json of a run. Default: the default plan.",
+    ),
+]
 
 
-WhyFile = Annotated[Path | None, typer.Option("--why", metavar="PLAN.json", show_default=False,
-                                              help="Only say whether this plan is legal, and which dependence it would "
-                                              "violate.")]
+WhyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--why",
+        metavar="PLAN.json",
+        show_default=False,
+        help="Only say whether this plan is legal, and which dependence it would violate.",
+    ),
+]
+
+
+CostName = Annotated[
+    str | None,
+    typer.Option(
+        "--cost",
+        metavar="MODEL",
+        show_default=False,
+        help="Only print what a cost model says of each kernel of the plan: `static`, `sioutas` or `polymage` "
+        "(docs/models.md).",
+    ),
+]
 
 
 Find = Annotated[
@@ -60,6 +86,7 @@ def explain(
     find: Find = False,
     plan_file: PlanFile = None,
     why_file: WhyFile = None,
+    cost: CostName = None,
     include: IncludeDirs = None,
     define: Defines = None,
     source: Sources = None,
@@ -81,22 +108,35 @@ def explain(
       antune explain gemm.c -D MEDIUM_DATASET
       antune explain gemm.c -D MEDIUM_DATASET --plan antune-runs/gemm-1/best.json
       antune explain gemm.c -D MEDIUM_DATASET --why my-plan.json
+      antune explain sharpen.py --cost sioutas
       antune explain solver.c --find
     """
-    from antune.files import read_plan
-    from experiments.search.parts import find_device
-
     scoped = parse_scoped(
         file, include, define, source, cflags, function, scop, param, size, args, stdin, program_limit, random_inputs
     )
     if find:
         _find(scoped)
     else:
-        _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), find_device(device))
+        _explain_plan(scoped, plan_file, why_file, cost, device)
 
 
-def _explain(scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: DeviceInfo) -> None:
-    """Print what `plan` makes of the loops, or only why `doubted` is illegal."""
+def _explain_plan(
+    scoped: Scoped, plan_file: Path | None, why_file: Path | None, cost: str | None, device: str | None
+) -> None:
+    from antune.files import read_plan
+    from experiments.search.costs import find_model
+    from experiments.search.parts import find_device
+
+    model = None if cost is None else find_model(cost)
+    plan, doubted = read_plan(plan_file, "--plan"), read_plan(why_file, "--why")
+    _explain(settle(scoped), plan, doubted, find_device(device), model)
+
+
+def _explain(
+    scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: DeviceInfo, model: CostModel | None
+) -> None:
+    """Print what `plan` makes of the loops, or only why `doubted` is illegal, or only what `model` says of it."""
+    from antune.costs import cost_lines
     from antune.global_memory import memory_lines
     from generator.explain import explain as explain_plan
     from generator.explain import why
@@ -110,9 +150,15 @@ def _explain(scoped: Scoped, plan: Plan | None, doubted: Plan | None, found: Dev
         print(why(program, doubted, target))
         return
     plan = plan or usual_plan(program, target, usual_schedule(scoped.file))
+    if model is not None:
+        print("\n".join(cost_lines(program, plan, target, model)))
+        return
     print(explain_plan(program, plan, target))
-    print("\n".join([*memory_lines(program, plan, target), *_static_model(program, plan, target),
-                     *_roofline(program, found)]))
+    print(
+        "\n".join(
+            [*memory_lines(program, plan, target), *_static_model(program, plan, target), *_roofline(program, found)]
+        )
+    )
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
 
@@ -148,8 +194,10 @@ def _roofline(program: Program, device: DeviceInfo) -> Iterator[str]:
     demand = program_demand(program)
     yield ""
     yield "== Roofline (what every plan has to do at least; metrics/roofline.py)"
-    yield (f"{demand.operations.floating:.4g} floating-point operations, {demand.read_bytes:.4g} bytes read, "
-           f"{demand.written_bytes:.4g} bytes written")
+    yield (
+        f"{demand.operations.floating:.4g} floating-point operations, {demand.read_bytes:.4g} bytes read, "
+        f"{demand.written_bytes:.4g} bytes written"
+    )
     if device.key == "deterministic":  # has no speed
         return
     ceilings = kept_ceilings(device)

@@ -4,6 +4,8 @@ Read `outcome.py` (the closed union of all results; a timed one carries the metr
 `statistics.py` (median, its intervals, geometric mean) and `finals.py` (who is fastest of those timed in turns).
 `static_model.py` judges a variant without running it, from `generator.facts`: its definitions of the metrics come
 first, then `device_model.py` (limits of devices, occupancy), `transactions.py` (coalescing, bank conflicts) and
-`resources.py` (what compilers report). Everything here is a value or a pure function; nothing reads a device or a
+`resources.py` (what compilers report). `costs/` has cost models.
+
+Everything here is a value or a pure function; nothing reads a device or a
 clock. This room may import value types of `generator` only.
 """

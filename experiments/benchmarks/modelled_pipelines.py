@@ -29,15 +29,13 @@ from generator.lowering.analysis.facts import kernel_facts
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.target import Target
+from metrics.costs.static import LAUNCH, slowed
 from metrics.device_model import device_model
 from metrics.outcome import Durations, Illegal, KernelTime, Outcome, Timed
 from metrics.static_model import static_metrics
 
 ANTS = 10
-LAUNCH = 2e7
-"""Operations that such a GPU does while it launches a kernel."""
 TARGET = Target("model", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 108, True, False, sub_group=32)
-FACTORS = ("occupancy", "block_balance", "tail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +68,7 @@ def outcome_of(problem: Problem, plan: Plan) -> Outcome:
         return Illegal(str(error), Durations())
     kernels = []
     for kernel in metrics.kernels:
-        found = dict(kernel.values)
-        slow = float(np.prod([max(found.get(name, 1.0), 1e-3) for name in FACTORS]))
-        kernels.append(KernelTime(kernel.statements, (LAUNCH + kernel.work / slow) / 1e9, kernel.values))
+        kernels.append(KernelTime(kernel.statements, (LAUNCH + slowed(kernel)) / 1e9, kernel.values))
     total = sum(kernel.median_ms for kernel in kernels)
     return Timed(total, total, total, (total,), total, tuple(kernels), "", False, Durations())
 

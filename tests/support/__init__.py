@@ -16,5 +16,6 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - what users see: `cli`, `pages`, `browser`, `exports`
+- cost models: `costs` (examples of the papers)
 - `slow`: which cases of a test run by default
 """

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from antune.options import parse_parameters, parse_size
-from experiments.suites.image_pipelines import Pipeline
+from experiments.suites.image_pipelines import Pipeline, SizeName, pipeline
 from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import needed_extents
 from generator.frontend_c.source import Compilation
-from generator.frontend_py.problem import read_pipeline, sizes_of
+from generator.frontend_py.load import load_pipeline
+from generator.frontend_py.problem import program_of, read_pipeline, sizes_of
 from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem
 from generator.program import Program
@@ -98,3 +99,11 @@ def small_problem(program: Pipeline) -> tuple[Problem, tuple[int, ...]]:
     """The Problem of a small size, with the output's extents."""
     parameters = dict(parse_parameters(parse_size(program.small))) | dict(program.parameters)
     return read_pipeline(program.file, None, parameters, 7), sizes_of(parameters)
+
+
+@lru_cache(maxsize=8)
+def pipeline_program(name: str, size: SizeName = "full") -> Program:
+    """The Program of a pipeline of the suite, which nothing was run for."""
+    given = pipeline(name)
+    parameters = dict(given.parameters_at(size))
+    return program_of(load_pipeline(given.file, None, parameters), sizes_of(parameters), name, str(given.file))

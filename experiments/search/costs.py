@@ -1,0 +1,63 @@
+"""What a cost model says of a plan: of each of its kernels, and of all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generator.errors import InputError
+from generator.lowering.analysis.facts import kernel_facts
+from generator.lowering.analysis.planned import cut_kernels
+from generator.plan import Plan
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.program import Program
+from generator.target import Target
+from metrics.costs.base import Cost, CostModel, Judgement, PlannedKernel, Refused
+from metrics.costs.device import cost_device
+from metrics.costs.groups import Group
+from metrics.costs.models import MODELS
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedKernel:
+    """A kernel of a plan, and what a model says of it."""
+
+    name: str
+    kernel: PlannedKernel
+    judgement: Judgement
+
+
+def find_model(name: str) -> CostModel:
+    """The cost model called `name`. Raises InputError when there is none."""
+    if name not in MODELS:
+        raise InputError(f"unknown cost model {name!r}; use one of {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+def judge(program: Program, plan: Plan, target: Target, model: CostModel) -> tuple[JudgedKernel, ...]:
+    """What `model` says of the kernels of `plan`, in launch order.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program or breaks a dependence.
+    """
+    flow, device = dataflow(program), cost_device(target)
+    found = []
+    for facts, cut in zip(kernel_facts(program, plan, target), cut_kernels(program, plan, flow), strict=True):
+        stored = cut.stored
+        group = (
+            Refused(stored.refusal)
+            if stored.refusal
+            else Group(flow, stored.output, stored.members, frozenset(stored.inlined))
+        )
+        kernel = PlannedKernel(stored.statements, group, cut.tile, cut.block, cut.level, facts)
+        found.append(JudgedKernel(facts.name, kernel, model.judge(kernel, device)))
+    return tuple(found)
+
+
+def total(kernels: tuple[JudgedKernel, ...]) -> Cost | Refused:
+    """The cost of a whole plan; refused where one of its kernels is."""
+    number = 0.0
+    for one in kernels:
+        if isinstance(one.judgement, Refused):
+            return Refused(f"{one.name}: {one.judgement.reason}")
+        number += one.judgement.number
+    return Cost(number, ())

@@ -1,0 +1,117 @@
+"""The kernels of a plan as cost models see them: what each stores and computes besides, and how the array is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generator.dataflow import Dataflow
+from generator.nest import Level
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.kit.members import iterator_of
+from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
+from generator.polyhedral.pipelines.stages import iterator_and_constant, reached
+from generator.program import Program
+from generator.schedules.schedule import Schedule
+from generator.schedules.time_tiles import TimeTiles
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A kernel of a schedule: it stores `output`, computes `members` in its blocks and `inlined` in its threads.
+
+    `axes`: the dimension of `output` that each of its parallel dimensions (before a plan orders them) runs along.
+    `refusal`: why it is no such kernel; then the other fields but `statements` say nothing.
+    """
+
+    statements: tuple[str, ...]
+    output: str = ""
+    members: tuple[str, ...] = ()
+    inlined: tuple[str, ...] = ()
+    axes: tuple[int, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a plan cuts the output of a kernel: points and threads of a block per dimension of the array."""
+
+    stored: Stored
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    level: Level
+
+
+def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
+    """The kernels of `plan` in launch order. Raises IllegalPlan: the plan does not fit the program."""
+    return tuple(
+        _cut(stored, plan.kernel(stored.statements), flow) for stored in stored_kernels(program, plan.schedule, flow)
+    )
+
+
+def stored_kernels(program: Program, schedule: Schedule, flow: Dataflow) -> tuple[Stored, ...]:
+    """The kernels of `schedule` in launch order. Raises IllegalPlan: it does not fit the program."""
+    if isinstance(schedule, TimeTiles):
+        names = tuple(sorted(statement.name for statement in program.statements))
+        return (Stored(names, refusal="it runs several time steps"),)
+    return tuple(_stored(kernel, flow) for kernel in kernels_of(program, schedule))
+
+
+def _stored(kernel: SectionKernel, flow: Dataflow) -> Stored:
+    program, names = kernel.section.program, kernel.part.statements
+    outputs = sorted({program.statement(name).body.target.array for name in names})
+    node = flow.node(outputs[0])
+    if len(outputs) > 1 or node is None:
+        return Stored(kernel.statements, refusal=f"it stores several arrays: {', '.join(outputs)}")
+    if node.refusal:
+        return Stored(kernel.statements, refusal=node.refusal)
+    if not set(node.statements) <= set(names):
+        return Stored(kernel.statements, refusal=f"several kernels compute `{node.array}`")
+    axes = _axes(kernel, node.array)
+    if isinstance(axes, str):
+        return Stored(kernel.statements, refusal=axes)
+    computed = reached(program, names)
+    places = {stage.array: stage.where for stage in program.stages if stage.array in computed}
+    return Stored(
+        kernel.statements,
+        node.array,
+        tuple(a for a, where in places.items() if where == "block"),
+        tuple(a for a, where in places.items() if where == "inline"),
+        axes,
+    )
+
+
+def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
+    """The dimension of the output along each parallel dimension; or why that is none."""
+    program, part = kernel.section.program, kernel.part
+    index = {name: program.statement(name).body.target.index for name in part.statements}
+    found: list[int] = []
+    for dimension in part.parallel:
+        iterator = iterator_of(dimension.member, program)
+        along = {
+            d
+            for name, subscripts in index.items()
+            for d, one in enumerate(subscripts)
+            if (place := iterator_and_constant(one, program.statement(name).iterators)) is not None
+            and program.statement(name).iterators[place[0]] == iterator
+        }
+        if len(along) != 1:
+            return f"its threads do not share out the dimensions of `{output}`"
+        found += along
+    return tuple(found) if len(set(found)) == len(found) else f"its threads run along one dimension of `{output}` twice"
+
+
+def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
+    if stored.refusal:
+        return Cut(stored, kernel.tile, kernel.block, kernel.level)
+    extents = flow.array(stored.output).extents
+    axes = turned(stored.axes, kernel.order)
+    tile, block = list(extents), [1] * len(extents)
+    for axis, points, threads in zip(axes, kernel.tile, kernel.block, strict=True):
+        tile[axis], block[axis] = min(points, extents[axis]), threads
+    return Cut(stored, tuple(tile), tuple(block), kernel.level)
+
+
+def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """`axes` in the order that a plan gives the parallel dimensions (empty: as they are)."""
+    return tuple(axes[d] for d in order) if order else tuple(axes)

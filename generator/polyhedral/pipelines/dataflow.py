@@ -1,0 +1,222 @@
+"""The data flow of a program (`generator.dataflow`): how much of others an element of each computed array needs.
+
+Every read is an isl relation from iterations to elements. Where the relation is a function, it is evaluated away from
+borders: in the middle of the domain, on the piece that holds there, so that clamped coordinates do not count. Where it
+is none, data decide, and any element may be needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Any, TypeAlias
+
+import islpy as isl
+
+from generator.dataflow import Dataflow, Input, Node, Reach, Read
+from generator.expr import Load
+from generator.facts import Operations
+from generator.operations import operations_of
+from generator.polyhedral.kit.members import ends, ends_along
+from generator.polyhedral.kit.parsed import map_of, set_of
+from generator.polyhedral.pipelines.arithmetic import arithmetic_of, counted_loads, registers_of
+from generator.polyhedral.pipelines.stages import Group, groups_of, possible_stages, steps_of
+from generator.program import ELEMENT_BYTES, Program, Statement, Step
+
+Point: TypeAlias = tuple[int, ...]
+
+_FAR = 720_720
+"""A multiple of 1 to 16: so far on, floor(x / n) has grown by exactly that n-th."""
+_PERIOD = 16
+
+
+@lru_cache(maxsize=16)
+def dataflow(program: Program) -> Dataflow:
+    """The data flow of `program`, in the order of the source."""
+    possible = possible_stages(program)
+    nodes: dict[str, Node] = {}
+    for group, steps in zip(groups_of(program), steps_of(program), strict=True):
+        for array in sorted(group.arrays):
+            node = _node(program, group, steps, array, array in possible)
+            nodes[array] = node if array not in nodes else _rewritten(nodes[array], node)
+    inputs = (Input(a.name, a.extents, ELEMENT_BYTES[a.type]) for a in program.arrays if a.name not in nodes)
+    return Dataflow(tuple(nodes.values()), tuple(inputs))
+
+
+def _node(program: Program, group: Group, steps: Sequence[Step], array: str, stage: bool) -> Node:
+    stored = program.array(array)
+    statements = [s for s in program.statements if s.name in group.statements and s.body.target.array == array]
+    names, element = tuple(s.name for s in statements), ELEMENT_BYTES[stored.type]
+    seen = stored.role != "temp"
+    if not steps:
+        alone = f"`{array}` is not computed element by element, each once and from other arrays"
+        reason = alone if len(group.arrays) == 1 else f"`{array}` is computed in loops with other arrays"
+        reads = tuple(_merged(read for s in statements for read in _whole_reads(program, s)))
+        return Node(array, names, stored.extents, element, 0.0, Operations(), 1, reads, False, seen, False, reason)
+    bodies = [step.statement.body for step in steps]
+    reads = tuple(_merged(read for step in steps for read in _reads(program, step)))
+    registers = max(registers_of(value) for body in bodies for value in body.computed)
+    reduces = len(steps) > 1 or any(step.loops for step in steps)
+    arithmetic, operations = _work(program, steps)
+    return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces)
+
+
+def _work(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]:
+    """Arithmetic and operations per element: an update loads and changes what it stores."""
+    types = {one.name: one.type for one in program.arrays}
+    arithmetic, operations = 0.0, Operations()
+    for step in steps:
+        body, often = step.statement.body, prod(high - low + 1 for _, low, high in step.loops)
+        arithmetic += often * (1.0 + sum(map(arithmetic_of, body.computed)) + (2.0 if body.op else 0.0))
+        for value in body.computed:
+            operations = operations.plus(operations_of(value, types), often)
+        operations = operations.plus(Operations(adds=1.0 if body.op else 0.0), often)
+    return arithmetic, operations
+
+
+def _rewritten(first: Node, second: Node) -> Node:
+    """An array that is written again later."""
+    return replace(
+        first,
+        statements=(*first.statements, *second.statements),
+        stage=False,
+        reads=tuple(_merged((*first.reads, *second.reads))),
+        refusal=f"`{first.array}` is written again after it was complete",
+    )
+
+
+def _whole_reads(program: Program, statement: Statement) -> Iterator[Read]:
+    """Reads of any element whatever."""
+    for access in statement.accesses:
+        extents = program.array(access.array).extents
+        if access.kind == "read" and extents and access.array != statement.body.target.array:
+            yield Read(access.array, tuple(Reach((), 0.0, n - 1.0) for n in extents), 1, 1.0, 1.0, True)
+
+
+def _reads(program: Program, step: Step) -> Iterator[Read]:
+    """What a step reads to compute an element, load by load."""
+    statement, target = step.statement, step.statement.body.target.array
+    often = prod(high - low + 1 for _, low, high in step.loops)
+    counts: dict[Load, float] = {}
+    for value in statement.body.computed:
+        for load, times in counted_loads(value, float(often)):
+            if load.index and load.array != target:
+                counts[load] = counts.get(load, 0.0) + times
+    alike: dict[Load, Load] = {}
+    for load, times in counts.items():
+        places = _places(map_of(statement.accesses[load.access].relation), statement, program.array(load.array).extents)
+        first = alike.setdefault(replace(load, access=-1), load)
+        yield Read(
+            load.array,
+            tuple(_of_element(place, step) for place in places),
+            int(first is load),
+            float(often) if first is load else 0.0,
+            times,
+            any(place.by_data for place in places),
+        )
+
+
+def _merged(reads: Iterator[Read] | Sequence[Read]) -> list[Read]:
+    """Reads of one array that move alike are one read of all that lies between them."""
+    found: dict[tuple[str, tuple[tuple[float, ...], ...], bool], Read] = {}
+    for read in reads:
+        key = (read.array, tuple(reach.slopes for reach in read.reach), read.by_data)
+        other = found.get(key)
+        if other is not None:
+            read = replace(
+                read,
+                elements=read.elements + other.elements,
+                different=read.different + other.different,
+                loads=read.loads + other.loads,
+                reach=tuple(
+                    Reach(a.slopes, min(a.low, b.low), max(a.high, b.high))
+                    for a, b in zip(read.reach, other.reach, strict=True)
+                ),
+            )
+        found[key] = read
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where iterations read along one dimension: `reach` in terms of iterators."""
+
+    reach: Reach
+    by_data: bool
+
+
+def _of_element(place: _Place, step: Step) -> Reach:
+    """In terms of elements instead of iterators: the loops of the step run over all their values."""
+    slopes, low, high = place.reach.slopes, place.reach.low, place.reach.high
+    if not slopes:
+        return Reach((0.0,) * len(step.dims), low, high)
+    for position, first, last in step.loops:
+        ends_of = (slopes[position] * first, slopes[position] * last)
+        low, high = low + min(ends_of), high + max(ends_of)
+    moved = sum(slopes[position] * constant for position, constant in step.dims)
+    return Reach(tuple(slopes[position] for position, _ in step.dims), low - moved, high - moved)
+
+
+def _places(relation: Any, statement: Statement, extents: tuple[int, ...]) -> list[_Place]:
+    """Where `relation` (iterations to elements) reads, dimension by dimension."""
+    middle = tuple((low + high) // 2 for low, high in ends(set_of(statement.domain)))
+    found = []
+    for d in range(len(extents)):
+        along = relation.project_out(isl.dim_type.out, d + 1, len(extents) - d - 1)
+        along = along.project_out(isl.dim_type.out, 0, d)
+        if along.is_single_valued():
+            found.append(_Place(_reach(along, middle), False))
+        else:
+            low, high = ends_along(along.range(), 0)
+            found.append(_Place(Reach((), float(max(low, 0)), float(min(high, extents[d] - 1))), True))
+    return found
+
+
+def _reach(function: Any, middle: Point) -> Reach:
+    """The linear form of `function` (iterations to one index) around `middle`."""
+    aff = _piece(function.as_pw_multi_aff().get_at(0), middle)
+    base = tuple(x - x % _FAR for x in middle)
+    count = len(middle)
+    start = _value(aff, base)
+    slopes = tuple((_value(aff, _moved(base, q, _FAR)) - start) / _FAR for q in range(count))
+    offsets = [start - sum(s * x for s, x in zip(slopes, base, strict=True))]
+    if aff.dim(isl.dim_type.div):
+        offsets += [
+            _value(aff, _moved(base, q, k)) - sum(s * x for s, x in zip(slopes, _moved(base, q, k), strict=True))
+            for q in range(count)
+            for k in range(1, _PERIOD)
+        ]
+    return Reach(slopes, float(min(offsets)), float(max(offsets)))
+
+
+def _piece(function: Any, middle: Point) -> Any:
+    """The affine function of the piece that holds at `middle`; of the first one where none does."""
+    pieces = function.get_pieces()
+    for piece, values in pieces:
+        for q, x in enumerate(middle):
+            piece = piece.fix_val(isl.dim_type.set, q, isl.Val(x))
+        if not piece.is_empty():
+            return values
+    return pieces[0][1]
+
+
+def _moved(point: Point, dim: int, by: int) -> Point:
+    return (*point[:dim], point[dim] + by, *point[dim + 1 :])
+
+
+def _value(aff: Any, at: Point) -> float:
+    """An isl Aff at a point, also outside of its domain."""
+    total = _number(aff.get_constant_val())
+    for q, x in enumerate(at):
+        total += _number(aff.get_coefficient_val(isl.dim_type.in_, q)) * x
+    for k in range(aff.dim(isl.dim_type.div)):
+        factor = aff.get_coefficient_val(isl.dim_type.div, k)
+        if not factor.is_zero():
+            total += _number(factor) * (_value(aff.get_div(k), at) // 1)
+    return total
+
+
+def _number(value: Any) -> float:
+    return float(value.get_num_si() / value.get_den_val().get_num_si())

@@ -1,0 +1,93 @@
+"""What a cost model is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.facts import KernelFacts
+from generator.nest import Level
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of a cost, or a figure that it is made from; `unit` as it stands behind the number, may be empty."""
+
+    name: str
+    value: float
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a model says of a kernel: lower is better. Only costs of one model on one device can be compared."""
+
+    number: float
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A model cannot judge a kernel, or takes it for impossible."""
+
+    reason: str
+
+
+Judgement: TypeAlias = Cost | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """A kernel under a Plan.
+
+    `group`: what it computes, or why that is none. `tile` and `block` belong to the dimensions of the array that it
+    stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
+    `level`: who shares a tile. `facts` are those of its generated text.
+    """
+
+    statements: tuple[str, ...]
+    group: Group | Refused
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    level: Level
+    facts: KernelFacts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrong:
+    """Why kernels are impossible, and which of several `are`; no good choice only, where the device `runs` them."""
+
+    reason: str
+    are: NDArray[np.bool_]
+    runs: bool = False
+
+
+def possible(wrongs: Sequence[Wrong], count: int) -> NDArray[np.bool_]:
+    """Which of `count` kernels nothing speaks against."""
+    found = np.ones(count, dtype=bool)
+    for wrong in wrongs:
+        found &= ~wrong.are
+    return found
+
+
+def refused(wrongs: Sequence[Wrong]) -> Refused | None:
+    """Why a device cannot run the only kernel there is; None where it can."""
+    reasons = [wrong.reason for wrong in wrongs if wrong.are[0] and not wrong.runs]
+    return Refused("; ".join(reasons)) if reasons else None
+
+
+class CostModel(Protocol):
+    """A pure function from a kernel under a Plan and a device to a cost."""
+
+    @property
+    def name(self) -> str:
+        """Of the option --cost."""
+
+    def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
+        """What `kernel` costs on `device`, in the model's own unit."""

@@ -1,0 +1,106 @@
+"""What cost models know of a device.
+
+The limits of NVIDIA's generations are those of `metrics.nvidia`; bandwidths and clocks are of one typical card of each
+(vendor data), for want of better: models compare plans on a device, and no devices.
+
+A CPU: a block runs on a core, in one thread, whose points along x are vectors. Nothing of it competes with another
+block, so that occupancy is 1 wherever blocks do not run out; what blocks keep must stay in a core's second-level cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from generator.target import Target
+from metrics.device_model import DeviceModel, device_model
+from metrics.nvidia import KIB, Capability
+
+CACHE_BYTES = 256 * KIB
+"""Of a core's second-level cache, for what a block keeps (as `generator.lowering.heuristics.starts` has it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostDevice:
+    """A device with `units` compute units.
+
+    `warp` threads execute together; at most `block_threads` are in a block, `unit_threads` and `unit_blocks` on a unit.
+    Shared memory in bytes per block and per unit; registers per unit and per thread, given to warps in multiples of
+    `register_step`. `bandwidth`: bytes per second of global memory; `transaction`: bytes that move together. `cores` do
+    one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there.
+    """
+
+    units: int
+    warp: int
+    block_threads: int
+    unit_threads: int
+    unit_blocks: int
+    block_shared: int
+    unit_shared: int
+    registers: int
+    thread_registers: int
+    register_step: int
+    bandwidth: float
+    transaction: int
+    cores: int
+    hertz: float
+    model: DeviceModel
+    host: bool = False
+    lanes: int = 1
+
+    @property
+    def unit_warps(self) -> int:
+        """Warps on a unit at most."""
+        return max(1, self.unit_threads // self.warp)
+
+
+_CARDS: Mapping[Capability, tuple[float, float]] = MappingProxyType(
+    {
+        (5, 0): (86e9, 1.1e9),
+        (5, 2): (336e9, 1.1e9),
+        (6, 0): (732e9, 1.3e9),
+        (6, 1): (484e9, 1.48e9),
+        (7, 0): (898e9, 1.53e9),
+        (7, 5): (616e9, 1.55e9),
+        (8, 0): (1555e9, 1.41e9),
+        (8, 6): (760e9, 1.71e9),
+        (8, 7): (205e9, 1.3e9),
+        (8, 9): (1008e9, 2.5e9),
+        (9, 0): (3350e9, 1.76e9),
+        (10, 0): (8000e9, 1.9e9),
+        (12, 0): (1792e9, 2.4e9),
+    }
+)
+"""Bytes per second and clock in Hz: Quadro M2000 and GTX 980 Ti, P100, GTX 1080 Ti, V100, RTX 2080 Ti, A100, RTX 3080,
+Orin, RTX 4090, H100, B200, RTX 5090."""
+_TYPICAL = (600e9, 1.5e9)
+_MANY = 1 << 16
+_HOST_BANDWIDTH, _HOST_HERTZ, _HOST_LANES = 10e9, 2.5e9, 16
+"""Per core: bytes per second of main memory; the vectors are those of `metrics.device_model`."""
+
+
+def cost_device(target: Target, capability: Capability | None = None) -> CostDevice:
+    """The device of a Target; `capability` is that of an NVIDIA device, if it is not the target's own."""
+    model = device_model(target, capability)
+    if target.shares_host_cores:
+        return _host(target, model)
+    limits = model.generation
+    known = [c for c in _CARDS if (capability or target.capability or (0, 0)) >= c]
+    bandwidth, hertz = _CARDS[max(known)] if known else _TYPICAL
+    return CostDevice(
+        units=model.units, warp=model.warp, block_threads=min(target.max_threads, limits.block_threads),
+        unit_threads=limits.max_threads, unit_blocks=limits.max_blocks, block_shared=target.local_bytes,
+        unit_shared=limits.shared_bytes, registers=limits.registers, thread_registers=limits.thread_registers,
+        register_step=limits.register_step, bandwidth=bandwidth, transaction=model.sector_bytes,
+        cores=limits.operations // 2, hertz=hertz, model=model)  # fmt: skip
+
+
+def _host(target: Target, model: DeviceModel) -> CostDevice:
+    """A CPU: what is said of threads and registers limits nothing."""
+    room = min(target.local_bytes, CACHE_BYTES)
+    return CostDevice(
+        units=model.units, warp=1, block_threads=1, unit_threads=1, unit_blocks=1, block_shared=room, unit_shared=room,
+        registers=_MANY, thread_registers=_MANY, register_step=1, bandwidth=_HOST_BANDWIDTH * model.units,
+        transaction=model.sector_bytes, cores=_HOST_LANES, hertz=_HOST_HERTZ, model=model, host=True,
+        lanes=_HOST_LANES)  # fmt: skip

@@ -1,0 +1,247 @@
+"""A kernel that computes stages besides what it stores: what a tile needs of each, for many tile sizes at once.
+
+A *group* stores one array, its output. Its members are computed by each block for its tile, what is inlined by each
+thread for a point. Regions are boxes: intervals along each dimension (`generator.dataflow.Reach`), away from borders.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.dataflow import Dataflow, Reach, Read
+from generator.facts import Operations
+
+Numbers: TypeAlias = NDArray[np.float64]
+"""One per tile size; of several dimensions: the first axis is the dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A kernel: it stores `output`, its blocks compute `members` (after what they read), its threads `inlined`."""
+
+    flow: Dataflow
+    output: str
+    members: tuple[str, ...] = ()
+    inlined: frozenset[str] = frozenset()
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """All that is not inlined, the output last."""
+        return (*self.members, self.output)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the output."""
+        return self.flow.array(self.output).extents
+
+    @property
+    def fetched(self) -> tuple[str, ...]:
+        """The arrays that its kernel reads from global memory, in order of their first use."""
+        found = (read.array for stage in self.stages for read in flat(self.flow, stage, self.inlined).reads)
+        return tuple(dict.fromkeys(array for array in found if array not in self.members))
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A stage with all that is inlined in it, per element (`generator.dataflow.Node` has the units)."""
+
+    arithmetic: float
+    operations: Operations
+    registers: int
+    reads: tuple[Read, ...]
+    elements: int
+    """Expressions of what is inlined in its text."""
+
+
+@lru_cache(maxsize=4096)
+def flat(flow: Dataflow, array: str, inlined: frozenset[str]) -> Flat:
+    """`array` with those of `inlined` that it needs computed in it, each of their elements once per element."""
+    node = flow.node(array)
+    assert node is not None
+    found = Flat(node.arithmetic, node.operations, node.registers, (), 1)
+    waiting = _by_array(node.reads)
+    reads: list[Read] = []
+    for source in reversed([one.array for one in flow.nodes]):
+        if source not in inlined or source not in waiting:
+            continue
+        found, more = _with(flow, found, waiting.pop(source))
+        for name, others in _by_array(more).items():
+            waiting.setdefault(name, []).extend(others)
+    for others in waiting.values():
+        reads += _merged(others)
+    return replace(found, reads=tuple(reads))
+
+
+def _with(flow: Dataflow, found: Flat, wanted: list[Read]) -> tuple[Flat, list[Read]]:
+    """`found` with the elements `wanted` of one array computed in it, and what these read."""
+    wanted = _merged(wanted)
+    node = flow.node(wanted[0].array)
+    assert node is not None
+    times = [min(read.different, prod(_width(reach) for reach in read.reach)) for read in wanted]
+    often, loads = sum(times), sum(read.loads for read in wanted)
+    arithmetic = found.arithmetic - loads + often * (node.arithmetic - 1.0)  # neither loads nor stores of it are left
+    elements = found.elements + sum(read.elements for read in wanted)
+    reads = [
+        replace(_composed(read, inner), different=times[k] * inner.different, loads=times[k] * inner.loads)
+        for k, read in enumerate(wanted)
+        for inner in node.reads
+    ]
+    return Flat(
+        max(arithmetic, 0.0),
+        found.operations.plus(node.operations, often),
+        max(found.registers, node.registers + 1),
+        (),
+        elements,
+    ), reads
+
+
+def _width(reach: Reach) -> float:
+    """Indices that one point needs."""
+    return max(1.0, math.floor(reach.high) - math.ceil(reach.low) + 1.0)
+
+
+def _composed(outer: Read, inner: Read) -> Read:
+    """How a reader reads by way of what it reads."""
+    count = len(outer.reach[0].slopes) if outer.reach else 0
+    reach = []
+    for one in inner.reach:
+        slopes, low, high = [0.0] * count, one.low, one.high
+        for factor, through in zip(one.slopes, outer.reach, strict=True):
+            ends = (factor * through.low, factor * through.high)
+            low, high = low + min(ends), high + max(ends)
+            slopes = [s + factor * t for s, t in zip(slopes, through.slopes, strict=True)]
+        reach.append(Reach(tuple(slopes), low, high))
+    return Read(
+        inner.array,
+        tuple(reach),
+        outer.elements * inner.elements,
+        inner.different,
+        inner.loads,
+        outer.by_data or inner.by_data,
+    )
+
+
+def _by_array(reads: Iterable[Read]) -> dict[str, list[Read]]:
+    found: dict[str, list[Read]] = {}
+    for read in reads:
+        found.setdefault(read.array, []).append(read)
+    return found
+
+
+def _merged(reads: list[Read]) -> list[Read]:
+    """Reads that move alike are one of all that lies between them."""
+    found: dict[tuple[tuple[float, ...], ...], Read] = {}
+    for read in reads:
+        key = tuple(reach.slopes for reach in read.reach)
+        other = found.get(key)
+        if other is not None:
+            reach = tuple(
+                Reach(a.slopes, min(a.low, b.low), max(a.high, b.high))
+                for a, b in zip(read.reach, other.reach, strict=True)
+            )
+            read = Read(
+                read.array,
+                reach,
+                read.elements + other.elements,
+                read.different + other.different,
+                read.loads + other.loads,
+                read.by_data or other.by_data,
+            )
+        found[key] = read
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileWork:
+    """What a tile of each size takes.
+
+    By array, also of those that are fetched: `extents` of the box that a tile needs (dimensions x sizes), its `points`,
+    and `loads`: bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of
+    a stage follows (-1: none), and `scale` how many of its elements belong to one of the output's there.
+    """
+
+    extents: Mapping[str, Numbers]
+    points: Mapping[str, Numbers]
+    loads: Mapping[str, Numbers]
+    along: Mapping[str, tuple[int, ...]]
+    scale: Mapping[str, tuple[float, ...]]
+
+    def needed(self, array: str, tiles: Numbers) -> Numbers:
+        """The elements of an array that belong to a tile: what blocks would compute of it if they did none twice."""
+        total = np.ones(tiles.shape[1])
+        for d, (follows, scale) in enumerate(zip(self.along[array], self.scale[array], strict=True)):
+            total *= self.extents[array][d] if follows < 0 else tiles[follows] * scale
+        return total
+
+
+def tile_work(group: Group, tiles: Numbers) -> TileWork:
+    """What tiles of the output need; `tiles[d, k]` is the extent of the k-th one along dimension d."""
+    flow = group.flow
+    low: dict[str, Numbers] = {group.output: np.zeros_like(tiles)}
+    high: dict[str, Numbers] = {group.output: tiles - 1.0}
+    along = {group.output: tuple(range(len(tiles)))}
+    scale = {group.output: (1.0,) * len(tiles)}
+    extents: dict[str, Numbers] = {}
+    points: dict[str, Numbers] = {}
+    loads: dict[str, Numbers] = {}
+    for stage in reversed(group.stages):
+        _measure(flow, stage, low, high, extents, points)
+        for read in flat(flow, stage, group.inlined).reads:
+            _spread(read, stage, low, high)
+            if read.array not in along:
+                along[read.array], scale[read.array] = _followed(read, along[stage], scale[stage])
+            moved = points[stage] * (read.loads * flow.array(read.array).element)
+            loads[read.array] = loads[read.array] + moved if read.array in loads else moved
+    for array in low:
+        if array not in extents:
+            _measure(flow, array, low, high, extents, points)
+    return TileWork(extents, points, loads, along, scale)
+
+
+def _measure(
+    flow: Dataflow,
+    array: str,
+    low: dict[str, Numbers],
+    high: dict[str, Numbers],
+    extents: dict[str, Numbers],
+    points: dict[str, Numbers],
+) -> None:
+    limits = np.array(flow.array(array).extents, dtype=float)[:, None]
+    extents[array] = np.minimum(high[array] - low[array] + 1.0, limits)
+    points[array] = extents[array].prod(axis=0)
+
+
+def _followed(
+    read: Read, along: tuple[int, ...], scale: tuple[float, ...]
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The dimension of the output that each dimension of what is read follows, and how fast."""
+    found = []
+    for reach in read.reach:
+        moving = [q for q, slope in enumerate(reach.slopes) if slope and along[q] >= 0]
+        found.append((along[moving[0]], abs(reach.slopes[moving[0]]) * scale[moving[0]]) if moving else (-1, 1.0))
+    return tuple(follows for follows, _ in found), tuple(fast for _, fast in found)
+
+
+def _spread(read: Read, reader: str, low: dict[str, Numbers], high: dict[str, Numbers]) -> None:
+    """Widen the box of what `reader` reads."""
+    first, last = low[reader], high[reader]
+    lows = np.empty((len(read.reach), first.shape[1]))
+    highs = np.empty_like(lows)
+    for d, reach in enumerate(read.reach):
+        least, most = np.full(first.shape[1], reach.low), np.full(first.shape[1], reach.high)
+        for q, slope in enumerate(reach.slopes):
+            if slope:
+                least = least + slope * (first[q] if slope > 0 else last[q])
+                most = most + slope * (last[q] if slope > 0 else first[q])
+        lows[d], highs[d] = np.ceil(least - 1e-9), np.floor(most + 1e-9)
+    if read.array in low:
+        lows, highs = np.minimum(lows, low[read.array]), np.maximum(highs, high[read.array])
+    low[read.array], high[read.array] = lows, np.maximum(highs, lows)

@@ -1,0 +1,324 @@
+"""The cost model of Jangda & Guha, "Model-Based Warp Overlapped Tiling for Image Processing Programs on GPUs" (2020),
+section 5, algorithm 2: seven weighted terms of a kernel whose tiles overlap per warp, or per block.
+
+    cost = w1 * transactions + w2 * (1 - occupancy) + w3 * memory time / computing time + w4 * idle shared memory
+         + w5 * idle registers + w6 * overlap + w7 * blocks of the last wave
+
+A tile has T_i points per thread along dimension i, and W_i threads share it: those of a warp, or all of a block. With
+`published` the terms are those of the paper, per warp tile. Otherwise (ours) transactions count per point of a thread,
+so that they do not grow with the tile; stores count, too; the cost of a kernel is multiplied by its share of the
+program's points (the stages of a pyramid are not alike); and an occupancy below 0.2 is no good, since nothing else
+would speak against blocks that fill a unit's shared memory with the work of one warp.
+
+Distances between stages must be constant: no reductions with others in a kernel, no data that decide about places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import prod
+from types import MappingProxyType
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.dataflow import Dataflow, Read
+from generator.facts import Operations
+from generator.nest import Level
+from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group, Numbers, TileWork, flat, tile_work
+
+TERMS = (
+    "transactions",
+    "lost occupancy",
+    "memory / computing time",
+    "idle shared memory",
+    "idle registers",
+    "overlap",
+    "blocks of the last wave",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """w1 to w7, in the order of TERMS."""
+
+    values: tuple[float, float, float, float, float, float, float]
+
+
+GTX_1080_TI = Weights((50.0, 0.5, 45.0, 20.0, 2.0, 100.0, 1.0))
+TESLA_V100 = Weights((50.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
+"""The paper's, fitted by its authors to six programs on these devices."""
+
+LATENCIES: Mapping[str, float] = MappingProxyType(
+    {"adds": 4.0, "muls": 4.0, "divs": 36.0, "special": 40.0, "integer": 4.0}
+)
+"""Clocks of an operation in a thread that waits for each (Volta: Jia et al. 2018): for stages that nobody measured."""
+_LOAD = 28.0
+"""Clocks of a load from shared memory (there)."""
+_BASE_REGISTERS = 16
+"""What subscripts and loops of any kernel take, about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Configurations:
+    """Tiles to compare: `points[d, k]` of a thread along dimension d, `block[d, k]` threads."""
+
+    points: Numbers
+    block: Numbers
+
+    @property
+    def tile(self) -> Numbers:
+        """What a block computes."""
+        return self.points * self.block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """A group with each configuration: the weighted terms by name, and figures for people. `wrongs`: what
+    speaks against some."""
+
+    cost: Numbers
+    terms: tuple[Numbers, ...]
+    occupancy: Numbers
+    shared: Numbers
+    registers: Numbers
+    overlap: Numbers
+    wrongs: tuple[Wrong, ...]
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which of them nothing speaks against."""
+        return possible(self.wrongs, len(self.cost))
+
+
+@dataclass(frozen=True, slots=True)
+class PolyMage:
+    """The model. `level`: who shares a tile. `measured`: nanoseconds that an element of a stage takes
+    in one thread, by array, as far as known.
+    """
+
+    weights: Weights = TESLA_V100
+    level: Level = "block"
+    published: bool = False
+    least_occupancy: float = 0.2
+    measured: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    name: str = "polymage"
+
+    def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
+        """See CostModel."""
+        if isinstance(kernel.group, Refused):
+            return kernel.group
+        if reason := refusal(kernel.group):
+            return Refused(reason)
+        tile = np.array([[float(t)] for t in kernel.tile])
+        block = np.array([[float(b)] for b in kernel.block])
+        model = replace(self, level=kernel.level)
+        found = model.evaluate(kernel.group, Configurations(np.maximum(tile / block, 1.0), block), device)
+        return refused(found.wrongs) or cost_of(found, 0)
+
+    def evaluate(self, group: Group, given: Configurations, device: CostDevice) -> Weighed:
+        """`group` with each of the configurations."""
+        team = self._team(given.block, device)
+        threads, members = given.block.prod(axis=0), group.members
+        extents = np.array(group.extents, dtype=float)[:, None]
+        tile = np.minimum(given.points * team, extents)
+        work, volume, nothing = tile_work(group, tile), tile.prod(axis=0), np.zeros_like(threads)
+        teams = np.ceil(given.block / team).prod(axis=0)
+        shared = teams * sum((work.points[m] * group.flow.array(m).element for m in members), nothing)
+        again = sum((work.points[m] - work.needed(m, tile) for m in members), nothing)
+        registers = np.full_like(volume, float(_registers(group)))
+        occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
+        overlap, wave = np.maximum(again, 0.0) / volume, np.ceil(extents / given.tile).prod(axis=0) / device.units
+        moved, ratio = self._traffic(group, work, tile, team.prod(axis=0), device)
+        held = registers * device.unit_warps * device.warp * occupancy / device.registers
+        terms = (moved / (1.0 if self.published else given.points.prod(axis=0)), 1.0 - occupancy, ratio,
+                 1.0 - np.minimum(shared * resident / device.unit_shared, 1.0), 1.0 - np.minimum(held, 1.0), overlap,
+                 np.mod(np.ceil(wave), np.maximum(resident, 1.0)))  # fmt: skip
+        share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
+        terms = tuple(weight * term * share for weight, term in zip(self.weights.values, terms, strict=True))
+        wrongs = (*_impossible(shared, registers, threads, resident, device), *self._unoccupied(occupancy))
+        return Weighed(np.sum(terms, axis=0), terms, occupancy, shared, registers, overlap, wrongs)
+
+    def _traffic(self, group: Group, work: TileWork, tile: Numbers, team: Numbers,
+                 device: CostDevice) -> tuple[Numbers, Numbers]:  # fmt: skip
+        """Transactions of a team for its tile, and the time that these take over that of computing it."""
+        lanes = device.lanes if device.host else device.warp
+        moved = self._transactions(group, work, tile, device, lanes)
+        bandwidth = device.bandwidth * lanes / (device.units * device.cores)
+        return moved, device.transaction * moved / bandwidth / self._seconds(group, work, team, device)
+
+    def _unoccupied(self, occupancy: Numbers) -> tuple[Wrong, ...]:
+        least = self.least_occupancy
+        return () if self.published else (Wrong(f"an occupancy below {least:.0%}", occupancy < least, True),)
+
+    def _team(self, block: Numbers, device: CostDevice) -> Numbers:
+        """The threads that share a tile, in each dimension."""
+        match self.level:
+            case "block":
+                return block
+            case "thread":
+                return np.ones_like(block)
+            case "sub-group":
+                left, found = np.full(block.shape[1], float(device.warp)), np.ones_like(block)
+                for d in reversed(range(len(block))):
+                    found[d] = np.minimum(block[d], left)
+                    left = left / found[d]
+                return found
+            case _:
+                assert_never(self.level)
+
+    def _transactions(self, group: Group, work: TileWork, tile: Numbers, device: CostDevice, lanes: int) -> Numbers:
+        """Transactions of a team for its tile: loads of a warp that touch the same segments are one."""
+        total = np.zeros(tile.shape[1])
+        for stage in group.stages:
+            iterations = work.points[stage] / lanes
+            across = np.minimum(work.extents[stage][-1] if len(work.extents[stage]) else np.ones_like(total), lanes)
+            for read in flat(group.flow, stage, group.inlined).reads:
+                if read.array not in group.members:
+                    element = group.flow.array(read.array).element
+                    total += iterations * _segments(read, across, lanes, element, device.transaction)
+        if self.published:
+            return total
+        across = np.minimum(tile[-1] if len(tile) else np.ones_like(total), lanes)
+        rows = work.points[group.output] / across
+        return total + rows * np.ceil(across * group.flow.array(group.output).element / device.transaction)
+
+    def _seconds(self, group: Group, work: TileWork, team: Numbers, device: CostDevice) -> Numbers:
+        """What a thread computes for its part of the tile (TimePerIter * points), in seconds."""
+        total = np.zeros_like(team)
+        for stage in group.stages:
+            found = flat(group.flow, stage, group.inlined)
+            loads = sum(read.loads for read in found.reads)
+            seconds = (
+                self.measured[stage] * 1e-9
+                if stage in self.measured
+                else (_clocks(found.operations) + _LOAD * loads) / device.hertz
+            )
+            total += seconds * work.points[stage] / team
+        return np.maximum(total, 1e-15)
+
+
+def refusal(group: Group) -> str:
+    """Why the distances between the stages of `group` are not constant; empty where they are."""
+    if not group.members:
+        return ""
+    for stage in group.stages:
+        node = group.flow.node(stage)
+        assert node is not None
+        if node.reduces:
+            return f"`{stage}` is a reduction: it shares no kernel with other stages"
+        for read in node.reads:
+            if read.array not in group.members and read.array not in group.inlined:
+                continue
+            if read.by_data:
+                return f"data decide which elements of `{read.array}` `{stage}` reads"
+            if any(sum(map(bool, reach.slopes)) > 1 for reach in read.reach):
+                return f"`{stage}` reads `{read.array}` at places that depend on several of its dimensions"
+    return ""
+
+
+def cost_of(found: Weighed, k: int) -> Cost:
+    """The k-th configuration of `found` with its terms."""
+    terms = [Term(name, float(term[k])) for name, term in zip(TERMS, found.terms, strict=True)]
+    figures = (
+        Term("occupancy", 100.0 * float(found.occupancy[k]), "%"),
+        Term("shared memory", float(found.shared[k]), "bytes"),
+        Term("registers", float(found.registers[k]), "per thread"),
+        Term("computed again", 100.0 * float(found.overlap[k]), "%"),
+    )
+    return Cost(float(found.cost[k]), (*terms, *figures))
+
+
+def _segments(read: Read, across: Numbers, lanes: int, element: int, transaction: int) -> Numbers:
+    """Segments that the lanes of a warp touch to read one element's worth each, all of `read` together."""
+    if not read.reach:
+        return np.ones_like(across)
+    rows = prod(max(1.0, reach.high - reach.low + 1.0) for reach in read.reach[:-1])
+    width = max(1.0, read.reach[-1].high - read.reach[-1].low + 1.0)
+    rows = min(rows, max(read.different, 1.0))
+    slope = abs(read.reach[-1].slopes[-1]) if read.reach[-1].slopes else 0.0
+    if not slope and any(reach.slopes and reach.slopes[-1] for reach in read.reach[:-1]):
+        return rows * np.full_like(across, float(lanes))  # each lane reads in a row of its own
+    span = ((across - 1.0) * slope + width) * element
+    most = across * max(read.different, 1.0)
+    return np.minimum(rows * np.ceil(span / transaction), most) * (lanes / across if slope else 1.0)
+
+
+def _clocks(operations: Operations) -> float:
+    return sum(clocks * float(getattr(operations, kind)) for kind, clocks in LATENCIES.items())
+
+
+def _registers(group: Group) -> int:
+    """RegUsage of all stages: the paper adds them up."""
+    return _BASE_REGISTERS + sum(flat(group.flow, stage, group.inlined).registers for stage in group.stages)
+
+
+def _most_points(flow: Dataflow) -> int:
+    return max(node.points for node in flow.nodes)
+
+
+def _occupancy(shared: Numbers, registers: Numbers, warps: Numbers, device: CostDevice) -> tuple[Numbers, Numbers]:
+    """Occupancy, and the blocks that a unit holds at once."""
+    if device.host:
+        return np.ones_like(shared), np.ones_like(shared)
+    blocks = np.minimum(np.floor(device.unit_shared / np.maximum(shared, 1.0)), device.unit_blocks)
+    by_shared = np.minimum(blocks * warps, device.unit_warps)
+    by_registers = np.minimum(device.registers / registers, device.unit_threads) / device.warp
+    occupancy = np.minimum(by_shared, by_registers) / device.unit_warps
+    return occupancy, np.minimum(blocks, np.floor(occupancy * device.unit_warps / warps))
+
+
+def _impossible(
+    shared: Numbers, registers: Numbers, threads: Numbers, resident: Numbers, device: CostDevice
+) -> tuple[Wrong, ...]:
+    return (
+        Wrong(f"its blocks need more than {device.block_shared} bytes of shared memory", shared > device.block_shared),
+        Wrong(f"its threads need more than {device.thread_registers} registers", registers > device.thread_registers),
+        Wrong(f"its blocks have more than {device.block_threads} threads", threads > device.block_threads),
+        Wrong("a compute unit has no room for a block", resident < 1.0),
+    )
+
+
+@lru_cache(maxsize=64)
+def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 16384) -> Configurations:
+    """The configurations to compare.
+
+    Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, 32 threads or more along
+    x, up to 512 in all. Of dimensions beyond the innermost two that are 64 or longer, and of short ones, a thread
+    computes all up to 16. On CPUs: one thread, rows of up to 2048 points.
+    """
+    found: list[tuple[tuple[int, int], ...]] = [()]
+    for d in range(len(extents)):
+        place = len(extents) - 1 - d
+        found = [(*one, pair) for one in found for pair in _pairs(extents[d], place, device)]
+    kept = [one for one in found if _fits([b for _, b in one], [p * b for p, b in one], extents, device, most_points)]
+    points = np.array([[float(p) for p, _ in one] for one in kept]).T
+    block = np.array([[float(b) for _, b in one] for one in kept]).T
+    return Configurations(points, block)
+
+
+def _pairs(extent: int, place: int, device: CostDevice) -> list[tuple[int, int]]:
+    """Points of a thread and threads of a block, of a dimension `place` places from the innermost one."""
+    cover = 1 << max(0, extent - 1).bit_length()
+    if device.host:
+        sizes = [8 << n for n in range(9)] if place == 0 else [1 << n for n in range(8)] if place == 1 else [1]
+        short = [min(cover, 16)] if place > 1 and extent < 64 else []
+        return [(size, 1) for size in short or sizes if size <= cover] or [(cover, 1)]
+    if place > 1 or (place and extent < 64):
+        return [(min(cover, 16), 1)] if extent < 64 else [(1, 1), (2, 1), (4, 1)]
+    blocks = (16, 32, 64, 128, 256) if place == 0 else (1, 2, 4, 8, 16, 32)
+    found = [(p, b) for b in blocks for p in (1, 2, 4, 8, 16, 32) if p * b <= cover]
+    return found or [(1, cover)]
+
+
+def _fits(block: list[int], tile: list[int], extents: tuple[int, ...], device: CostDevice, most: int) -> bool:
+    threads = prod(block)
+    if device.host:
+        return prod(tile) <= 4 * most
+    whole = threads % device.warp == 0 or prod(1 << max(0, n - 1).bit_length() for n in extents) < device.warp
+    return prod(tile) <= most and threads <= min(512, device.block_threads) and whole

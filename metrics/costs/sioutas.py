@@ -1,0 +1,232 @@
+"""The cost model of Sioutas, Stuijk, Basten, Corporaal & Somers, "Schedule Synthesis for Halide Pipelines on GPUs"
+(2020), section 3, listing 1; where the paper is silent, facts of the authors' public artifact.
+
+    cost = tiles * (arithmetic + memory)
+    arithmetic = sum over the stages m of a kernel of arithmetic(m) / (occupancy(m) * active threads(m))
+    memory = sum over what they load: shared memory        bytes loaded
+                                      global memory        (F * ramp(whole) + L * ramp(F)) / coalescing
+    ramp(size) = min(1 + size * C / 64 KiB, C), C = 200;   F: bytes of the region of a tile, L: bytes loaded
+    coalescing = min(points of a tile along x, 64 bytes)
+
+The unit is one operation of one thread. In the phase in which tiles are final, memory is divided by occupancy * active
+threads, too; before, traffic weighs more, so that stages are fused rather than not. A kernel is impossible with too
+many threads or bytes of shared memory, with an occupancy below 0.1 (0.2 with fewer than three stages), with fewer
+blocks than the device has compute units, or, in the final phase, with threads that are no whole warps.
+
+The paper's block has as many threads as the largest region of a stage, in every dimension. Blocks of antune's kernels
+share out what a stage needs in rounds, so that a block may be as large as its tile: `evaluate` takes its threads, if
+they are known.
+
+On a CPU (ours) a stage's active threads are the lanes of a vector, its occupancy is 1, and nothing is said of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group, Numbers, TileWork, flat, tile_work
+from metrics.costs.tile_sizes import cut
+from metrics.nvidia import KIB
+
+
+@dataclass(frozen=True, slots=True)
+class SioutasConstants:
+    """The paper's and the artifact's constants.
+
+    `load_cost`: a load from global memory that misses all caches, in operations; it is reached at `cached_bytes`.
+    `register_limit`: registers that a thread is taken to use (the paper's example needs 64). `least_occupancy` of
+    kernels with few and with more stages. `coalesced_bytes` is the largest run that one access makes use of.
+    """
+
+    load_cost: float = 200.0
+    cached_bytes: float = 64.0 * KIB
+    register_limit: int = 64
+    least_occupancy: tuple[float, float] = (0.2, 0.1)
+    coalesced_bytes: int = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluated:
+    """A group with each of several tiles. `wrongs`: what speaks against some."""
+
+    cost: Numbers
+    arithmetic: Numbers
+    memory: Numbers
+    occupancy: Numbers
+    active_threads: Numbers
+    active_units: Numbers
+    threads: Numbers
+    shared: Numbers
+    tiles: Numbers
+    wrongs: tuple[Wrong, ...]
+    work: TileWork
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which of them nothing speaks against."""
+        return possible(self.wrongs, len(self.cost))
+
+
+@dataclass(frozen=True, slots=True)
+class Sioutas:
+    """The model. `final`: the phase in which tiles are chosen for good."""
+
+    constants: SioutasConstants = SioutasConstants()
+    final: bool = True
+    name: str = "sioutas"
+
+    def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
+        """See CostModel."""
+        if isinstance(kernel.group, Refused):
+            return kernel.group
+        tiles = np.array([[float(min(t, n))] for t, n in zip(kernel.tile, kernel.group.extents, strict=True)])
+        threads = np.array([float(prod(kernel.block))])
+        found = self.evaluate(kernel.group, tiles.reshape(len(kernel.tile), 1), device, threads)
+        return refused(found.wrongs) or cost_of(found, 0)
+
+    def evaluate(self, group: Group, tiles: Numbers, device: CostDevice, block: Numbers | None = None) -> Evaluated:
+        """`group` with tiles of these extents, `tiles[d, k]`, in blocks of so many threads (None: as in the paper)."""
+        work = tile_work(group, tiles)
+        shared = sum((work.points[m] * group.flow.array(m).element for m in group.members), np.zeros(tiles.shape[1]))
+        count = np.array(
+            [prod(-(-n // int(t)) for n, t in zip(group.extents, tile, strict=True)) for tile in tiles.T], dtype=float
+        )
+        threads, launched = _threads(group, work, tiles)
+        if block is not None:
+            threads, launched = {stage: np.minimum(work.points[stage], block) for stage in group.stages}, block
+        arithmetic = np.zeros_like(count)
+        occupancy, active, units = (np.full_like(count, np.inf) for _ in range(3))
+        for stage in group.stages:
+            of = self.occupied(threads[stage], shared, count, device)
+            arithmetic += (
+                work.points[stage] * flat(group.flow, stage, group.inlined).arithmetic / np.maximum(of[0] * of[1], 1e-9)
+            )
+            occupancy, active, units = (np.minimum(a, b) for a, b in zip((occupancy, active, units), of, strict=True))
+        memory = self._memory(group, work, tiles)
+        if self.final:
+            memory = memory / np.maximum(occupancy * active, 1e-9)
+        return Evaluated(
+            count * (arithmetic + memory),
+            count * arithmetic,
+            count * memory,
+            occupancy,
+            active,
+            units,
+            launched,
+            shared,
+            count,
+            self._impossible(group, launched, shared, occupancy, units, device),
+            work,
+        )
+
+    def inlined_cost(self, group: Group) -> float:
+        """The cost of a kernel without tiles, by which the inline phase decides."""
+        found = flat(group.flow, group.output, group.inlined)
+        memory = sum(
+            read.loads * _bytes(group, read.array) * self._ramp(_whole(group, read.array)) for read in found.reads
+        )
+        return float(prod(group.extents) * (found.arithmetic + memory))
+
+    def _ramp(self, size: Numbers | float) -> Numbers | float:
+        grown = 1.0 + size * (self.constants.load_cost / self.constants.cached_bytes)
+        return np.minimum(grown, self.constants.load_cost)
+
+    def _memory(self, group: Group, work: TileWork, tiles: Numbers) -> Numbers:
+        """What a tile loads and stores."""
+        total = np.zeros(tiles.shape[1])
+        inner = tiles[-1] if len(tiles) else np.ones(tiles.shape[1])
+        for array, loaded in (*work.loads.items(), (group.output, None)):
+            element = group.flow.array(array).element
+            if array in group.members:
+                assert loaded is not None
+                total += loaded
+                continue
+            region = work.points[array] * element
+            moved = region if loaded is None else loaded
+            run = np.minimum(inner, self.constants.coalesced_bytes / element)
+            if array != group.output:
+                run = np.minimum(run, float(([*group.flow.array(array).extents] or [1])[-1]))
+            total += (region * self._ramp(_whole(group, array)) + moved * self._ramp(region)) / np.maximum(run, 1.0)
+        return total
+
+    def occupied(
+        self, threads: Numbers, shared: Numbers, blocks: Numbers, device: CostDevice
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Occupancy, active threads of a unit and active units, with so many threads and bytes of a block (3.4)."""
+        units = np.minimum(blocks, device.units)
+        if device.host:
+            return np.ones_like(threads), np.full_like(threads, float(device.lanes)), units
+        warps = np.ceil(threads / device.warp)
+        registers = np.minimum(self.constants.register_limit, device.registers / threads)
+        per_warp = np.ceil(registers * device.warp / device.register_step) * device.register_step
+        by_registers = np.floor(np.floor(device.registers / per_warp) // 4 * 4 / warps)
+        by_warps = np.minimum(device.unit_blocks, np.floor(device.unit_warps / warps))
+        by_shared = np.floor(device.unit_shared / np.maximum(shared, 256.0))
+        active_warps = np.minimum(np.minimum(by_warps, by_registers), by_shared) * warps
+        active = np.minimum(active_warps * np.minimum(threads, device.warp), device.unit_threads)
+        return active_warps / device.unit_warps, active, units
+
+    def _impossible(
+        self, group: Group, threads: Numbers, shared: Numbers, occupancy: Numbers, units: Numbers, device: CostDevice
+    ) -> tuple[Wrong, ...]:
+        least = self.constants.least_occupancy[len(group.stages) >= 3]
+        found = [
+            Wrong(
+                f"its blocks need more than {device.block_shared} bytes of shared memory", shared > device.block_shared
+            ),
+            Wrong(f"fewer than {device.units} blocks: compute units would be idle", units < device.units, True),
+        ]
+        if not device.host:
+            found += [
+                Wrong(f"its blocks have more than {device.block_threads} threads", threads > device.block_threads),
+                Wrong(f"an occupancy below {least:.0%}", occupancy < least, True),
+            ]
+            if self.final:
+                found.append(Wrong("its blocks are no whole warps", threads % device.warp != 0, True))
+        return tuple(found)
+
+
+def cost_of(found: Evaluated, k: int) -> Cost:
+    """The k-th tile of `found` with its terms."""
+    terms = (
+        Term("arithmetic", float(found.arithmetic[k])),
+        Term("memory", float(found.memory[k])),
+        Term("occupancy", 100.0 * float(found.occupancy[k]), "%"),
+        Term("active threads", float(found.active_threads[k]), "per unit"),
+        Term("active units", float(found.active_units[k])),
+        Term("threads", float(found.threads[k]), "per block"),
+        Term("shared memory", float(found.shared[k]), "bytes"),
+        Term("tiles", float(found.tiles[k])),
+    )
+    return Cost(float(found.cost[k]), terms)
+
+
+def _threads(group: Group, work: TileWork, tiles: Numbers) -> tuple[dict[str, Numbers], Numbers]:
+    """Threads of each stage, and those that are launched: the largest region in every dimension that is cut."""
+    shared_out = cut(group.extents)
+    ones = np.ones(tiles.shape[1])
+    block = dict.fromkeys(shared_out, ones)
+    threads = {}
+    for stage in group.stages:
+        own = ones
+        for d, follows in enumerate(work.along[stage]):
+            if follows in block:
+                own = own * work.extents[stage][d]
+                block[follows] = np.maximum(block[follows], work.extents[stage][d])
+        threads[stage] = own
+    return threads, prod(block.values(), start=ones)
+
+
+def _whole(group: Group, array: str) -> float:
+    found = group.flow.array(array)
+    return float(prod(found.extents) * found.element)
+
+
+def _bytes(group: Group, array: str) -> int:
+    return group.flow.array(array).element

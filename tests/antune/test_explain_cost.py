@@ -1,0 +1,119 @@
+"""`antune explain --cost`: what models say of the kernels of a plan."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from antune.costs import cost_lines
+from experiments.search.costs import find_model, judge, total
+from generator.lowering.heuristics.default import default_plan
+from generator.lowering.heuristics.usual import usual_plan
+from generator.polyhedral.dependences.expansion import expand
+from generator.schedules.stages import Stages
+from metrics.costs.base import Cost, Refused
+from metrics.costs.models import MODELS
+from tests.support.cli import Antune, antune_command
+from tests.support.costs import kwhz_program
+from tests.support.programs import program_of, scop
+from tests.support.suite import TARGET
+from tests.support.targets import CPU, CUDA
+
+BLURRED = Stages((("H", "inline"), ("K", "block"), ("W", "block")))
+SCALE = """
+void scale(int n, double A[n][n], double B[n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      B[i][j] = 2.0 * A[i][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scale.c").write_text(SCALE)
+    return antune_command(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("name", "terms"),
+    [
+        ("static", ["launches", "global traffic"]),
+        ("sioutas", ["arithmetic", "active threads"]),
+        ("polymage", ["transactions", "computed again"]),
+    ],
+)
+def test_the_terms_of_every_kernel_are_printed(
+    name: str, terms: list[str], run_antune: Antune, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_antune("explain", "scale.c", "--param", "n=600", "--device", "deterministic", "--cost", name) == 0
+    out = capsys.readouterr().out
+    assert f"Cost by the model {name}" in out and "kernel0: stores B; tiles of" in out
+    for term in (*terms, "cost"):
+        assert re.search(rf"^    {term}: +[\d.e+]+", out, re.MULTILINE), term
+    assert re.search(r"^the plan: [\d.e+]+$", out, re.MULTILINE)
+
+
+def test_an_unknown_model_is_refused_with_the_names(run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_antune("explain", "scale.c", "--param", "n=60", "--device", "deterministic", "--cost", "oracle") == 2
+    assert "unknown cost model 'oracle'; use one of static, sioutas, polymage" in capsys.readouterr().err
+
+
+def test_what_blocks_and_threads_compute_is_named() -> None:
+    program = kwhz_program((150, 90))
+    lines = "\n".join(cost_lines(program, usual_plan(program, CPU, BLURRED), CPU, find_model("sioutas")))
+    assert "stores Z, computes K, W in its blocks, H in its threads; tiles of" in lines
+
+
+def test_the_cost_of_a_plan_is_the_sum_of_its_kernels() -> None:
+    program = kwhz_program((400, 300))
+    judged = judge(program, default_plan(program, CUDA, choice=Stages()), CUDA, find_model("sioutas"))
+    whole, numbers = total(judged), [one.judgement.number for one in judged if isinstance(one.judgement, Cost)]
+    assert isinstance(whole, Cost) and len(numbers) == 4 and whole.number == pytest.approx(sum(numbers))
+
+
+@pytest.mark.parametrize("name", ["sioutas", "polymage"])
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "for (i = 0; i < 24; i++) t[u[i] % 24] += in[i]; for (i = 0; i < 24; i++) out[i] = t[i];",
+            "element by element",
+        ),
+        ("for (i = 0; i < 24; i++) { out[i] = in[i]; t[i] = in[i] + 1; }", "in loops with other arrays"),
+    ],
+)
+def test_what_a_model_cannot_judge_is_refused_with_the_reason(name: str, body: str, reason: str) -> None:
+    program = expand(program_of(scop(body, "int in[24], out[24], t[24]; unsigned char u[24];")))
+    judged = judge(program, usual_plan(program, CPU), CPU, find_model(name))
+    whole = total(judged)
+    assert isinstance(whole, Refused) and reason in whole.reason
+
+
+def test_the_static_model_judges_whatever_has_a_text() -> None:
+    program = expand(
+        program_of(scop("for (i = 0; i < 24; i++) t[u[i] % 24] += in[i];", "int in[24], t[24]; unsigned char u[24];"))
+    )
+    assert isinstance(total(judge(program, usual_plan(program, CPU), CPU, MODELS["static"])), Cost)
+
+
+def test_models_see_how_a_plan_cuts_the_array_whatever_the_order_of_its_loops() -> None:
+    program = expand(
+        program_of(
+            scop(
+                "for (i = 0; i < 60; i++) for (j = 0; j < 90; j++) B[j][i] = A[j][i] + 1.0;",
+                "double A[90][60], B[90][60];",
+            )
+        )
+    )
+    plan = default_plan(program, TARGET)
+    assert plan.kernels[0].order == (1, 0), "neighbours along x"
+    [one] = judge(program, plan, TARGET, MODELS["sioutas"])
+    assert one.kernel.tile == (32, 32)
+    assert one.kernel.block == plan.kernels[0].block, "x of the array is x of the plan"

@@ -1,0 +1,130 @@
+"""How much of others an element needs: regions against what isl says, loads and arithmetic by hand."""
+
+from __future__ import annotations
+
+import math
+
+import islpy as isl
+import pytest
+
+from generator.dataflow import Dataflow, Reach
+from generator.polyhedral.dependences.expansion import expand
+from generator.polyhedral.kit.members import ends
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.polyhedral.pipelines.stages import groups_of, reads_by_element, steps_of
+from generator.program import Program
+from tests.support.programs import program_of, scop
+from tests.support.slow import few
+from tests.support.suite import pipeline_program
+
+PROGRAMS = few(
+    [
+        "camera_pipe",
+        "unsharp",
+        "interpolate",
+        "harris",
+        "bilateral_grid",
+        "pyramid_blend",
+        "max_filter",
+        "conv_layer",
+        "lens_blur",
+    ],
+    3,
+)
+
+
+def flow(body: str, declarations: str = "int in[24], out[24], B[8][8];") -> Dataflow:
+    return dataflow(expand(program_of(scop(body, declarations))))
+
+
+def box_of(program: Program, reader: str, source: str, element: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """The least box with what `reader` reads of `source` to compute one element."""
+    [steps] = [steps for group, steps in zip(groups_of(program), steps_of(program), strict=True)
+               if reader in group.arrays]
+    found = None
+    for step in steps:
+        for number, access in enumerate(step.statement.accesses):
+            if access.array == source:
+                one = reads_by_element(step, number)
+                for d, x in enumerate(element):
+                    one = one.fix_val(isl.dim_type.in_, d, isl.Val(x))
+                found = one.range() if found is None else found.union(one.range())
+    assert found is not None
+    return ends(found)
+
+
+def interval(reach: Reach, element: tuple[int, ...]) -> tuple[int, int]:
+    at = sum(slope * x for slope, x in zip(reach.slopes, element, strict=True))
+    return math.ceil(at + reach.low - 1e-9), math.floor(at + reach.high + 1e-9)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_element_in_the_middle_reads_what_isl_says(name: str) -> None:
+    program = pipeline_program(name, "small")
+    found = dataflow(program)
+    looked_at = 0
+    for node in found.nodes:
+        middle = tuple(extent // 2 for extent in node.extents)
+        for source in () if node.refusal else node.sources:
+            reads = [read for read in node.reads if read.array == source]
+            predicted = [[interval(reach, middle) for reach in read.reach] for read in reads]
+            for d, (low, high) in enumerate(box_of(program, node.array, source, middle)):
+                ours = min(one[d][0] for one in predicted), max(one[d][1] for one in predicted)
+                extent = found.array(source).extents[d]
+                assert max(ours[0], 0) <= low and high <= min(ours[1], extent - 1), (node.array, source, d)
+                loose = any(read.by_data for read in reads)
+                assert loose or ours[1] - ours[0] <= high - low + 1, "at most one more, where halves are cut off"
+                looked_at += 1
+    assert looked_at > 5
+
+
+def test_clamped_coordinates_count_as_if_there_were_no_border() -> None:
+    node = dataflow(pipeline_program("unsharp")).node("repeat_edge")
+    assert node is not None
+    assert node.reads[0].reach == (
+        Reach((1.0, 0.0, 0.0), 0.0, 0.0),
+        Reach((0.0, 1.0, 0.0), -3.0, -3.0),
+        Reach((0.0, 0.0, 1.0), -3.0, -3.0),
+    )
+
+
+def test_halves_and_doubles_are_slopes() -> None:
+    found = flow(
+        "int t[24], s[12]; for (i = 0; i < 24; i++) t[i] = in[i]; for (i = 0; i < 12; i++) s[i] = t[2 * i + 1];"
+        "for (i = 0; i < 24; i++) out[i] = s[i / 2];"
+    )
+    node, half = found.node("s"), found.node("out")
+    assert node is not None and half is not None
+    assert node.reads[0].reach == (Reach((2.0,), 1.0, 1.0),)
+    assert half.reads[0].reach == (Reach((0.5,), -0.5, 0.0),)
+
+
+def test_rounds_of_reductions_count_as_loads_and_widen_what_is_read() -> None:
+    found = flow(
+        "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) "
+        "t[i] += B[i][j] * B[i][j]; for (i = 0; i < 8; i++) out[i] = t[i];"
+    )
+    node = found.node("t")
+    assert node is not None and node.reduces and node.stage
+    [read] = node.reads
+    assert (read.elements, read.different, read.loads) == (1, 8.0, 16.0)
+    assert read.reach == (Reach((1.0,), 0.0, 0.0), Reach((0.0,), 0.0, 7.0))
+    assert node.arithmetic == 1 + 8 * (1 + 2 + 2 + 1), "a store; eight times two loads, *, +, load, store"
+
+
+def test_arrays_that_no_model_can_judge_say_why() -> None:
+    found = flow("for (i = 0; i < 24; i++) out[i] = in[i]; for (i = 0; i < 24; i++) out[in[i] % 24] += 1;")
+    node = found.node("out")
+    assert node is not None and "element by element" in node.refusal and not node.stage
+    again = flow(
+        "int t[24]; for (i = 0; i < 24; i++) t[i] = in[i]; for (i = 0; i < 24; i++) out[i] = t[i];"
+        "for (i = 0; i < 24; i++) t[i] = out[i]; for (i = 0; i < 8; i++) B[i][i] = t[i];"
+    ).node("t")
+    assert again is not None and "written again" in again.refusal
+
+
+def test_who_reads_whom() -> None:
+    found = dataflow(pipeline_program("harris"))
+    assert found.readers("gray") == ("ix", "iy") and found.readers("image") == ("gray",)
+    assert found.node("image") is None and found.array("image").element == 4
+    assert [node.array for node in found.nodes if node.seen] == ["harris"]
