@@ -241,7 +241,7 @@ def loop_domain(at: Iteration, start: Expr, test: Expr, step: int, quick: bool =
     begun = iterator.ge_set(first) if step > 0 else iterator.le_set(first)
     reached = at.restrict(begun)
     if abs(step) != 1:
-        reached = reached.restrict(iterator.sub(first).mod_val(isl.Val(abs(step))).eq_set(_constant(0, at)))
+        reached = reached.restrict(iterator.sub(first).mod_val(isl.Val(str(abs(step)))).eq_set(_constant(0, at)))
     holds = condition(test, at)
     inside = reached.domain.intersect(holds)
     if not (quick and stays_false(test, at.iterators[-1], step)):
