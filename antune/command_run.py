@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +35,7 @@ from antune.options import (
     MemoryLimit,
     Minutes,
     Parameters,
+    Picture,
     Precision,
     Profile,
     ProgramLimit,
@@ -58,6 +60,7 @@ from generator.frontend_c.source import PROGRAM_LIMIT_S
 if TYPE_CHECKING:
     from antune.progress import Bar, Lines
     from experiments.run import Finish
+    from experiments.search.parts import Parts
     from experiments.values.options import SpaceName
 
 NOTHING_VALID = 3
@@ -111,7 +114,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
          memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
          cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
-         live: Live = False, live_port: LivePort = None, out: Out = None) -> None:
+         live: Live = False, live_port: LivePort = None, picture: Picture = True, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
     The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time.
@@ -139,14 +142,14 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
         more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
-        finish = _guarded(lambda: run(options, directory, reporter), directory)
+        finish = _guarded(lambda: run(options, directory, reporter, _parts(picture)), directory)
     _end(finish)
 
 
 def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations: Iterations = None,
            minutes: Minutes = None, stop_at: StopAt = None, stagnation: Stagnation = None, device: Devices = None,
            cluster: Elsewhere = None, reuse: Reuse = None, anyway: Anyway = False, trust: Trust = False,
-           live: Live = False, live_port: LivePort = None) -> None:
+           live: Live = False, live_port: LivePort = None, picture: Picture = True) -> None:
     """Go on with a run that was stopped, interrupted or killed, as if it had never stopped.
 
     Needs nothing but the directory. With a new budget, a finished run is extended; the budget counts what the
@@ -167,8 +170,14 @@ def resume(directory: RunDirectory, evaluations: Evaluations = None, iterations:
     elsewhere, more = Place(tuple(device or ()), cluster), More(anyway, trust, _absolute(reuse))
     extension = Budget(*limits) if any(limit is not None for limit in limits) else None
     with _reporting(directory, live, live_port) as reporter:
-        finish = _guarded(lambda: run(directory, extension, reporter, elsewhere=elsewhere, more=more), directory)
+        finish = _guarded(lambda: run(directory, extension, reporter, _parts(picture), elsewhere, more), directory)
     _end(finish)
+
+
+def _parts(picture: bool) -> Parts:
+    from experiments.search.parts import PARTS
+
+    return replace(PARTS, picture=picture)
 
 
 def _space(given: SpaceChoice | None, file: Path) -> SpaceName:

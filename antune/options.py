@@ -196,6 +196,10 @@ LivePort: TypeAlias = Annotated[int | None, typer.Option(
     "--live-port", metavar="N", min=0, max=65535, help="The same, on port N (0: a free one, as with --live).",
     show_default=False)]
 
+Picture: TypeAlias = Annotated[bool, typer.Option(
+    "--picture/--no-picture", envvar="ANTUNE_PICTURE",
+    help="Draw convergence.png at the end, which takes about a second.")]
+
 
 @dataclass(frozen=True, slots=True)
 class Scoped:

@@ -81,13 +81,17 @@ def print_finish(finish: Finish) -> None:
         f"compile {describe_percent(shares.compile)}, check {describe_percent(shares.check)}, time "
         f"{describe_percent(shares.time)}"
     )
-    print(f"Files: {finish.directory}/  (summary.json, results.csv, convergence.png"
-          + (f", best.json, {_best_code(finish)})" if finish.best is not None else ")"))
+    print(f"Files: {finish.directory}/  ({', '.join(_files(finish))})")
     print(_next_step(finish))
 
 
-def _best_code(finish: Finish) -> str:
-    return next((name for name in ("best.cu", "best.cl") if (finish.directory / name).exists()), "best.cl")
+def _files(finish: Finish) -> list[str]:
+    """What a session wrote at its end."""
+    names = ["summary.json", "results.csv", "convergence.png"]
+    if finish.best is not None:
+        code = sorted(path.name for path in finish.directory.glob("best.*") if path.suffix != ".json")
+        names += ["best.json", *code]
+    return [name for name in names if (finish.directory / name).exists()]
 
 
 def _ended(finish: Finish) -> str:

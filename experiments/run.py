@@ -135,7 +135,7 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
         if extension is None and ending in ("finished", "exhausted"):
             reporter.note(f"{directory} is complete; to search on: "
                           f"`{command('resume', directory)} --evaluations N`")
-            return _finish(store, ending)
+            return _finish(store, ending, parts)
         for note in (*notes(info, store.environment(), directory), compare_compiler(info)):
             _tell(reporter, note)
         check_cluster(directory, info, elsewhere, more.trust)
@@ -182,10 +182,10 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
             ending = "interrupted"
         except Refused:
             store.end_session("interrupted")
-            _finish(store, "interrupted")
+            _finish(store, "interrupted", parts)
             raise
         store.end_session(ending)
-    return _finish(store, ending)
+    return _finish(store, ending, parts)
 
 
 def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter, parts: Parts,
@@ -240,10 +240,11 @@ def _hold_final(store: Store, runner: Runner, options: RunOptions, reporter: Rep
                    FinalLimits(limit_s, lambda: interrupt.requested and not asked_before))
 
 
-def _finish(store: Store, ending: Ending) -> Finish:
+def _finish(store: Store, ending: Ending, parts: Parts) -> Finish:
     summary = write_summary(store, store.directory)
     write_best_code(store, store.directory)
-    write_convergence(store, store.directory)
+    if parts.picture:
+        write_convergence(store, store.directory)
     return Finish(store.directory, ending, summary, best_result(store.results(), summary))
 
 

@@ -53,6 +53,8 @@ class Parts:
     gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
     inlined_plan: Callable[[Program, Target], Plan | None]
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
+    picture: bool = True
+    """Whether a session ends with a picture of the run, which takes about a second."""
 
 
 def _read_problem(options: RunOptions, tell: Callable[[str], None]) -> Problem:

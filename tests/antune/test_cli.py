@@ -14,7 +14,6 @@ import subprocess
 import sys
 import termios
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ import pytest
 import antune
 from antune.options import parse_define, parse_parameters
 from experiments.ceilings.files import keep_ceilings
-from experiments.run import tune
 from experiments.search.run_dirs import claimed_directory
 from explorer.registry import EXPLORERS
 from generator.errors import InputError
@@ -80,7 +78,9 @@ def test_version(run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_tune_then_list_report_and_resume(run_antune: Antune, tmp_path: Path,
-                                          capsys: pytest.CaptureFixture[str]) -> None:
+                                          capsys: pytest.CaptureFixture[str],
+                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTUNE_PICTURE", "1")
     assert run_antune(*tune_words()) == 0
     run = tmp_path / "antune-runs" / "scale-1"
     out = capsys.readouterr().out
@@ -194,7 +194,7 @@ def test_an_unwritable_directory_is_refused(run_antune: Antune, capsys: pytest.C
 def test_nothing_valid_is_exit_code_3(run_antune: Antune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                       capsys: pytest.CaptureFixture[str]) -> None:
     runner = ToyRunner(answer=lambda _plan: CompileFailed("no", Durations()))
-    monkeypatch.setattr("experiments.run.tune", partial(tune, parts=toy_parts(runner)))
+    monkeypatch.setattr("experiments.search.parts.PARTS", toy_parts(runner))
     assert run_antune(*tune_words()) == 3
     assert "Nothing valid was found" in capsys.readouterr().out
     assert run_antune("report", "antune-runs/scale-1") == 0

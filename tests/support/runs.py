@@ -135,7 +135,8 @@ def toy_info(file: Path = Path("toy.c")) -> RunInfo:
 
 
 def toy_parts(runner: ToyRunner) -> Parts:
-    """Real explorers and store around the toy program, space and runner."""
+    """Real explorers and store around the toy program, space and runner; no picture, which takes longer than the rest.
+    """
 
     def open_runner(_problem: Problem, _place: Place, _limits: Limits, _work: Path) -> ToyRunner:
         return runner
@@ -143,7 +144,7 @@ def toy_parts(runner: ToyRunner) -> Parts:
     return replace(PARTS, read_problem=lambda _options, _tell: Problem(PROGRAM, REFERENCE),
                    check_place=lambda _place: None, make_space=toy_space,
                    default_plan=lambda _program, _target, _options: DEFAULT,
-                   gpu_plan=lambda _program, _target, _options: None, open_runner=open_runner)
+                   gpu_plan=lambda _program, _target, _options: None, open_runner=open_runner, picture=False)
 
 
 def history(directory: Path) -> list[tuple[int, int, int, str, str, Outcome]]:

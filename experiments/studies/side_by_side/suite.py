@@ -218,7 +218,7 @@ def _once(read: ReadProblem) -> ReadProblem:
 def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = PARTS,
               find: Callable[[str | None], DeviceInfo] = find_device) -> tuple[Section, ...]:
     """Do what is missing of a suite; the tables of all that the directory holds for the device, which are written to
-    it, too.
+    it, too. Its searches get no picture of their own: the suite draws all of a program in one.
 
     Raises:
         InputError: there is no such device or explorer, or the directory cannot be written.
@@ -232,7 +232,7 @@ def run_suite(wanted: SuiteOptions, directory: Path, show: Show, parts: Parts = 
     folder = directory / re.sub(r"[^\w.-]+", "-", device.key)
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        _Suite(wanted, folder, device, show, parts).run()
+        _Suite(wanted, folder, device, show, replace(parts, picture=False)).run()
     finally:
         sections = write_tables(directory)
     return sections

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments import run as run_module
 from experiments.run import More, resume, tune
 from experiments.search import checkpoints
 from experiments.search.checkpoints import CHECKPOINT_FILE
@@ -25,8 +24,7 @@ from tests.support.spaces import large_space
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A checkpoint after every iteration; no plots, which take most of a toy run's time."""
-    monkeypatch.setattr(run_module, "write_convergence", lambda _store, _directory: None)
+    """A checkpoint after every iteration."""
     monkeypatch.setattr(checkpoints, "LEAST_S", 0.0)
     monkeypatch.setattr(checkpoints, "TIMES", 0.0)
     yield
@@ -117,7 +115,6 @@ def test_a_checkpoint_that_does_not_fit_is_not_used(damage: str, source: Path, t
 def test_twenty_thousand_evaluations_resume_in_seconds(name: str, source: Path, tmp_path: Path,
                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(run_module, "write_convergence", lambda _store, _directory: None)
     parts, run = replace(toy_parts(ToyRunner()), make_space=large_space), tmp_path / "run"
     tune(toy_options(source, 20_000, explorer=name, ants=20), run, Log(), parts)
     asked, began_s = walked(monkeypatch), time.process_time()

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import run as run_module
 from experiments.run import resume, tune
 from experiments.search.run_dirs import list_run
 from experiments.search.summary import summarize, write_summary
@@ -30,11 +29,6 @@ KIB = 1024
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a small disk takes root"
 )
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "write_convergence", lambda _store, _directory: None)
 
 
 @pytest.fixture

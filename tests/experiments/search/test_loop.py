@@ -195,7 +195,7 @@ def test_two_signals_stop_at_once_and_keep_what_was_measured(tmp_path: Path, sou
 
 def test_the_files_agree_with_the_store(tmp_path: Path, source: Path) -> None:
     directory = tmp_path / "run"
-    finish = tune(toy_options(source), directory, Log(), toy_parts(ToyRunner()))
+    finish = tune(toy_options(source), directory, Log(), replace(toy_parts(ToyRunner()), picture=True))
     summary = json.loads((directory / "summary.json").read_text())
     rows = list(csv.DictReader((directory / "results.csv").open()))
     with read_store(directory) as store:
@@ -220,7 +220,7 @@ def test_a_run_in_which_everything_fails_still_writes_its_files(tmp_path: Path, 
         return CompileFailed("no", Durations())
 
     directory = tmp_path / "run"
-    finish = tune(toy_options(source), directory, Log(), toy_parts(ToyRunner(answer=fail)))
+    finish = tune(toy_options(source), directory, Log(), replace(toy_parts(ToyRunner(answer=fail)), picture=True))
     assert finish.best is None
     summary = json.loads((directory / "summary.json").read_text())
     assert (summary["best_ms"], summary["outcomes"]) == (None, {"compile_failed": 26})

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments import run as run_module
 from experiments.run import tune
 from experiments.values.records import Result
 from tests.support.paths import ROOT, SUITES
@@ -76,8 +75,7 @@ class Weighs(Log):
             self.used.append(tracemalloc.get_traced_memory()[0])
 
 
-def test_an_evaluation_leaves_little_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "write_convergence", lambda _store, _directory: None)
+def test_an_evaluation_leaves_little_behind(tmp_path: Path) -> None:
     (tmp_path / "toy.c").write_text("int main;\n")
     weighs, parts = Weighs(), replace(toy_parts(ToyRunner()), make_space=large_space)
     tracemalloc.start()

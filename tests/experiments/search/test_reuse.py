@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments import run as run_module
 from experiments.run import More, resume, tune
 from experiments.search.parts import Parts
 from experiments.search.reuse import usable
@@ -29,11 +28,6 @@ from runners.base import NOTHING_KNOWN, Bounds, Limits
 from tests.support.runs import DEVICE, PROGRAM, REFERENCE, Log, ToyRunner, toy_options, toy_outcome, toy_parts
 
 SPENT = Durations()
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "write_convergence", lambda _store, _directory: None)
 
 
 @pytest.fixture

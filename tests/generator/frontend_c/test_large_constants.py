@@ -65,5 +65,5 @@ def test_results_are_those_of_c(name: str, tmp_path: Path) -> None:
 
 
 def test_a_subscript_far_outside_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="input.c:10: subscript 1 of `a` .* goes from 9223372036854775807 to 9223372036854775814"):
+    with pytest.raises(InputError, match=r"input\.c:10: subscript 1 of `a` .* from 9223372036854775807 to"):
         captured("for (int i = 0; i < 8; i++) if (l[i] > 1) a[i + MOST] = 1;", tmp_path)
