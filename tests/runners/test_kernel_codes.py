@@ -29,7 +29,7 @@ from runners.pool_runner import DeviceRunner
 from runners.registry import open_runner
 from runners.tasks import Compile, WorkerSetup
 from tests.support import runners as support
-from tests.support.devices import LIMITS
+from tests.support.bench import LIMITS
 from tests.support.programs import write_c
 from tests.support.suite import TARGET, problem
 

@@ -1,24 +1,20 @@
-"""What tests of real devices share: limits that leave room on a busy machine, which OpenCL drivers are installed, and
-runners of devices for which the drivers were asked once per process.
+"""What tests of real devices share: which OpenCL drivers are installed, and whether plans are right on a device. Drivers
+are asked once per test process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import distributions
-from pathlib import Path
 
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan
 from generator.problem import Problem
-from metrics.outcome import Outcome, Timed
-from runners.base import DeviceInfo, Job, Limits
+from metrics.outcome import Timed
+from runners.base import DeviceInfo
 from runners.devices import find_device
-from runners.pool_runner import DeviceRunner
-
-LIMITS = Limits(compile_s=120, run_s=60, min_repeats=2, max_repeats=2, time_s=0.1)
+from tests.support.bench import outcomes_of
 
 
 def has_intel() -> bool:
@@ -32,25 +28,13 @@ def device_named(selector: str) -> DeviceInfo:
     return find_device(selector)
 
 
-@contextmanager
-def device_runner(found: Problem, selector: str, folder: Path, limits: Limits = LIMITS) -> Iterator[DeviceRunner]:
-    """A runner that is closed at the end."""
-    runner = DeviceRunner(found, device_named(selector), limits, folder)
-    try:
-        yield runner
-    finally:
-        runner.close()
+def check_plans(device: DeviceInfo, found: Problem, plans: Sequence[Plan]) -> None:
+    """Each plan computes on the device what the program computes."""
+    for plan, outcome in zip(plans, outcomes_of(device, found, plans), strict=True):
+        assert isinstance(outcome, Timed), (plan.to_json(), outcome.message)
 
 
-def outcomes_on(selector: str, found: Problem, plans: Sequence[Plan], folder: Path) -> list[Outcome]:
-    """What becomes of `plans` on a device, in their order."""
-    with device_runner(found, selector, folder) as runner:
-        outcomes = dict(runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)]))
-    return [outcomes[number] for number in range(len(plans))]
-
-
-def check_default_plan(found: Problem, folder: Path, selector: str = "pocl") -> None:
-    """The default plan computes on the device what the program computes."""
-    plan = default_plan(found.program, device_named(selector).target)
-    (outcome,) = outcomes_on(selector, found, [plan], folder)
-    assert isinstance(outcome, Timed), outcome.message
+def check_default_plan(found: Problem, selector: str = "pocl") -> None:
+    """So does the default plan."""
+    device = device_named(selector)
+    check_plans(device, found, [default_plan(found.program, device.target)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import get_args
 
 from experiments.search.parts import PARTS
@@ -19,8 +18,8 @@ from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
 from metrics.outcome import Timed
-from runners.base import Job
-from tests.support.devices import device_runner
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named
 from tests.support.targets import CPU
 
 FORESEEN = ("barrier would stand", "loops do not run what they should")
@@ -43,20 +42,18 @@ def random_plans(program: Program, target: Target, level: LevelName, count: int,
     return [walk.plan for walk in make_explorer("random", space, seed).ask(count)]
 
 
-def failures(found: Problem, device: str, count: int, seed: int, folder: Path) -> Sequence[str]:
+def failures(found: Problem, selector: str, count: int, seed: int) -> Sequence[str]:
     """Evaluate the default plan and `count` random ones of every level; what went wrong, in words.
 
     A plan may turn out to put a barrier under a condition (the spaces try that for typical sizes only), or to have
     loops that would not run what they should, which is noticed.
     """
-    with device_runner(found, device, folder) as runner:
-        target = runner.device.target
-        plans: list[Plan] = [default_plan(found.program, target)]
-        for level in get_args(LevelName):
-            plans += random_plans(found.program, target, level, count, seed)
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    assert len(outcomes) == len(plans)
-    return [f"{plans[n].to_json()}: {outcome}" for n, outcome in outcomes.items()
+    device = device_named(selector)
+    plans: list[Plan] = [default_plan(found.program, device.target)]
+    for level in get_args(LevelName):
+        plans += random_plans(found.program, device.target, level, count, seed)
+    return [f"{plan.to_json()}: {outcome}"
+            for plan, outcome in zip(plans, outcomes_of(device, found, plans), strict=True)
             if not isinstance(outcome, Timed) and not any(words in outcome.message for words in FORESEEN)]
 
 

@@ -20,18 +20,18 @@ SIZES: dict[str, dict[str, tuple[str, ...]]] = {"odd": ODD_SIZES, "mini": dict.f
 
 @pytest.mark.parametrize("name", few(ALL_NAMES, NAMES[::3]))
 def test_random_plans(name: str, tmp_path: Path) -> None:
-    assert not failures(problem(name, ODD_SIZES[name]), "pocl", 1, 1, tmp_path)
+    assert not failures(problem(name, ODD_SIZES[name]), "pocl", 1, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("name", NAMES)
 def test_thirty_random_plans(name: str, sizes: str, tmp_path: Path) -> None:
-    assert not failures(problem(name, SIZES[sizes][name]), "pocl", 30, 2, tmp_path)
+    assert not failures(problem(name, SIZES[sizes][name]), "pocl", 30, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not has_intel(), reason="the extra `intel` is not installed")
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_thirty_random_plans_on_intel(name: str, tmp_path: Path) -> None:
-    assert not failures(problem(name, ODD_SIZES[name]), "intel", 30, 3, tmp_path)
+    assert not failures(problem(name, ODD_SIZES[name]), "intel", 30, 3)

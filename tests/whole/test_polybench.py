@@ -9,9 +9,8 @@ import pytest
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
-from metrics.outcome import Timed
-from runners.base import Job, Limits
-from tests.support.devices import device_runner
+from runners.base import Limits
+from tests.support.devices import check_plans, device_named
 from tests.support.slow import few
 from tests.support.suite import ALL_NAMES, TARGET, problem
 
@@ -37,25 +36,22 @@ def test_kernels_by_the_default_plan(name: str) -> None:
 @pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
                                   for name in ALL_NAMES])
 def test_the_default_plan_is_right_on_pocl(name: str, tmp_path: Path) -> None:
-    check_default_plan(name, MINI, tmp_path)
+    check_default_plan(name, MINI)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL_NAMES)
 def test_the_default_plan_is_right_at_the_next_size(name: str, tmp_path: Path) -> None:
-    check_default_plan(name, ("SMALL_DATASET",), tmp_path)
+    check_default_plan(name, ("SMALL_DATASET",))
 
 
 @pytest.mark.parametrize("size", ["MINI_DATASET", pytest.param("SMALL_DATASET", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", few(UNDETERMINED, 1))
 def test_the_default_plan_is_right_in_float(name: str, size: str, tmp_path: Path) -> None:
-    check_default_plan(name, (size, FLOAT), tmp_path)
+    check_default_plan(name, (size, FLOAT))
 
 
-def check_default_plan(name: str, defines: tuple[str, ...], tmp_path: Path) -> None:
+def check_default_plan(name: str, defines: tuple[str, ...]) -> None:
     found = problem(name, defines)
-    with device_runner(found, "pocl", tmp_path) as runner:
-        plans = [choose(found.program, runner.device.target) for choose in (usual_plan, default_plan)]
-        outcomes = dict(runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)]))
-    for outcome in outcomes.values():
-        assert isinstance(outcome, Timed), outcome.message
+    device = device_named("pocl")
+    check_plans(device, found, [choose(found.program, device.target) for choose in (usual_plan, default_plan)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,14 +9,10 @@ from antune import halide as hl
 from generator.frontend_py.problem import problem_of
 from generator.frontend_py.types import Type
 from generator.lowering.heuristics.default import default_plan
-from generator.plan import Plan
 from generator.polyhedral.pipelines.stages import possible_stages
 from generator.program import Where
 from generator.schedules.stages import Stages
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_plans
 from tests.support.graphs import MAKERS, REAL, computed, drawn, expression
 from tests.support.runners import needed_device
 from tests.support.slow import few
@@ -28,8 +22,8 @@ SIZE, COUNT = 64, 6
 
 @pytest.mark.parametrize("kind", [hl.UInt(8), hl.UInt(32), hl.Float(32)], ids=str)
 @pytest.mark.parametrize("platform", few(["PoCL", "Intel OpenCL"], ["PoCL"]))
-def test_c_and_devices_compute_what_the_trees_mean(platform: str, kind: Type, tmp_path: Path) -> None:
-    needed_device(platform)
+def test_c_and_devices_compute_what_the_trees_mean(platform: str, kind: Type) -> None:
+    device = needed_device(platform)
     rng = np.random.default_rng(5)
     pixels = (rng.random(SIZE + 1) if kind.is_float() else rng.integers(0, 250, SIZE + 1)).astype(kind.numpy)
     x, image = hl.Var("x"), hl.Buffer(pixels, "image")
@@ -50,11 +44,5 @@ def test_c_and_devices_compute_what_the_trees_mean(platform: str, kind: Type, tm
     everything: list[tuple[str, Where]] = [(array, "inline") for array in sorted(possible_stages(problem.program))]
     assert everything
     assert any(statement.body.lets for statement in problem.program.statements)
-    runner = open_runner(problem, platform.partition(" ")[0].lower(), LIMITS, tmp_path)
-    try:
-        plans: list[Plan] = [default_plan(problem.program, runner.device.target, choice=choice)
-                             for choice in (Stages(), Stages(tuple(everything)))]
-        outcomes = [outcome for _, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)])]
-    finally:
-        runner.close()
-    assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
+    check_plans(device, problem, [default_plan(problem.program, device.target, choice=choice)
+                                  for choice in (Stages(), Stages(tuple(everything)))])

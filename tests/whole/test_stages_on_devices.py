@@ -5,7 +5,6 @@ CUDA text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
@@ -25,13 +24,13 @@ from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.pipeline import openings
 from metrics.outcome import Outcome, Timed, TimedOut
-from runners.base import Job, Runner
+from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
 from runners.races import check_races
-from runners.registry import open_runner
+from tests.support.bench import LIMITS, outcomes_of
 from tests.support.cli import antune_command
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.devices import LIMITS
+from tests.support.devices import device_named
 from tests.support.edits import edited, without_barrier
 from tests.support.runners import device_of, needed_device
 from tests.support.space_plans import FORESEEN
@@ -68,26 +67,24 @@ def drawn(program: Program, target: Target) -> Iterator[Plan]:
                 yield plan
 
 
-def evaluated(runner: Runner, plans: Iterable[Plan]) -> list[tuple[Plan, Outcome]]:
+def evaluated(device: DeviceInfo, problem: Problem, plans: Iterable[Plan]) -> list[tuple[Plan, Outcome]]:
     """All of them with what became of them."""
     asked = list(plans)
-    found = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(asked)]))
-    return [(plan, found[n]) for n, plan in enumerate(asked)]
+    return list(zip(asked, outcomes_of(device, problem, asked), strict=True))
 
 
-def check(program: Pipeline, device: str, folder: Path, number: int, opening: bool = False) -> None:
+def check(program: Pipeline, device: DeviceInfo, number: int, opening: bool = False) -> None:
     """What `number` random plans compute is right, and with `opening` what the openings of the space do.
 
     A plan may be refused or take too long to compile: more are drawn until one has run.
     """
     problem = small_problem(program)[0]
-    with closing(open_runner(problem, device, LIMITS, folder)) as runner:
-        plans = drawn(problem.program, runner.device.target)
-        found = evaluated(runner, islice(plans, number))
-        while not any(isinstance(outcome, Timed) for _, outcome in found) and len(found) < number + MORE:
-            found += evaluated(runner, [next(plans)])
-        assert any(isinstance(outcome, Timed) for _, outcome in found), found
-        found += evaluated(runner, opened(problem.program, runner.device.target) if opening else ())
+    plans = drawn(problem.program, device.target)
+    found = evaluated(device, problem, islice(plans, number))
+    while not any(isinstance(outcome, Timed) for _, outcome in found) and len(found) < number + MORE:
+        found += evaluated(device, problem, [next(plans)])
+    assert any(isinstance(outcome, Timed) for _, outcome in found), found
+    found += evaluated(device, problem, opened(problem.program, device.target) if opening else ())
     assert [f"{plan.to_json()}: {outcome}" for plan, outcome in found if not isinstance(outcome, Timed | TimedOut)
             and not any(words in outcome.message for words in FORESEEN)] == []
 
@@ -98,23 +95,23 @@ def check(program: Pipeline, device: str, folder: Path, number: int, opening: bo
     ids=lambda p: p.name,
 )
 def test_a_plan_with_stages_is_right_on_pocl(program: Pipeline, tmp_path: Path) -> None:
-    check(program, "pocl", tmp_path, 1)
+    check(program, device_named("pocl"), 1)
 
 
 def test_a_plan_with_stages_is_right_on_intel(tmp_path: Path) -> None:
-    check(pipeline("unsharp"), needed_device(INTEL).key, tmp_path, 1)
+    check(pipeline("unsharp"), needed_device(INTEL), 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
 def test_many_plans_with_stages_are_right_on_pocl(program: Pipeline, tmp_path: Path) -> None:
-    check(program, "pocl", tmp_path, MANY, opening=True)
+    check(program, device_named("pocl"), MANY, opening=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
 def test_many_plans_with_stages_are_right_on_intel(program: Pipeline, tmp_path: Path) -> None:
-    check(program, needed_device(INTEL).key, tmp_path, MANY, opening=True)
+    check(program, needed_device(INTEL), MANY, opening=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,11 @@ from generator.polyhedral.pipelines.sections import kernels_of
 from generator.problem import Problem
 from generator.schedules.stages import Stages
 from metrics.outcome import Outcome, Timed
-from runners.base import Job, Limits
+from runners.base import Limits
 from runners.cuda.compiler import Nvrtc
-from runners.registry import open_runner
+from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import translator
-from tests.support.devices import has_intel
+from tests.support.devices import device_named, has_intel
 from tests.support.slow import few
 from tests.support.suite import small_problem
 from tests.support.targets import HOPPER
@@ -36,8 +35,7 @@ def test_time_steps_on_intel(level: Level, name: str, tmp_path: Path) -> None:
 
 
 def on_intel(found: Problem, plan: Plan, folder: Path) -> Outcome:
-    with closing(open_runner(found, "intel", LIMITS, folder)) as runner:
-        ((_, outcome),) = runner.evaluate([Job(0, plan)])
+    [outcome] = outcomes_of(device_named("intel"), found, [plan])
     return outcome
 
 

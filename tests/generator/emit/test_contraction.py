@@ -14,7 +14,8 @@ from generator.problem import Problem
 from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
-from tests.support.devices import has_intel, outcomes_on
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named, has_intel
 from tests.support.programs import write_c
 from tests.support.suite import TARGET
 
@@ -61,5 +62,5 @@ def test_only_kernels_with_barriers_and_converted_indices(
 @pytest.mark.parametrize("value", [CONVERTED, f"{CONVERTED} > 3 ? 1 : 2"])
 def test_a_converted_thread_index_is_right_on_intel(value: str, tmp_path: Path) -> None:
     found = captured(value, tmp_path)
-    (outcome,) = outcomes_on("intel", found, [planned(found, shared=True)], tmp_path / "work")
+    (outcome,) = outcomes_of(device_named("intel"), found, [planned(found, shared=True)])
     assert isinstance(outcome, Timed), outcome.message

@@ -17,7 +17,8 @@ from generator.plan import KernelPlan
 from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
-from tests.support.devices import outcomes_on
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named
 from tests.support.targets import CPU
 
 J = Name("j")
@@ -56,5 +57,5 @@ def test_no_thread_runs_the_last_rounds_twice_on_pocl(program: str, rows: int, t
     plan = default_plan(found.program, CPU, choice=ScheduleChoice(serialize_sccs=True, reductions=("S2", "S3")))
     kernel = KernelPlan(("S2",), (rows, 8), (rows // 2, 1), shared=True, unroll=4, registers=True, combine="shared")
     plan = replace(plan, kernels=tuple(kernel if k.statements == ("S2",) else k for k in plan.kernels))
-    [outcome] = outcomes_on("pocl", found, [plan], tmp_path)
+    [outcome] = outcomes_of(device_named("pocl"), found, [plan])
     assert isinstance(outcome, Timed), outcome.message

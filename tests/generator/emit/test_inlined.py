@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +17,7 @@ from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
 from generator.reading import read_problem
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.pool_runner import DeviceRunner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_plans
 from tests.support.programs import program_of, scop, write_c
 from tests.support.runners import needed_device
 from tests.support.slow import few
@@ -66,13 +62,9 @@ def with_blocks(program: Program, tile: int, block: int) -> Plan:
     return replace(plan, kernels=tuple(replace(k, tile=(tile,), block=(block,)) for k in plan.kernels))
 
 
-def check_blocks(problem: Problem, platform: str, folder: Path) -> None:
+def check_blocks(problem: Problem, platform: str) -> None:
     """One thread and several threads per block compute what the original does."""
-    device = needed_device(platform)
-    with closing(DeviceRunner(problem, device, LIMITS, folder)) as runner:
-        jobs = [Job(n, with_blocks(problem.program, 32, block)) for n, block in enumerate((1, 16))]
-        for _, outcome in runner.evaluate(jobs):
-            assert isinstance(outcome, Timed), outcome.message
+    check_plans(needed_device(platform), problem, [with_blocks(problem.program, 32, block) for block in (1, 16)])
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
@@ -80,7 +72,7 @@ def check_blocks(problem: Problem, platform: str, folder: Path) -> None:
 def test_special_values(kind: str, suffix: str, platform: str, tmp_path: Path) -> None:
     text = SPECIAL.replace("TYPE", kind).replace("SUFFIX", suffix)
     problem = read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 0)
-    check_blocks(problem, platform, tmp_path / "work")
+    check_blocks(problem, platform)
 
 
 @pytest.mark.parametrize("platform", ["PoCL", "Intel OpenCL"])
@@ -93,7 +85,7 @@ def test_least_and_greatest_of_all_types(kind: hl.Type, platform: str, tmp_path:
     out[x] = hl.min(one, other) + hl.max(one, hl.cast(kind, 1)) / hl.max(
         hl.cast(kind, 2), hl.min(other, hl.cast(kind, 9))
     )
-    check_blocks(problem_of([out], (SIZE,), "out"), platform, tmp_path / "work")
+    check_blocks(problem_of([out], (SIZE,), "out"), platform)
 
 
 def test_only_what_is_called() -> None:

@@ -20,7 +20,8 @@ from generator.plan import KernelPlan, Plan
 from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
-from tests.support.devices import has_intel, outcomes_on
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named, has_intel
 from tests.support.programs import write_c
 from tests.support.suite import TARGET
 
@@ -56,7 +57,7 @@ def test_products_of_mirrored_indices_are_right_on_intel(tmp_path: Path) -> None
     plan = Plan(ScheduleChoice(), (KernelPlan(shape.statements, (64,), (64,)),))
     assert "- antune_one" in lower(found.program, plan, TARGET_INTEL).source
     assert "antune_one" not in lower(found.program, plan, TARGET).source
-    (outcome,) = outcomes_on("intel", found, [plan], tmp_path / "work")
+    (outcome,) = outcomes_of(device_named("intel"), found, [plan])
     assert isinstance(outcome, Timed), outcome.message
 
 

@@ -23,9 +23,8 @@ from generator.plan import KernelPlan, Placement, Plan
 from generator.program import Program
 from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
-from metrics.outcome import Timed
-from runners.base import Job, Limits
-from tests.support.devices import device_runner
+from runners.base import Limits
+from tests.support.devices import check_plans, device_named
 from tests.support.plans import random_plan
 from tests.support.programs import program_of, scop, write_c
 from tests.support.slow import few
@@ -88,10 +87,8 @@ def plans_of(program: Program, count: int) -> list[Plan]:
 def test_they_run_right_on_pocl(name: str, tmp_path: Path) -> None:
     declarations, body = PROGRAMS[name]
     found = read_problem(write_c(scop(body, declarations), tmp_path), Compilation(), None, None, {}, 1)
-    with device_runner(found, "pocl", tmp_path) as runner:
-        plans = [default_plan(found.program, runner.device.target), *plans_of(found.program, 2)[1:]]
-        for _, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]):
-            assert isinstance(outcome, Timed), outcome
+    device = device_named("pocl")
+    check_plans(device, found, [default_plan(found.program, device.target), *plans_of(found.program, 2)[1:]])
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")

@@ -138,7 +138,7 @@ def test_inlined_calls_compute_the_same(name: str, tmp_path: Path) -> None:
 )
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = read_problem(write_c(program(*PROGRAMS[name]), tmp_path), Compilation(), None, None, {}, 0)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)
 
 
 def test_what_is_used_several_times_is_computed_once(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def captured(body: str, folder: Path) -> Problem:
 @pytest.mark.parametrize("name", few(ACCEPTED, 2))
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = captured(ACCEPTED[name], tmp_path)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -12,8 +12,8 @@ from generator.lowering.heuristics.default import default_plan
 from generator.problem import Problem
 from generator.reading import read_problem
 from metrics.outcome import Outcome, Timed
-from runners.base import Job
-from tests.support.devices import device_runner
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named
 from tests.support.programs import write_c
 from tests.support.space_plans import failures
 
@@ -91,31 +91,31 @@ def captured(name: str, folder: Path) -> Problem:
     return read_problem(write_c(PROGRAM.replace("BODY", BODIES[name]), folder), Compilation(), None, None, {}, 0)
 
 
-def outcomes(found: Problem, folder: Path, **changes: bool) -> dict[int, Outcome]:
+def outcome_of(found: Problem, **changes: bool) -> Outcome:
     """Of the default plan, with `changes` in all of its kernels."""
-    with device_runner(found, "pocl", folder) as runner:
-        plan = default_plan(found.program, runner.device.target)
-        kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]  # fields by name
-        return dict(runner.evaluate([Job(0, replace(plan, kernels=kernels))]))
+    device = device_named("pocl")
+    plan = default_plan(found.program, device.target)
+    kernels = tuple(replace(kernel, **changes) for kernel in plan.kernels)  # type: ignore[arg-type]  # fields by name
+    return outcomes_of(device, found, [replace(plan, kernels=kernels)])[0]
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_default_plans_on_pocl(name: str, tmp_path: Path) -> None:
-    outcome = outcomes(captured(name, tmp_path), tmp_path)[0]
+    outcome = outcome_of(captured(name, tmp_path))
     assert isinstance(outcome, Timed), outcome.message
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_random_plans_on_pocl(name: str, tmp_path: Path) -> None:
-    assert failures(captured(name, tmp_path), "pocl", 2, 1, tmp_path) == []
+    assert failures(captured(name, tmp_path), "pocl", 2, 1) == []
 
 
 def test_stores_by_atomic_exchange_keep_their_condition(tmp_path: Path) -> None:
-    outcome = outcomes(captured("threshold", tmp_path), tmp_path, exchange=True)[0]
+    outcome = outcome_of(captured("threshold", tmp_path), exchange=True)
     assert isinstance(outcome, Timed), outcome.message
 
 
 def test_registers_that_may_stay_unwritten(tmp_path: Path) -> None:
-    outcome = outcomes(captured("threshold", tmp_path), tmp_path, registers=True)[0]
+    outcome = outcome_of(captured("threshold", tmp_path), registers=True)
     assert isinstance(outcome, Timed), outcome.message

@@ -74,7 +74,7 @@ def captured(body: str, folder: Path) -> Problem:
 @pytest.mark.parametrize("name", few(BODIES, 6))
 def test_results_are_those_of_c(name: str, tmp_path: Path) -> None:
     found = captured(BODIES[name], tmp_path)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)
 
 
 def test_what_the_iterator_leaves_is_a_result(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def program(seed: int) -> str:
 
 def check(seed: int, folder: Path) -> None:
     found = read_problem(write_c(program(seed), folder), Compilation(), None, None, {}, 0)
-    check_default_plan(found, folder)
+    check_default_plan(found)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -176,7 +176,7 @@ def captured(body: str, folder: Path) -> Problem:
 
 def test_default_plans_on_pocl(tmp_path: Path) -> None:
     found = captured("\n".join(BODIES.values()), tmp_path)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_default_plans_on_pocl(tmp_path: Path) -> None:
 def test_random_plans_on_pocl(name: str, tmp_path: Path) -> None:
     found = captured(BODIES[name], tmp_path)
     assert any(isinstance(statement.body.value, Fold) for statement in found.program.statements)
-    assert failures(found, "pocl", 3, 1, tmp_path) == []
+    assert failures(found, "pocl", 3, 1) == []
 
 
 MODELLED = "int row[8], idx[20]; double A[7][5], B[7][5], x[20], y[8];"

@@ -99,4 +99,4 @@ def test_it_computes_the_same(name: str, tmp_path: Path) -> None:
 )
 def test_on_pocl(name: str, tmp_path: Path) -> None:
     found = read_problem(write_c(program((WAYS | KEPT)[name]), tmp_path), Compilation(), None, None, {}, 0)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)

@@ -61,7 +61,7 @@ def captured(body: str, folder: Path) -> Problem:
 
 @pytest.mark.parametrize("name", few(BODIES, ("step", "from the least", "below the greatest unsigned", "remainder")))
 def test_results_are_those_of_c(name: str, tmp_path: Path) -> None:
-    check_default_plan(captured(BODIES[name], tmp_path), tmp_path)
+    check_default_plan(captured(BODIES[name], tmp_path))
 
 
 def test_a_subscript_far_outside_is_refused(tmp_path: Path) -> None:

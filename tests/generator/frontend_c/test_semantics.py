@@ -86,7 +86,7 @@ def captured(body: str, folder: Path) -> Problem:
 
 def test_results_are_those_of_c(tmp_path: Path) -> None:
     found = captured("\n".join(BODIES.values()), tmp_path)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)
 
 
 @pytest.mark.parametrize("name", WRAPPING)

@@ -157,7 +157,7 @@ def test_on_pocl(name: str, tmp_path: Path) -> None:
     body, extents = ACCEPTED[name]
     found = captured(body, tmp_path)
     assert {array: found.program.array(array).extents for array in extents} == extents
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)
 
 
 def test_local_structures_are_numbers_of_their_own(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_structures_may_point_to_arrays(
     problem = read_problem(write_c(POINTERS, tmp_path), Compilation(), function, None, {}, 0)
     assert {a.name: a.extents for a in problem.program.arrays if a.role != "temp"} == arrays
     assert dict(problem.program.parameters) == sizes
-    check_default_plan(problem, tmp_path)
+    check_default_plan(problem)
 
 
 def test_exports_take_what_structures_point_to(tmp_path: Path) -> None:

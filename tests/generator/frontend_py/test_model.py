@@ -22,12 +22,12 @@ from generator.polyhedral.dependences.model import model
 from generator.polyhedral.dependences.reductions import reducible
 from generator.program import Program
 from metrics.outcome import Timed
-from runners.base import Job
 from runners.cuda.compiler import Nvrtc
 from tests.support import definitions
+from tests.support.bench import outcomes_of
 from tests.support.cli import antune_command
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.devices import device_runner
+from tests.support.devices import device_named
 from tests.support.programs import program_of, scop
 from tests.support.space_plans import random_plans
 from tests.support.suite import TARGET, small_problem
@@ -117,28 +117,25 @@ QUICK = {"blur": 1, "matmul": 0, "conv_layer": 0}
 TRANSLATED = [p if p.name in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in PIPELINES]
 
 
-def wrong_plans(program: Pipeline, folder: Path, count: int) -> list[str]:
+def wrong_plans(program: Pipeline, count: int) -> list[str]:
     """What is wrong with the default plan and `count` random ones per level on PoCL; of these, some are refused."""
-    problem = small_problem(program)[0]
-    with device_runner(problem, "pocl", folder) as runner:
-        target = runner.device.target
-        plans = [default_plan(problem.program, target)]
-        for level in LEVELS:
-            plans += random_plans(problem.program, target, level, count, 3)
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    return [f"{plans[n].to_json()}: {o}" for n, o in outcomes.items()
+    problem, device = small_problem(program)[0], device_named("pocl")
+    plans = [default_plan(problem.program, device.target)]
+    for level in LEVELS:
+        plans += random_plans(problem.program, device.target, level, count, 3)
+    return [f"{plans[n].to_json()}: {o}" for n, o in enumerate(outcomes_of(device, problem, plans))
             if not isinstance(o, Timed) and (n == 0 or "barrier would stand" not in o.message)]
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_plans_of_pipelines_are_right_on_pocl(name: str, tmp_path: Path) -> None:
-    assert wrong_plans(pipeline(name), tmp_path, QUICK[name]) == []
+    assert wrong_plans(pipeline(name), QUICK[name]) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PIPELINES, ids=lambda p: p.name)
 def test_many_plans_of_all_pipelines_are_right_on_pocl(program: Pipeline, tmp_path: Path) -> None:
-    assert wrong_plans(program, tmp_path, 5) == []
+    assert wrong_plans(program, 5) == []
 
 
 @pytest.mark.parametrize("program", TRANSLATED, ids=lambda p: p.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +14,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import HostBranch, HostLoop, HostOp, Launch
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.pool_runner import DeviceRunner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_plans
 from tests.support.programs import program_of, scop
 from tests.support.runners import needed_device
 from tests.support.suite import TARGET, problem
@@ -91,10 +87,7 @@ def test_devices_compute_what_c_does(platform: str, tmp_path: Path) -> None:
         replace(kernel, order=(1, 0)),
         replace(kernel, registers=True, points_inside=True),
     ]
-    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
-        outcomes = dict(runner.evaluate([Job(n, Plan(ScheduleChoice(), (one,))) for n, one in enumerate(kernels)]))
-    for outcome in outcomes.values():
-        assert isinstance(outcome, Timed), outcome.message
+    check_plans(device, found, [Plan(ScheduleChoice(), (one,)) for one in kernels])
 
 
 def test_time_steps_have_columns_too(tmp_path: Path) -> None:
@@ -102,7 +95,5 @@ def test_time_steps_have_columns_too(tmp_path: Path) -> None:
     kernel = KernelPlan(tuple(sorted(s.name for s in found.program.statements)), (4, 8), (1, 1), columns=True)
     chosen = Plan(TimeTiles(2), (kernel,))
     assert grids(lower(found.program, chosen, device.target).host) == [(8, 4)]
-    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
-        [outcome] = dict(runner.evaluate([Job(0, chosen)])).values()
-    assert isinstance(outcome, Timed), outcome.message
+    check_plans(device, found, [chosen])
 

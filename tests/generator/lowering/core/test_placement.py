@@ -33,14 +33,12 @@ from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.reaching import walk_to
 from metrics.outcome import Timed, TimedOut
-from runners.base import Job
 from runners.check import compare
 from runners.data import initial_values
-from runners.devices import find_device
-from runners.pool_runner import DeviceRunner
 from runners.races import check_races
+from tests.support.bench import LIMITS, outcomes_of
 from tests.support.cuda import run_on_host
-from tests.support.devices import LIMITS, has_intel
+from tests.support.devices import device_named, has_intel
 from tests.support.mixed import mixed
 from tests.support.runners import device_of
 from tests.support.space_plans import random_plans
@@ -148,22 +146,18 @@ def test_words_for_people() -> None:
 
 # Results on devices
 
-def outcomes(found: Problem, plans: Sequence[Plan], platform: str, folder: Path, **limits: object) -> list[str]:
+def outcomes(found: Problem, plans: Sequence[Plan], platform: str, **limits: object) -> list[str]:
     """What went wrong with the plans on a device, whose limits may be changed.
 
     That PoCL takes minutes for some unrolled loops is nothing wrong.
     """
-    device = find_device(platform)
+    device = device_named(platform)
     device = replace(device, target=replace(device.target, **limits))  # type: ignore[arg-type]  # names of fields
-    runner = DeviceRunner(found, device, replace(LIMITS, compile_s=60), folder)
-    try:
-        results = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
-    patient = {n: result for n, result in results.items() if not (
-        isinstance(result, TimedOut) and result.phase == "compile")}
+    results = zip(plans, outcomes_of(device, found, plans), strict=True)
+    patient = [(plan, result) for plan, result in results if not (
+        isinstance(result, TimedOut) and result.phase == "compile")]
     assert 2 * len(patient) > len(plans)
-    return [f"{plans[n].to_json()}: {result}" for n, result in sorted(patient.items()) if not isinstance(result, Timed)]
+    return [f"{plan.to_json()}: {result}" for plan, result in patient if not isinstance(result, Timed)]
 
 
 def with_and_without_shared(program: Program, target: Target, placement: Sequence[tuple[str, Placement]]) -> list[Plan]:
@@ -174,13 +168,13 @@ def with_and_without_shared(program: Program, target: Target, placement: Sequenc
 @pytest.mark.parametrize("platform", DEVICES)
 @pytest.mark.parametrize("limits", [{}, {"image_2d": (8, 8)}], ids=["two dimensions", "one dimension"])
 def test_results_of_all_types(platform: str, limits: dict[str, object], tmp_path: Path) -> None:
-    program, target = mixed().program, find_device(platform).target
+    program, target = mixed().program, device_named(platform).target
     assert target.images
     plans = with_and_without_shared(program, target, [(name, "texture") for name in TEXTURES])
     if not limits:
         plans += with_and_without_shared(program, target, [(name, "constant") for name in (*TEXTURES, "f")])
         plans += with_and_without_shared(program, target, [("A", "constant"), ("B", "texture"), ("e", "texture")])[1:]
-    assert not outcomes(mixed(), plans, platform, tmp_path, **limits)
+    assert not outcomes(mixed(), plans, platform, **limits)
 
 
 @pytest.mark.slow
@@ -188,13 +182,13 @@ def test_results_of_all_types(platform: str, limits: dict[str, object], tmp_path
 @pytest.mark.parametrize(("name", "defines"), [("gemm", ()), ("gemm", ("DATA_TYPE_IS_FLOAT",)), ("gesummv", ())])
 def test_results_of_programs(platform: str, name: str, defines: tuple[str, ...], tmp_path: Path) -> None:
     found = problem(name, (*ODD_SIZES[name], *defines))
-    target = find_device(platform).target
+    target = device_named(platform).target
     plans = []
     for memory in ("texture", "constant"):
         arrays = [one.array for one in placeable(found.program, target) if memory in one.memories]
         assert arrays
         plans += with_and_without_shared(found.program, target, [(array, memory) for array in arrays])
-    assert not outcomes(found, plans, platform, tmp_path)
+    assert not outcomes(found, plans, platform)
 
 
 @pytest.mark.slow
@@ -202,11 +196,11 @@ def test_results_of_programs(platform: str, name: str, defines: tuple[str, ...],
 @pytest.mark.parametrize("name", ["2mm", "atax", "doitgen", "gemver", "mvt", "symm", "syr2k", "trisolv"])
 def test_random_plans_with_textures(platform: str, name: str, tmp_path: Path) -> None:
     """Plans drawn for a GPU of the same size: the wide space offers textures and constant memory there only."""
-    found, device = problem(name, ODD_SIZES[name]), find_device(platform)
+    found, device = problem(name, ODD_SIZES[name]), device_named(platform)
     target = replace(device.target, shares_host_cores=False)
     plans = [plan for level in ("o1", "o2") for plan in random_plans(found.program, target, level, 8, 7)]
     assert any(plan.placement for plan in plans)
-    assert not outcomes(found, plans, platform, tmp_path)
+    assert not outcomes(found, plans, platform)
 
 
 def test_oclgrind_finds_nothing_wrong() -> None:

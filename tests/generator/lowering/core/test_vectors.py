@@ -5,7 +5,6 @@ be told.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +19,7 @@ from generator.nest import Assign, For
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Dialect
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.pool_runner import DeviceRunner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_plans
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
@@ -119,7 +115,4 @@ def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -
     device = needed_device(platform)
     found = problem("gemm", (*SIZES, f"DATA_TYPE_IS_{kind.upper()}"))
     plans = [gemm_plan((4, 16)), gemm_plan((2, 32)), gemm_plan((8, 4)), gemm_plan((3, 12)), gemm_plan((1, 64))]
-    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    for outcome in outcomes.values():
-        assert isinstance(outcome, Timed), outcome.message
+    check_plans(device, found, plans)

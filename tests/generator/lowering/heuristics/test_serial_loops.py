@@ -27,10 +27,7 @@ from generator.schedules.partition import Partition
 from generator.schedules.schedule import serial_of
 from generator.target import Target
 from generator.variant import Launch
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.registry import open_runner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_plans, device_named
 from tests.support.slow import few
 from tests.support.space_plans import first_walks, random_plans
 from tests.support.suite import TARGET
@@ -110,17 +107,12 @@ def test_every_level_offers_both(small: Problem, level: LevelName) -> None:
     assert serial_of(first_walks(small.program, level, CPU)[0].schedule), "a search begins with what is best by far"
 
 
-def test_their_results_are_right(small: Problem, tmp_path: Path) -> None:
-    runner = open_runner(small, "pocl", LIMITS, tmp_path)
-    try:
-        target = runner.device.target
-        plans = [usual_plan(small.program, target)]
-        for level in get_args(LevelName):
-            plans += [p for p in random_plans(small.program, target, level, 10, 1) if serial_of(p.schedule)][:3]
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    finally:
-        runner.close()
-    assert [outcome for outcome in outcomes.values() if not isinstance(outcome, Timed)] == []
+def test_their_results_are_right(small: Problem) -> None:
+    device = device_named("pocl")
+    plans = [usual_plan(small.program, device.target)]
+    for level in get_args(LevelName):
+        plans += [p for p in random_plans(small.program, device.target, level, 10, 1) if serial_of(p.schedule)][:3]
+    check_plans(device, small, plans)
 
 
 def test_part_of_a_loop_is_no_loop(small: Problem) -> None:

@@ -37,12 +37,11 @@ from graph.kernels import KernelSpace
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.space import Chooser
-from metrics.outcome import Timed
-from runners.base import Job, Limits
+from runners.base import Limits
 from runners.cuda.compiler import Nvrtc
 from runners.races import check_races
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.devices import device_runner, has_intel
+from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import TARGET, lowered_kernels, random_kernel, run_plan
@@ -307,13 +306,6 @@ def on_device(kind: str, update: str, folder: Path) -> Problem:
     return read_problem(write_c(text, folder), Compilation(), None, None, {}, 1)
 
 
-def evaluated(found: Problem, plans: Sequence[Plan], device: str, folder: Path) -> None:
-    """All plans are right on a device."""
-    with device_runner(found, device, folder) as runner:
-        for number, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]):
-            assert isinstance(outcome, Timed), (plans[number].to_json(), outcome.message)
-
-
 def some_plans(program: Program) -> list[Plan]:
     sizes = (((16, 64), (4, 16)), ((64, 32), (1, 1)), ((5, 30), (5, 3)))
     return [plan_of(program, tile, block) for tile, block in sizes]
@@ -323,7 +315,7 @@ def some_plans(program: Program) -> list[Plan]:
 @pytest.mark.parametrize(("update", "kind"), [("-", "int"), ("max", "double")])
 def test_on_devices(update: str, kind: str, device: str, tmp_path: Path) -> None:
     found = on_device(kind, update, tmp_path)
-    evaluated(found, some_plans(found.program)[:2], device, tmp_path)
+    check_plans(device_named(device), found, some_plans(found.program)[:2])
 
 
 def test_no_races(tmp_path: Path) -> None:
@@ -360,7 +352,7 @@ def test_pipelines(name: str, tmp_path: Path) -> None:
         count = len(shape.extents)
         kernels.append(KernelPlan(shape.statements, (2, 4, 16)[3 - count:], (1, 2, 8)[3 - count:], combine="private"))
     plan = Plan(schedule, tuple(kernels))
-    evaluated(found, [plan], "pocl", tmp_path)
+    check_plans(device_named("pocl"), found, [plan])
     sizes = [copy.sizes for copy in copies(lowered_kernels(program, plan))]
     assert sizes == ([(4, 256)] if name == "histogram_equalize" else [(2, 16, 4, 11)])
 
@@ -371,4 +363,4 @@ def test_pipelines(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("update", UPDATES)
 def test_all_on_devices(update: str, kind: str, device: str, tmp_path: Path) -> None:
     found = on_device(kind, update, tmp_path)
-    evaluated(found, some_plans(found.program), device, tmp_path)
+    check_plans(device_named(device), found, some_plans(found.program))

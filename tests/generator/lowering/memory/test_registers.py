@@ -20,9 +20,10 @@ from generator.program import Program
 from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import Timed
-from runners.base import Job, Limits
+from runners.base import Limits
+from tests.support.bench import outcomes_of
 from tests.support.cases import CASES
-from tests.support.devices import device_runner, has_intel
+from tests.support.devices import device_named, has_intel
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import features, lowered_kernels, random_plan, run_plan
@@ -129,17 +130,17 @@ def evaluated(text: str, plans: int, seed: int, device: str, folder: Path) -> Co
     """A program with real data through random plans on a device; `right`, or why a plan is refused."""
     found = read_problem(write_c(text, folder), Compilation(), None, None, {}, seed)
     rng, chosen, counts = np.random.default_rng(seed), list[Plan](), Counter[str]()
-    with device_runner(found, device, folder) as runner:
-        while len(chosen) < plans and counts["refused"] < 5 * plans:
-            try:
-                plan = random_plan(found.program, rng)
-                lower(found.program, plan, runner.device.target)
-                chosen.append(plan)
-            except IllegalPlan:
-                counts["refused"] += 1
-        for number, outcome in runner.evaluate([Job(n, plan) for n, plan in enumerate(chosen)]):
-            assert isinstance(outcome, Timed), (text, chosen[number].to_json(), outcome)
-            counts["right"] += 1
+    target = device_named(device).target
+    while len(chosen) < plans and counts["refused"] < 5 * plans:
+        try:
+            plan = random_plan(found.program, rng)
+            lower(found.program, plan, target)
+            chosen.append(plan)
+        except IllegalPlan:
+            counts["refused"] += 1
+    for plan, outcome in zip(chosen, outcomes_of(device_named(device), found, chosen), strict=True):
+        assert isinstance(outcome, Timed), (text, plan.to_json(), outcome)
+        counts["right"] += 1
     return counts
 
 

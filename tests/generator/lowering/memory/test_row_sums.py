@@ -5,7 +5,6 @@ devices.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +21,7 @@ from generator.polyhedral.dependences.reductions import parallel_reductions, red
 from generator.program import Program
 from generator.schedules.partition import Group, Partition
 from generator.target import Dialect, Target
-from metrics.outcome import Timed
-from runners.base import Job
-from runners.pool_runner import DeviceRunner
-from tests.support.devices import LIMITS
+from tests.support.devices import check_plans
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
@@ -163,7 +159,4 @@ def test_devices_compute_what_c_does(kind: str, platform: str, tmp_path: Path) -
     device = needed_device(platform)
     found = problem("syrk", ("N=70", "M=61", f"DATA_TYPE_IS_{kind.upper()}"))
     plans = [rows_plan((4, 4, 64)), rows_plan((4, 4, 16)), rows_plan((2, 8, 64), (1, 2, 1))]
-    with closing(DeviceRunner(found, device, LIMITS, tmp_path)) as runner:
-        outcomes = dict(runner.evaluate([Job(n, plan) for n, plan in enumerate(plans)]))
-    for outcome in outcomes.values():
-        assert isinstance(outcome, Timed), outcome.message
+    check_plans(device, found, plans)

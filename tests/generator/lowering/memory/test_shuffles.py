@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,9 @@ from generator.reading import read_problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.partition import Group, Partition
 from metrics.outcome import Timed
-from runners.base import Job, Limits
-from tests.support.devices import device_runner, has_intel
+from runners.base import Limits
+from tests.support.bench import outcomes_of
+from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.shuffles import by_shuffles
 from tests.support.suite import ODD_SIZES, problem
 
@@ -28,12 +28,11 @@ UPDATES = {"sum": "r[i] += A[i][j];", "difference": "r[i] -= A[i][j];", "product
 pytestmark = pytest.mark.skipif(not has_intel(), reason="needs shuffles: the extra `intel` is not installed")
 
 
-def evaluated(found: Problem, plan: Plan, folder: Path) -> str:
+def evaluated(found: Problem, plan: Plan) -> str:
     """The source of a plan whose results are right on Intel's runtime."""
-    with device_runner(found, "intel", folder) as runner:
-        ((_, outcome),) = runner.evaluate([Job(0, plan)])
-        assert isinstance(outcome, Timed), outcome.message
-        return lower(found.program, plan, runner.device.target).source
+    device = device_named("intel")
+    check_plans(device, found, [plan])
+    return lower(found.program, plan, device.target).source
 
 
 @pytest.mark.parametrize("kind", ["float", "double", "int", "unsigned int", "long"])
@@ -46,7 +45,7 @@ def test_every_operator_and_type(kind: str, tmp_path: Path) -> None:
         f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {update}\n" for update in updates)
         + "#pragma endscop\n}\n")
     found = read_problem(file, Compilation(), None, None, {"n": 13, "m": 301}, 1)
-    source = evaluated(found, by_shuffles(found, ScheduleChoice(reductions=names)), tmp_path)
+    source = evaluated(found, by_shuffles(found, ScheduleChoice(reductions=names)))
     kernels = source.split("__kernel")[1:]
     assert len(kernels) == len(UPDATES)
     assert all("sub_group_shuffle_xor" in kernel for kernel in kernels)
@@ -57,7 +56,7 @@ def test_two_products_of_one_matrix_in_one_kernel(tmp_path: Path) -> None:
     found = problem("mvt", ODD_SIZES["mvt"])
     plan = by_shuffles(found, Partition((Group(("S0", "S1")),), reducible(found.program)))
     assert [len(kernel.tile) for kernel in plan.kernels] == [2]
-    source = evaluated(found, plan, tmp_path)
+    source = evaluated(found, plan)
     assert source.count("__kernel") == 1
     assert "sub_group_shuffle_xor" in source
     assert "double_parts[" in source
@@ -65,8 +64,7 @@ def test_two_products_of_one_matrix_in_one_kernel(tmp_path: Path) -> None:
 
 def test_a_device_without_shuffles_refuses_them(tmp_path: Path) -> None:
     found = problem("mvt", ODD_SIZES["mvt"])
-    with device_runner(found, "pocl", tmp_path) as runner:
-        plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))
-        ((_, outcome),) = runner.evaluate([Job(0, replace(plan))])
+    plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))
+    [outcome] = outcomes_of(device_named("pocl"), found, [plan])
     assert not isinstance(outcome, Timed)
     assert "shuffles" in outcome.message

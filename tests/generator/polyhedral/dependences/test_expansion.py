@@ -280,4 +280,4 @@ def test_loops_that_others_keep_serial_get_no_copies(name: str) -> None:
 @pytest.mark.parametrize("name", few(MINI, 2))
 def test_expanded_programs_are_right_on_pocl(name: str, tmp_path: Path) -> None:
     found = problem(name)
-    check_default_plan(found, tmp_path)
+    check_default_plan(found)

@@ -25,7 +25,8 @@ from generator.polyhedral.schedules.partition import Component, level
 from generator.program import Program
 from generator.schedules.partition import Group, Partition
 from metrics.outcome import Timed
-from tests.support.devices import outcomes_on
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named
 from tests.support.interpreter import run_original
 from tests.support.orders import conflicts, differences
 from tests.support.plans import TARGET, random_kernel, random_partition, run_plan
@@ -282,7 +283,7 @@ def test_fused_mvt_reduces_in_two_dimensions_on_pocl(combine: Combine, tmp_path:
     assert [d.extent for d in kernel.parallel] == [67, 67]
     plans = [Plan(schedule, (KernelPlan(names, tile, block, combine=combine, registers=True, order=order),))
              for tile, block, order in (((3, 5), (3, 5), (1, 0)), ((1, 32), (1, 16), (0, 1)))]
-    outcomes = outcomes_on("pocl", found, plans, tmp_path)
+    outcomes = outcomes_of(device_named("pocl"), found, plans)
     assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
     texts = [lower(found.program, plan, TARGET).kernels[0].source for plan in plans]
     assert all("antune_add_double(&x1[" in text and "antune_add_double(&x2[" in text for text in texts)

@@ -26,7 +26,8 @@ from graph.optimization_graph import OptimizationGraph, Policy
 from graph.policies import Preferences, first, prefer
 from graph.space import Space
 from metrics.outcome import Timed
-from tests.support.devices import outcomes_on
+from tests.support.bench import outcomes_of
+from tests.support.devices import device_named
 from tests.support.hyperplanes import (
     SEIDEL_TILES,
     check,
@@ -118,7 +119,7 @@ def test_skewed_schedules_run_on_pocl(name: str, tmp_path: Path) -> None:
         assert mixed(schedule.nests)
         plans.append(Plan(schedule, tuple(KernelPlan(s.statements, (2,) * len(s.extents), (2,) * len(s.extents))
                                           for s in shapes)))
-    outcomes = outcomes_on("pocl", found, plans, tmp_path)
+    outcomes = outcomes_of(device_named("pocl"), found, plans)
     assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
 
 
