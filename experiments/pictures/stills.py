@@ -45,6 +45,7 @@ def write_still(still: Still, directory: Path, formats: tuple[Format, ...] = FOR
     paths = [directory / f"{still.name}.{kind}" for kind in formats]
     for path in paths:
         save(figure, path, path.suffix)
+        figure.set_layout_engine("none")  # all formats have the room that the first one found
     return paths
 
 

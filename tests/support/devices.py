@@ -1,5 +1,6 @@
-"""What tests of real devices share: which OpenCL drivers are installed, and whether plans are right on a device. Drivers
-are asked once per test process.
+"""What tests of real devices share: which OpenCL drivers are installed, and whether plans are right on a device.
+
+Drivers are asked once per test process.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from experiments.graphs.pipeline import KernelNote, Notes, pipeline_picture
 from experiments.pictures.canvas import Picture, Rect, Text, svg
 from experiments.pictures.layers import Arrow, Item, Layout, layout
+from experiments.pictures.stills import write_still
 from experiments.report import kernels, pipeline
 from experiments.report.facts import Facts, gather
 from experiments.store import read_store
@@ -281,7 +282,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pipeline")
     words = ["tune", str(of_suite("harris").file), "--size", "36x20", "--device", "deterministic",
              "--evaluations", "16", "--out", str(folder / "run")]
-    for command in (words, ["report", str(folder / "run"), "--plots", str(folder / "plots")]):
+    for command in (words, ["report", str(folder / "run")]):
         subprocess.run(
             [sys.executable, "-m", "antune.cli", *command], cwd=ROOT, check=True, timeout=WAIT_S, capture_output=True
         )
@@ -342,10 +343,10 @@ def test_a_stage_says_its_box_and_how_often_it_is_computed() -> None:
     assert re.search(r">block \d+x\d+, [\d.]+x<", text) and ">inline<" in text and "each computed" in text
 
 
-def test_both_plans_are_pictures_and_the_same_plan_is_one(finished: Path) -> None:
-    names = {path.name for path in (finished / "plots").iterdir()}
-    assert {"pipeline-default.png", "pipeline-default.svg", "pipeline-best.png", "pipeline-best.svg"} <= names
+def test_both_plans_are_pictures_and_the_same_plan_is_one(finished: Path, tmp_path: Path) -> None:
     facts = facts_of(finished)
+    names = {path.name for still in pipeline.stills(facts) for path in write_still(still, tmp_path)}
+    assert names == {"pipeline-default.png", "pipeline-default.svg", "pipeline-best.png", "pipeline-best.svg"}
     assert [one.name for one in pipeline.drawn(replace(facts, best=facts.default), tips=False)] == ["default"]
     assert [one.name for one in pipeline.drawn(replace(facts, best=None), tips=False)] == ["default"]
 
