@@ -31,12 +31,13 @@ from generator.polyhedral.memory.accumulate import summed
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
 from generator.polyhedral.memory.footprint import StagePoint, stage_points
 from generator.polyhedral.memory.loop_values import loop_values
+from generator.polyhedral.memory.mapped import check_mapped
 from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
 from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.memory.staged import check_stage
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
-from generator.polyhedral.schedules.legality import check_kernel, check_threads, indices
+from generator.polyhedral.schedules.legality import indices
 from generator.program import Array, Program
 from generator.target import LANGUAGES, Dialect
 
@@ -89,8 +90,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     within = team.plan(plan)
     # registers that the inner loops tell apart serve every step of the outer ones
     mapped = map_kernel(part, within, stage_points(program, part), summed(program, part) if plan.registers else ())
-    check_threads(mapped.tree, part.dependences)
-    check_kernel(mapped.tree, part.dependences)
+    check_mapped(part, mapped.tree)
     try:
         made = _generated(program, part, frame, within, mapped, True)
     except MissingLoop:  # isl has put a condition where the loop over a thread's points was

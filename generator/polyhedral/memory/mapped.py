@@ -1,0 +1,60 @@
+"""Does a mapped kernel respect every dependence, whatever its sizes? Decided once per kernel where that is possible.
+
+Blocks, threads and the points of a thread are numbered by functions of the parallel members, tiles by the quotients of
+members and sizes, rounded down. So two facts make every mapping of a part legal if its own tree is:
+
+- Both ends of each dependence have the same parallel members. Then they run in one thread, at the same point of it, and
+  the loops over points order nothing.
+- No dependence decreases a member that may be tiled. Then none decreases the number of a tile, and dependences within a
+  tile are ordered by the loops inside as they were before.
+
+Both are tested exactly. Where one does not hold, each mapped tree is checked by itself.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, assert_never
+
+from generator.errors import IllegalPlan
+from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+from generator.polyhedral.memory.footprint import tiled_members
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.polyhedral.schedules.legality import check_kernel, check_threads
+
+
+def check_mapped(part: KernelPart, tree: Tree) -> None:
+    """Raise IllegalPlan unless `tree`, made of `part` by `map_kernel`, respects the dependences within a launch."""
+    if not legal_for_all_sizes(part):
+        check_threads(tree, part.dependences)
+        check_kernel(tree, part.dependences)
+
+
+@lru_cache(maxsize=1024)
+def legal_for_all_sizes(part: KernelPart) -> bool:
+    """Whether every mapping of `part` is known to be legal."""
+    members, dependences = tuple(dimension.member for dimension in part.parallel), part.dependences
+    if members and not dependences.subtract(dependences.eq_at_multi_union_pw_aff(multi(members))).is_empty():
+        return False
+    try:
+        check_kernel(part.tree, dependences)
+    except IllegalPlan:
+        return False
+    return _tiles_in_order(part.tree, dependences)
+
+
+def _tiles_in_order(tree: Tree, dependences: Any) -> bool:
+    """Whether no dependence decreases a member of a band that `map_kernel` may tile."""
+    match tree:
+        case Leaf():
+            return True
+        case Band(members=members):
+            return all(dependences.lex_gt_at_multi_union_pw_aff(multi((member,))).is_empty()
+                       for member in members[:tiled_members(tree)])
+        case Sequence(filters, children):
+            return all(_tiles_in_order(child, dependences.intersect_domain(part).intersect_range(part))
+                       for part, child in zip(filters, children, strict=True))
+        case Launch() | Mapping() | Stage():
+            raise AssertionError("a part has neither threads nor launches yet")
+        case _:
+            assert_never(tree)
