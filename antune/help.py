@@ -30,7 +30,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Where to measure", ("device", "cluster")),
     ("How to measure", ("precision", "max_repeats", "cache", "finalists")),
     ("Limits", ("compile_limit", "run_limit", "memory_limit")),
-    ("What to write", ("out", "live", "live_port", "json_file")),
+    ("What to write", ("out", "live", "live_port", "picture", "json_file")),
 )
 """Titles with the names of parameters, in the order in which they are shown; all others stand under "Options" at the
 end.
