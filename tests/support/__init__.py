@@ -12,7 +12,8 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 - what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants
 - the pipeline language beside Halide's own package: `halide_wheel`, `definitions` (small ones),
   `lessons` (of its tutorial)
-- runners: `devices` with `bench` (plans on devices), `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
+- plans on devices: `devices` with `bench`
+- runners: `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - what users see: `cli`, `pages`, `browser`, `exports`
