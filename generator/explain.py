@@ -161,6 +161,7 @@ def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
 
 def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
     shape = shape.ordered(plan.order)
+    shape = shape.walking(plan.walk) if plan.walk else shape
     yield f"{{{', '.join(shape.statements)}}}"
     if not shape.extents:
         yield "    no parallel loop: runs in one thread"
@@ -184,6 +185,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         in_blocks = isinstance(shape.blocks, BlockStages)
         what = "computes stages in its blocks" if in_blocks else "runs its time steps in shared memory"
         yield f"    {what}: {size} bytes of shared memory"
+    if plan.walk:
+        yield f"    a block goes down its tile, {plan.walk} row(s) per step, and keeps rows that the next step needs"
     if shape.kept:
         yield f"    arrays that a thread can keep in registers: {len(shape.kept)}; kept: {_yes(plan.registers)}"
     if shape.reduces:

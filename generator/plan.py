@@ -26,6 +26,7 @@ from generator.decisions.registers import REGISTERS
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
 from generator.decisions.unroll import UNROLL
+from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
 from generator.errors import InputError
 from generator.forms import NAMES, Form, are_pairs, check_fields, list_of, pairs
@@ -64,10 +65,12 @@ class KernelPlan:
     cache: Cache = CACHE.default
     columns: bool = COLUMNS.default
     level: Level = LEVEL.default
+    walk: int = WALK.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     X_DIMENSION,
+    WALK,
     SIZES,
     UNROLL,
     POINTS_INSIDE,

@@ -40,6 +40,11 @@ class TwoDimensional:
     computes: bool = False
     launched: tuple[str, ...] = ()
     privatizes: bool = False
+    walkable: bool = False
+
+    def walking(self, rows: int) -> TwoDimensional:
+        """Nobody asks."""
+        raise AssertionError(f"{rows} rows per step")
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
         """As it is, but for the extents."""

@@ -97,26 +97,30 @@ def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:
 
 
 @lru_cache(maxsize=256)
-def geometry(largest: Sizes, target: Target, candidates: CandidateSizes) -> Geometry:
+def geometry(largest: Sizes, target: Target, candidates: CandidateSizes, walk: int = 0) -> Geometry:
     """The sizes on offer for a kernel whose `caps` are `largest`, x first, at most three.
 
     Where the device allows none of the blocks, all powers of two become block sizes; where the kernel has not
     MIN_THREADS points to share out, its largest block is the least. A CPU runs the threads of a block one after the
-    other, in vectors where it can, so it needs no least number.
+    other, in vectors where it can, so it needs no least number. Blocks that `walk` down y so many rows at a time have
+    two steps to go at least, each of whole rows of threads.
     """
     tiles = tuple(
         tuple(size for size in sizes if size <= cap) or (cap,)
         for cap, sizes in zip(largest, candidates.sizes, strict=False)
     )
+    if walk:
+        tiles = (tiles[0], tuple(size for size in tiles[1] if size > walk) or (2 * walk,), *tiles[2:])
+    most = (target.max_block[0], min(target.max_block[1], walk), *target.max_block[2:]) if walk else target.max_block
     blocks = tuple(
-        tuple(size for size in sizes if size <= limit) for sizes, limit in zip(tiles, target.max_block, strict=False)
+        tuple(size for size in sizes if size <= limit) for sizes, limit in zip(tiles, most, strict=False)
     )
     without_lanes = candidates.small_blocks and target.shares_host_cores
     rest = _rest(tiles, blocks)
     if without_lanes or not _thread_counts(rest[0], target, candidates):
         blocks = tuple(
             tuple(1 << n for n in range(min(sizes[-1], limit).bit_length()))
-            for sizes, limit in zip(tiles, target.max_block, strict=False)
+            for sizes, limit in zip(tiles, most, strict=False)
         )
         rest = _rest(tiles, blocks)
     least = 1 if without_lanes else min(MIN_THREADS, max(_thread_counts(rest[0], target, candidates)))

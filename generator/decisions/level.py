@@ -17,6 +17,7 @@ from generator.decisions.padding import PADDING
 from generator.decisions.registers import REGISTERS
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
+from generator.decisions.walk import WALK, walked
 from generator.forms import one_of
 from generator.nest import Level
 from generator.target import LANES
@@ -45,15 +46,24 @@ def _offer(known: Known) -> Offer[Level]:
     block, language = known[SIZES].block, known.target.language
     found: list[Level] = [_DEFAULT]
     lanes = sub_group(block) if known.target.sub_group >= LANES else None
+    lanes = lanes if lanes is None or _whole_steps(known, lanes) else None
     rows = lanes is not None and (lanes[-1] == LANES or language.rows_in_sub_groups)
     if lanes is not None and rows and prod(block) > LANES:
         teams = prod(block) // LANES
         if teams * _bytes(known, lanes) <= known.target.local_bytes:
             found.append("sub-group")
     most = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES
-    if _bytes(known, (1,) * len(block)) <= most:
+    if _bytes(known, (1,) * len(block)) <= most and _whole_steps(known, (1,) * len(block)):
         found.append("thread")
     return Offer(tuple(found), (("offered", " ".join(found)),))
+
+
+def _whole_steps(known: Known, threads: tuple[int, ...]) -> bool:
+    """Whether the tile of a team of so many threads is a whole number of its steps, each of whole rows of threads."""
+    if not (walk := known[WALK]):
+        return True
+    d = walked(len(threads))
+    return walk % threads[d] == 0 and known[SIZES].tile[d] // known[SIZES].block[d] * threads[d] % walk == 0
 
 
 def _bytes(known: Known, threads: tuple[int, ...]) -> int:

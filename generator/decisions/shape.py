@@ -41,6 +41,10 @@ class Shape(Protocol):
         """Whether its blocks compute other stages in shared memory."""
 
     @property
+    def walkable(self) -> bool:
+        """Whether its blocks can walk down their tiles (generator.decisions.walk)."""
+
+    @property
     def privatizes(self) -> bool:
         """Whether its blocks can update an array in a copy of their own."""
 
@@ -58,6 +62,9 @@ class Shape(Protocol):
 
         More for whole tiles, as `registers` have them.
         """
+
+    def walking(self, rows: int) -> Shape:
+        """The same kernel, whose blocks compute so many rows of their tiles at a time."""
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""

@@ -23,6 +23,7 @@ from generator.decisions.candidate_sizes import (
     caps,
     geometry,
 )
+from generator.decisions.walk import WALK
 from generator.errors import InputError
 from generator.forms import sizes
 
@@ -63,10 +64,10 @@ class _Sizes(KernelDecision[TileAndBlock]):
         """See KernelDecision."""
         shape, candidates = known.shape, _candidates(known)
         largest = caps(shape.extents[::-1], candidates)
-        offer = geometry(largest, known.target, candidates)
+        offer = geometry(largest, known.target, candidates, known[WALK])
         # by the schedule, for the same statements
-        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": _is_long(known)}
-        special: Depends = tuple((kind, True) for kind, is_so in kinds.items() if is_so)
+        kinds = {"skewed": shape.skewed, "coarse": shape.coarse, "long": _is_long(known), "walk": known[WALK]}
+        special: Depends = tuple((kind, value) for kind, value in kinds.items() if value)
         whole = shape.coarse or (shape.skewed and len(largest) > 1)  # one point per thread: see Shape.skewed
         tiles: list[int] = []
         blocks: list[int] = []
@@ -123,10 +124,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
 
 
 def _roomy(known: Known, tiles: Sequence[int], options: Sizes, least: Sequence[int]) -> Sizes:
-    """The tile sizes of a dimension with which what a block computes of other stages fits its shared memory.
-
-    `tiles` are the sizes chosen before, `least` the smallest ones of the dimensions to come, x first. One remains in
-    any case.
+    """The tile sizes of a dimension with which what a block computes of other stages fits its shared memory;
+    `tiles` are the sizes chosen before, `least` the smallest of the dimensions to come, x first. One remains anyway.
     """
     inner = min(t for t in INNER_TILES if t > 1) if known.shape.sequential else 1
 

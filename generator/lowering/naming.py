@@ -22,7 +22,7 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
             continue  # another branch of a sequence: one name serves both
         base = iterator_of(member, program) or "c"
         words = {"tile": f"tile of {base}", "point": f"points of this thread along {base}",
-                 "wavefront": "one wavefront of tiles"}
+                 "wavefront": "one wavefront of tiles", "step": f"steps of this block along {base}"}
         name = fresh_name(f"{base}_{kind}" if kind else base, used)
         names.append(LoopName(name, words.get(kind, "")))
     return tuple(names)

@@ -75,6 +75,24 @@ def test_text_of_stages(dialect: Dialect, name: str, golden: Callable[[str, str]
     golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
 
 
+@pytest.mark.parametrize(
+    ("dialect", "name", "block", "walk"),
+    [("opencl", "steps.cl", (1, 1), 1), ("cuda", "steps.cu", (2, 8), 2), ("hip", "steps.hip", (2, 8), 2)],
+)
+def test_text_of_blocks_that_walk(dialect: Dialect, name: str, block: tuple[int, ...], walk: int,
+                                  golden: Callable[[str, str], None]) -> None:
+    """Rows of `light` and `blurred` stay from step to step, each at its number modulo a power of two."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image, light, blurred, out = hl.ImageParam(hl.UInt(8), 2, "image"), *map(hl.Func, ("light", "blurred", "out"))
+    light[x, y] = hl.u16(image[x, y]) * 3
+    blurred[x, y] = light[x, y - 1] + light[x, y] + light[x, y + 1]
+    out[x, y] = blurred[x, y] + blurred[x + 1, y + 1]
+    program = pipeline_program([out], [37, 24])
+    kernel = KernelPlan(tuple(sorted(s.name for s in program.statements)), (8, 64), block, walk=walk)
+    schedule = Stages((("blurred", "block"), ("light", "block")))
+    golden(name, lower(program, Plan(schedule, (kernel,)), replace(TARGET, dialect=dialect)).source)
+
+
 @pytest.mark.parametrize(("dialect", "name"), [("opencl", "together.cl"), ("cuda", "together.cu")])
 def test_text_of_two_outputs(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
     """One kernel writes both outputs; its blocks compute `light` once for both."""

@@ -44,6 +44,10 @@ class FakeShape:
     computes: bool = False
     launched: tuple[str, ...] = ()
     privatizes: bool = False
+    walkable: bool = False
+
+    def walking(self, rows: int) -> FakeShape:
+        raise AssertionError(f"nobody asked, but {rows} rows per step are wanted")
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self

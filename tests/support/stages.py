@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +23,7 @@ from generator.frontend_py.interpret import interpret
 from generator.frontend_py.lower import lower as lowered_program
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.types import Type
-from generator.plan import Plan
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.polyhedral.dependences.reductions import reducible
 from generator.polyhedral.pipelines.joining import sharable
@@ -351,8 +351,21 @@ def random_sets(program: Program, chosen: Collection[str], rng: np.random.Genera
 def any_plan(program: Program, rng: np.random.Generator) -> Plan:
     """Stages at random with kernels of odd sizes, as no space offers them. Raises IllegalPlan."""
     schedule = random_stages(program, rng)
-    kernels = [random_kernel(one.statements, len(one.part.parallel), rng) for one in kernels_of(program, schedule)]
+    kernels = []
+    for one in kernels_of(program, schedule):
+        kernel = random_kernel(one.statements, len(one.part.parallel), rng)
+        computes = any(stage.where == "block" for stage in one.section.program.stages)
+        walks = computes and len(kernel.tile) > 1 and not one.section.schedule.reductions and rng.integers(2)
+        kernels.append(in_steps(kernel, rng) if walks else kernel)
     return Plan(schedule, tuple(sorted(kernels, key=lambda k: k.statements)))
+
+
+def in_steps(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
+    """The same for blocks that walk down their tiles."""
+    d = len(kernel.tile) - 2
+    walk = kernel.block[d] * int(rng.integers(1, 3))
+    tile = (*kernel.tile[:d], walk * int(rng.integers(2, 5)), *kernel.tile[d + 1:])
+    return replace(kernel, tile=tile, walk=walk, registers=False, shared=False, inner_tile=1)
 
 
 def offered_plans(program: Program, target: Target, count: int, seed: int) -> list[Plan]:

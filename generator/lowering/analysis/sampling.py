@@ -91,6 +91,8 @@ def _binary(op: str, left: Ints, right: Ints) -> Ints:
         case "/" | "%":
             quotient = np.abs(left) // np.abs(right) * np.where((left < 0) == (right < 0), 1, -1)
             return quotient if op == "/" else left - right * quotient
+        case "&":
+            return left & right
         case "min":
             return np.minimum(left, right)
         case "max":

@@ -33,15 +33,19 @@ TYPICAL_TILE = 32
 
 @dataclass(frozen=True, slots=True)
 class BlockStages:
-    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`."""
+    """The stages that the blocks of a kernel compute, with its parallel dimensions in `order`; with `walk`, so many
+    rows of their tiles at a time.
+    """
 
     program: Program
     part: KernelPart
     order: tuple[int, ...] = ()
+    walk: int = 0
 
     def bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
         """What they take in shared memory, roughly."""
-        return block_bytes(self.program, reordered(self.part, self.order), tile, inner_tile, padding)
+        inner = 1 if self.walk else inner_tile
+        return block_bytes(self.program, reordered(self.part, self.order), tile, inner, padding, self.walk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,17 @@ class KernelShape:
     def computes(self) -> bool:
         """Whether its blocks compute other stages in shared memory."""
         return self.blocks is not None
+
+    @property
+    def walkable(self) -> bool:
+        """Whether its blocks can walk down their tiles: they compute stages, for rows that do not mix with others."""
+        plain = not (self.reduces or self.coarse or self.skewed)
+        return plain and isinstance(self.blocks, BlockStages) and len(self.extents) > 1
+
+    def walking(self, rows: int) -> KernelShape:
+        """The same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""
+        assert isinstance(self.blocks, BlockStages)
+        return replace(self, blocks=replace(self.blocks, walk=rows), staged=(), shareable=(), kept=())
 
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""

@@ -87,7 +87,7 @@ class Filler:
 
     def _enter(self, number: int, arguments: tuple[Expr, ...]) -> Iterator[Node]:
         filling = self.filling
-        at = entered(number, filling.points[number], arguments)
+        at = entered(number, filling.points[number], arguments, filling.plan.walk)
         here = [box.at(at.tiles) for box in filling.arrays if box.stage == number]
         yield from (box.fill(filling.plan.block) for box in here)
         yield from filling.computing.enter(at, bool(here))
@@ -100,7 +100,7 @@ class Filler:
         body = statement.body
         before: list[Node] = []
         known: dict[Load, Load] = {}
-        at = next((entered(n, point, tiles[n]) for n, point in enumerate(self.filling.points)
+        at = next((entered(n, point, tiles[n], self.filling.plan.walk) for n, point in enumerate(self.filling.points)
                    if instance.name in point.statements and n in tiles), None)
 
         def placed(expr: Expr, nodes: list[Node]) -> Expr:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
 
+from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.fill import Filler, Filling
@@ -86,6 +87,7 @@ def lower_part(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
 def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan,
                   dialect: Dialect) -> LoweredKernel:
     """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
+    _check_walk(plan, frame)
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     within = team.plan(plan)
     # registers that the inner loops tell apart serve every step of the outer ones
@@ -181,6 +183,13 @@ class TeamKernel:
     prefix: tuple[str, ...]
     boxes: tuple[LocalBox, ...]
     body: tuple[Node, ...]
+
+
+def _check_walk(plan: KernelPlan, frame: Frame) -> None:
+    """Raise IllegalPlan where the threads of a block that walks would combine values over a whole tile."""
+    if plan.walk and frame.reductions:
+        raise IllegalPlan(f"{plan.walk} rows per step of {', '.join(plan.statements)}: its updates in any order "
+                          f"({', '.join(frame.reductions)}) are for a whole tile at once")
 
 
 def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, dialect: Dialect) -> LoweredKernel:

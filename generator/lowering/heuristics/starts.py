@@ -5,7 +5,8 @@
     points    one thread per point, neighbours along x (vectors or lanes across threads)
     strips    on CPUs: threads along x (a vector), each with several points below each other, kept in registers
     bands     on CPUs: slabs of few rows, with what they need of other stages, and whole in short dimensions (colours)
-    vectors   on CPUs: the same in one thread, whose points along x are a vector (PoCL), one block below the other
+    steps     on CPUs: bands of more rows, one after the other, which keep the rows of other stages that are read again
+    vectors   on CPUs: strips in one thread, whose points along x are a vector (PoCL), one block below the other
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
     multiplication
@@ -16,7 +17,7 @@ Which one pays differs by device and program; a search starts from all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import TypeAlias
@@ -77,6 +78,9 @@ _BAND_ROWS, _LEAST_ROWS, _LEAST_BAND_X, _SHORT, _BAND_BYTES = 32, 8, 64, 16, 256
 short; what a core's second-level cache has room for.
 """
 
+_STEPS, _PARTS = 128, 4
+"""Of a block that walks down its tile: its most rows, and how many of its tiles there are for each core at least."""
+
 _ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
 """Rows of sums in each of two dimensions (so many fit into vector registers), and the largest tile size that a search
 offers on CPUs.
@@ -104,7 +108,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
             partial(_vectors, program),
         ]
         if any(shape.computes for shape in shapes):
-            makers.insert(0, _band)
+            makers[:0] = [_steps, _band]
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -211,6 +215,22 @@ def _band(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     return KernelPlan(
         shape.statements, tuple(tile), (1,) * len(tile), points_inside=shape.sequential and prod(tile) > 1, order=order
     )
+
+
+def _steps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Rows as long as they are, one after the other: of the stages a thread keeps the rows that it needs again."""
+    band, shape = _band(shape, target, order), shape.ordered(order)
+    if not shape.walkable or shape.extents[-2] < 2:
+        return band
+    *outer, rows, longest = (_cover(extent) for extent in shape.extents)
+    share = max(2, _cover(shape.extents[-2] // (_PARTS * target.compute_units) + 1))
+    tile = (*(size if size <= _SHORT else 1 for size in outer), min(rows, share, _STEPS), min(longest, _WHOLE[1][0]))
+    shape, room = shape.walking(1), min(_BAND_BYTES, target.local_bytes)
+    while tile[-1] > _LEAST_BAND_X and shape.shared_bytes(tile, 1) > room:
+        tile = (*tile[:-1], tile[-1] // 2)
+    if shape.shared_bytes(tile, 1) > target.local_bytes:
+        return band
+    return replace(band, tile=tile, block=(1,) * len(tile), walk=1)
 
 
 def _vectors(program: Program, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal, Self, TypeAlias
 
@@ -21,12 +21,25 @@ Filled: TypeAlias = Literal["copy", "compute"]
 
 
 @dataclass(frozen=True, slots=True)
+class Ring:
+    """Rows of a box, in dimension `dim`, that stay from step to step of a block: row `r` is at `r & (rows - 1)`.
+
+    A step fills those from `first` on, an index of the whole array: the others are there.
+    """
+
+    dim: int
+    rows: int
+    first: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class LocalBox:
     """The array `name` holds the `box[d]` elements of `array` from index `corner[d]` on.
 
     `sizes` is what is declared: rows may be longer than those of the box, against bank conflicts. `variables[d]` holds
     the corner in dimension d; None where that is a sum that can stand in subscripts. The threads of a `level` fill it
     together, with copies or with what they compute, and only they read it. No `array`: threads combine values there.
+    In the dimension of a `ring`, loops over the box count the rows of the whole array.
     """
 
     name: str
@@ -38,6 +51,7 @@ class LocalBox:
     variables: tuple[str | None, ...]
     filled: Filled
     level: Level
+    ring: Ring | None = field(default=None, kw_only=True)
 
     @property
     def bytes(self) -> int:
@@ -52,7 +66,23 @@ class LocalBox:
     @property
     def here(self) -> Load:
         """The element `index` of the box."""
-        return Load(self.name, self.index)
+        return Load(self.name, tuple(self._round(d, e) for d, e in enumerate(self.index)))
+
+    @property
+    def bounds(self) -> tuple[tuple[Expr, Expr], ...]:
+        """The first element of each dimension that is filled, in the counting of the loops, and the one after the last.
+        """
+        return tuple((self.ring.first, simplify(Binary("+", self._first[d], Int(n)))) if self.ring and d == self._around
+                     else (Int(0), Int(n)) for d, n in enumerate(self.box))
+
+    @property
+    def _around(self) -> int | None:
+        """The dimension of a ring."""
+        return self.ring.dim if self.ring else None
+
+    def _round(self, dim: int, index: Expr) -> Expr:
+        """Where the row `index` of the whole array is, in the dimension of a ring; else `index`, one of the box."""
+        return Binary("&", index, Int(self.ring.rows - 1)) if self.ring and dim == self._around else index
 
     @property
     def declared(self) -> list[Node]:
@@ -63,7 +93,8 @@ class LocalBox:
     @property
     def outside(self) -> tuple[Expr, ...]:
         """The subscripts in the whole array of the element `index` of the box."""
-        return tuple(simplify(Binary("+", first, e)) for first, e in zip(self._first, self.index, strict=True))
+        return tuple(e if d == self._around else simplify(Binary("+", first, e))
+                     for d, (first, e) in enumerate(zip(self._first, self.index, strict=True)))
 
     @property
     def _first(self) -> tuple[Expr, ...]:
@@ -73,11 +104,13 @@ class LocalBox:
 
     def at(self, tiles: Mapping[str, Expr]) -> Self:
         """The box with its corner in names of the generated code: `tiles` are the numbers of the tiles around it."""
-        return replace(self, corner=tuple(simplify(substitute(first, tiles)) for first in self.corner))
+        ring = self.ring and replace(self.ring, first=simplify(substitute(self.ring.first, tiles)))
+        return replace(self, corner=tuple(simplify(substitute(first, tiles)) for first in self.corner), ring=ring)
 
     def element(self, index: tuple[Expr, ...]) -> Load:
         """The element of the box that stands for the element `index` of the whole array."""
-        return Load(self.name, tuple(_minus(i, first) for i, first in zip(index, self._first, strict=True)))
+        return Load(self.name, tuple(self._round(d, i) if d == self._around else _minus(i, first)
+                                     for d, (i, first) in enumerate(zip(index, self._first, strict=True))))
 
 
 def padded_rows(box: tuple[int, ...], padding: int) -> tuple[int, ...]:

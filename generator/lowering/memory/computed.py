@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Int, Load, Name, map_children
+from generator.expr import Binary, Expr, Int, Load, Name, Select, map_children
 from generator.linear import plain_form, simplify, substitute
 from generator.lowering.memory.barriers import in_turn
-from generator.lowering.memory.box import LocalBox, corner_variables, padded_rows
+from generator.lowering.memory.box import LocalBox, Ring, corner_variables, padded_rows
 from generator.lowering.memory.cooperative import all_fill
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.memory.boxes import stage_boxes, tile_names
+from generator.polyhedral.memory.boxes import STEP, ring_rows, stage_boxes, tile_names
 from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Program, Stage, Step
 
@@ -45,12 +46,25 @@ def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points:
     """
     result = []
     for number, point in enumerate(points):
-        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number) if point.computed else ():
+        for box in stage_boxes(program, part, plan.tile, plan.inner_tile, number, plan.walk) if point.computed else ():
             name = fresh_name(f"{box.array}_here", taken)
             variables = corner_variables(box.array, box.corner, "at", taken)
+            ring = None if box.slides is None else _ring(box, box.slides)
+            sizes = box.sizes if ring is None else tuple(
+                ring.rows if d == ring.dim else n for d, n in enumerate(box.sizes))
             result.append(ComputedBox(name, box.array, program.array(box.array).type, box.corner, box.sizes,
-                                      padded_rows(box.sizes, plan.padding), variables, "compute", "block", number))
+                                      padded_rows(sizes, plan.padding), variables, "compute", "block", number,
+                                      ring=ring))
     return tuple(result)
+
+
+def _ring(box: TileBox, dim: int) -> Ring:
+    """The rows of a box that slides along `dim`: those that the step before had are there."""
+    corner, step = box.corner[dim], Name(STEP)
+    before = substitute(corner, {STEP: Binary("-", step, Int(1))})
+    end, moved = simplify(Binary("+", before, Int(box.sizes[dim]))), simplify(Binary("-", corner, before))
+    new = Binary("max", corner, end) if not isinstance(moved, Int) else end if moved.value < box.sizes[dim] else corner
+    return Ring(dim, ring_rows(box.sizes[dim]), Select(Binary("==", step, Int(0)), corner, new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +75,9 @@ class Entered:
     tiles: Mapping[str, Expr]
 
 
-def entered(number: int, point: StagePoint, tiles: Sequence[Expr]) -> Entered:
-    """Stage point `number`, where the numbers of the tiles around it are `tiles`."""
-    return Entered(number, dict(zip(tile_names(point), tiles, strict=False)))
+def entered(number: int, point: StagePoint, tiles: Sequence[Expr], walk: int = 0) -> Entered:
+    """Stage point `number`, where the numbers of the steps (with `walk`) or tiles around it are `tiles`."""
+    return Entered(number, dict(zip(tile_names(point, walk), tiles, strict=False)))
 
 
 @dataclass
@@ -92,7 +106,8 @@ class Computing:
         """The loops in which the threads of the block share out a box."""
         nodes: list[Node] = []
         value = self._value(stage, local.outside, nodes, {}, at)
-        return all_fill(local, self.block, (*nodes, Assign(local.here, "", value)), "compute")
+        verb = "compute" if local.ring is None else "compute what is new of"
+        return all_fill(local, self.block, (*nodes, Assign(local.here, "", value)), verb)
 
     def placed(self, expr: Expr, before: list[Node], known: dict[Load, Load], at: Entered | None,
                names: Mapping[str, Expr] = NOTHING) -> Expr:

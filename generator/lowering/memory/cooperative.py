@@ -32,9 +32,10 @@ def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...],
     Compilers unroll loops that copy as they like: what is inside is one load and one store.
     """
     loops = []
-    for d, name in enumerate(box.index):
+    for d, (name, (first, end)) in enumerate(zip(box.index, box.bounds, strict=True)):
         start, step = share(d, len(box.index), threads)
-        loops.append(For(name.name, start, Binary("<", name, Int(box.box[d])), step, ()))
+        begin = start if first == Int(0) else first if start == Int(0) else Binary("+", first, start)
+        loops.append(For(name.name, begin, Binary("<", name, end), step, ()))
     return nested(loops, body, note, int(box.filled != "copy"))
 
 

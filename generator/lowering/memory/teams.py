@@ -121,7 +121,7 @@ def team_of(plan: KernelPlan, dialect: Dialect) -> Team:
     """The team that shares a tile. Raises IllegalPlan where the threads of a block are no whole sub-groups."""
     if plan.level == "block":
         return Team("block", plan.block, (1,) * len(plan.block))
-    check_sizes(plan)
+    check_sizes(replace(plan, walk=0))  # steps are those of a team's tile
     threads = _sub_group(plan, dialect) if plan.level == "sub-group" else (1,) * len(plan.block)
     return Team(plan.level, threads, tuple(size // n for size, n in zip(plan.block, threads, strict=True)))
 

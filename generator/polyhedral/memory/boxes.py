@@ -6,63 +6,92 @@ Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box ha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
 import islpy as isl
 
+from generator.decisions.walk import walked
+from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import multi
 from generator.polyhedral.memory.footprint import StagePoint, stage_points
-from generator.polyhedral.memory.mapping import block_names, tile_member
+from generator.polyhedral.memory.mapping import block_names, step_member, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
 from generator.polyhedral.pipelines.stages import reached, reads_by_element
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program, Stage
 
+STEP = "w"
+"""The name of the number of a step, in a block that walks."""
 
-def tile_names(point: StagePoint) -> tuple[str, ...]:
-    """Names of the numbers of the tiles around a stage point."""
-    return tuple(f"q{d}" for d in range(len(point.tiled)))
+
+def tile_names(point: StagePoint, walk: int = 0) -> tuple[str, ...]:
+    """Names of the numbers of the steps and tiles around a stage point."""
+    return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))
+
+
+def ring_rows(rows: int) -> int:
+    """How many rows are kept of a box that slides: a power of two, so that `row & (n - 1)` says where a row is."""
+    return 1 << (rows - 1).bit_length()
 
 
 @lru_cache(maxsize=4096)
 def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
-                number: int) -> tuple[TileBox, ...]:
-    """The boxes at stage point `number` of a kernel, in the order in which they can be computed.
+                number: int, walk: int = 0) -> tuple[TileBox, ...]:
+    """The boxes at stage point `number` of a kernel, in the order in which they can be computed; with `walk`, those
+    of one step.
 
     Raises:
         IllegalPlan: a box does not hold what is read (never seen; checked because wrong results would come of it).
     """
     point = stage_points(program, part)[number]
-    loops = [(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    loops = [_loop(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
+    if walk:
+        along = walked(len(tile))
+        step = step_member(part.parallel[along], tile[along], walk)
+        loops.append(_Loop(STEP, step, tile[along] // walk - 1))
     if inner_tile > 1:
-        loops += [(name, d, inner_tile) for name, d in zip(tile_names(point), point.tiled, strict=True)]
-    finder = _Finder(program, point, _Tiles(tuple(loops)))
+        loops += [_loop(name, d, inner_tile) for name, d in zip(tile_names(point), point.tiled, strict=True)]
+    finder = _Finder(program, point, _Tiles(tuple(loops), walk > 0))
     boxes = tuple(finder.box(stage) for stage in program.stages if stage.array in point.computed)
     if boxes:
         finder.check()
-    return boxes
+    return tuple(replace(box, slides=finder.slides(box)) for box in boxes) if walk else boxes
+
+
+def _loop(name: str, dim: Dimension, size: int) -> _Loop:
+    return _Loop(name, tile_member(dim, size), (dim.extent - 1) // size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loop:
+    """Blocks in a dimension, or tiles or steps inside them: `member` is an instance's number, `last` the greatest."""
+
+    name: str
+    member: Any
+    last: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tiles:
-    """Blocks, and tiles inside them: name, dimension and size of each."""
+    """Blocks, and tiles inside them; `walk`: or steps, which end where a block does."""
 
-    loops: tuple[tuple[str, Dimension, int], ...]
+    loops: tuple[_Loop, ...]
+    walk: bool
 
     @property
     def ranges(self) -> list[tuple[str, int, int]]:
         """Name, first and last number."""
-        return [(name, 0, (d.extent - 1) // size) for name, d, size in self.loops]
+        return [(loop.name, 0, loop.last) for loop in self.loops]
 
     def numbers(self, domain: Any) -> Any:
         """`{ instance -> [numbers] }` (isl UnionMap)."""
         if not self.loops:
             return isl.UnionMap.from_domain_and_range(domain, isl.UnionSet("{ [] }"))
-        members = multi([tile_member(d, size).intersect_domain(domain) for _, d, size in self.loops])
+        members = multi([loop.member.intersect_domain(domain) for loop in self.loops])
         return isl.UnionMap.from_multi_union_pw_aff(members)
 
 
@@ -108,12 +137,30 @@ class _Finder:
             read.intersect_range(holds.range().universe()),
         )
 
+    def slides(self, box: TileBox) -> int | None:
+        """The dimension along which a box moves from a step to the next, the last number of the tiles: it may not
+        move back, nor in another dimension (the first one, where it stays). None where it is no such box, or a block
+        leaves out a step.
+        """
+        numbers = isl.Set.from_union_set(self.numbers.domain())
+        last = numbers.dim(isl.dim_type.set) - 1
+        on = ", ".join(f"i{d}" for d in range(last))
+        step = isl.Map(f"{{ [{on}{', ' if on else ''}w] -> [{on}{', ' if on else ''}w + 1] }}")
+        later = numbers.lower_bound_val(isl.dim_type.set, last, isl.Val(1))
+        if not later.apply(step.reverse()).is_subset(numbers):
+            return None
+        elements = self.computed[box.array][1]
+        moved = [_moves(elements.dim_min(d), step) for d in range(len(box.sizes))]
+        dims = [d for d, (low, high) in enumerate(moved) if (low, high) != (0, 0)]
+        return None if len(dims) > 1 or any(moved[d][0] < 0 for d in dims) else dims[0] if dims else 0
+
     def _shape(self, stage: Stage) -> tuple[TileBox, Any]:
         """The box, and `{ [numbers] -> stage[element] }` for all of its elements."""
         if stage.array not in self.computed:
             extents = self.program.array(stage.array).extents
             read = self.read(stage.array)
-            self.computed[stage.array] = tile_box(stage.array, read, self.tiles.ranges, extents, always=True)
+            numbers = isl.Set.from_union_set(self.numbers.domain()) if self.tiles.walk else None
+            self.computed[stage.array] = tile_box(stage.array, read, self.tiles.ranges, extents, True, numbers)
         return self.computed[stage.array]
 
     def read(self, array: str) -> Any:
@@ -146,3 +193,13 @@ class _Finder:
     def _reached(self) -> frozenset[str]:
         """The stages that the statements below the point need."""
         return reached(self.program, self.point.statements)
+
+
+def _moves(low: Any, step: Any) -> tuple[int, int]:
+    """How far `low`, a PwAff of the numbers of tiles, goes in one `step`: at least, at most."""
+    numbers = low.domain()
+    follows = step.intersect_domain(numbers).intersect_range(numbers)
+    if follows.is_empty():
+        return 0, 0
+    after = low.pullback_multi_pw_aff(isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(follows)))
+    return value_range(after.sub(low))

@@ -1,10 +1,10 @@
 """Does a mapped kernel respect every dependence, whatever its sizes? Decided once per kernel where that is possible.
 
-Blocks, threads and the points of a thread are numbered by functions of the parallel members, tiles by the quotients of
-members and sizes, rounded down. So two facts make every mapping of a part legal if its own tree is:
+Blocks, their steps, threads and the points of a thread are numbered by functions of the parallel members, tiles by the
+quotients of members and sizes, rounded down. So two facts make every mapping of a part legal if its own tree is:
 
 - Both ends of each dependence have the same parallel members. Then they run in one thread, at the same point of it, and
-  the loops over points order nothing.
+  the loops over steps and points order nothing.
 - No dependence decreases a member that may be tiled. Then none decreases the number of a tile, and dependences within a
   tile are ordered by the loops inside as they were before.
 

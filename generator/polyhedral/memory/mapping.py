@@ -7,6 +7,7 @@ from typing import Any
 
 import islpy as isl
 
+from generator.decisions.walk import walked
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.tree import Band, Mapping, Sequence, Stage, Tree, statements_of
@@ -44,11 +45,13 @@ def map_kernel(
     `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a
     thread's points, the loops over the dimensions `outer` come first, in their order.
 
+    A block that walks has a loop over steps around all that: `block(i/T): for i%T/W: [stage] thread(i%W%B): ..`.
+
     Raises:
         IllegalPlan: sizes that do not fit the kernel.
     """
     _check_sizes(part, plan)
-    sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
+    sizes = list(zip(part.parallel, step_tile(plan.tile, plan.walk), plan.block, strict=True))
     several = tuple(
         sorted(
             (d for d, (_, t, b) in enumerate(sizes) if t > b),
@@ -57,9 +60,18 @@ def map_kernel(
     )
     mapper = _Mapper(part, plan, points, sizes, several)
     inside = mapper.below(part.tree, part.domain)
-    members = tuple(tile_member(d, t) for d, t, _ in sizes)
+    if plan.walk:
+        along = walked(len(sizes))
+        step = step_member(part.parallel[along], plan.tile[along], plan.walk)
+        inside = Band((step,), (False,), False, inside, ("step",))
+    members = tuple(tile_member(d, t) for d, t in zip(part.parallel, plan.tile, strict=True))
     tree = Mapping("block", block_names(len(sizes)), members, inside) if sizes else inside
-    return MappedKernel(tree, tuple(-(-d.extent // t) for d, t, _ in sizes), several)
+    return MappedKernel(tree, tuple(-(-d.extent // t) for d, t in zip(part.parallel, plan.tile, strict=True)), several)
+
+
+def step_tile(tile: tuple[int, ...], walk: int) -> tuple[int, ...]:
+    """What a block computes in one step: `walk` rows of its tile (0: all of it)."""
+    return (*tile[:walked(len(tile))], walk, *tile[walked(len(tile)) + 1:]) if walk else tile
 
 
 def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
@@ -71,11 +83,27 @@ def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
 
 def check_sizes(plan: KernelPlan) -> None:
     """Raise IllegalPlan for sizes that fit no kernel."""
-    for tile, block in zip(plan.tile, plan.block, strict=True):
+    _check_walk(plan)
+    for tile, block in zip(step_tile(plan.tile, plan.walk), plan.block, strict=True):
         if block < 1 or tile % block:
-            raise IllegalPlan(f"block size {block} does not divide tile size {tile}")
+            raise IllegalPlan(f"block size {block} does not divide {'tile size' if not plan.walk else 'step or size'} "
+                              f"{tile}")
     if plan.inner_tile < 1 or plan.unroll < 1:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
+
+
+def _check_walk(plan: KernelPlan) -> None:
+    """Raise IllegalPlan for a step that does not fit the tile, or goes with what is kept for a whole tile."""
+    if not plan.walk:
+        return
+    what = f"{plan.walk} rows per step of {', '.join(plan.statements)}"
+    if len(plan.tile) < 2:
+        raise IllegalPlan(f"{what}: it has {len(plan.tile)} parallel dimensions; 2 are needed")
+    rows = plan.tile[walked(len(plan.tile))]
+    if rows % plan.walk:
+        raise IllegalPlan(f"{what}: its tile has {rows} rows along y; use a multiple of {plan.walk}")
+    if plan.registers or plan.shared or plan.inner_tile > 1:
+        raise IllegalPlan(f"{what}: registers, shared copies and inner tiles are for a whole tile at once")
 
 
 class _Mapper:
@@ -155,6 +183,11 @@ def _scaled_floor(member: Any, size: int) -> Any:
 def tile_member(dim: Dimension, size: int) -> Any:
     """The number of the tile of `size` that an instance lies in."""
     return _scaled_floor(_shifted(dim), size)
+
+
+def step_member(dim: Dimension, tile: int, walk: int) -> Any:
+    """The number of an instance's step among those of its tile."""
+    return _scaled_floor(_in_tile(dim, tile), walk)
 
 
 def thread_member(dim: Dimension, tile: int, block: int) -> Any:

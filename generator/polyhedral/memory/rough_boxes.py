@@ -18,8 +18,9 @@ import islpy as isl
 from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
-from generator.polyhedral.memory.boxes import stage_boxes
+from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
 from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.mapping import step_tile
 from generator.polyhedral.pipelines.stages import reached, read_subscripts
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import ELEMENT_BYTES, Program, Stage, Step
@@ -31,11 +32,16 @@ Ranges: TypeAlias = tuple[Range, ...]
 
 
 @lru_cache(maxsize=16384)
-def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int) -> int:
-    """Bytes of shared memory that a block of the kernel needs for its stages."""
+def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int, padding: int,
+                walk: int = 0) -> int:
+    """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time."""
     total = 0
     for number, point in enumerate(stage_points(program, part)):
-        for array, sizes in _sizes(program, part, tile, inner_tile, number) if point.computed else ():
+        found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
+        if walk and found:
+            for array, sizes in _sizes(program, part, step_tile(tile, 2 * walk), inner_tile, number):
+                found[array] = [ring_rows(n) if m > n else n for n, m in zip(found[array], sizes, strict=True)]
+        for array, sizes in found.items():
             total += ELEMENT_BYTES[program.array(array).type] * prod(sizes[:-1]) * (sizes[-1] + padding)
     return total
 

@@ -24,18 +24,23 @@ Ranges: TypeAlias = Sequence[tuple[str, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class TileBox:
-    """The elements of `array` from `corner` on, `sizes` many in each dimension; all of them exist."""
+    """The elements of `array` from `corner` on, `sizes` many in each dimension; all of them exist.
+
+    `slides`: in this dimension alone, and forwards, does the box move from step to step of a block (`WALK`).
+    """
 
     array: str
     corner: tuple[Expr, ...]
     sizes: tuple[int, ...]
+    slides: int | None = None
 
 
-def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...], always: bool) -> tuple[TileBox, Any]:
+def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...], always: bool,
+             numbers: Any = None) -> tuple[TileBox, Any]:
     """The box for what is `touched`, an isl Map from values of `ranges` to elements; and such a Map for all of the box.
 
     That Map is read back from the expressions of the corner, and compared with what is touched. `always`: the box is
-    computed even where nothing is touched, so it must exist there, too.
+    computed even where nothing is touched, so it must exist there, too (for `numbers`, an isl Set, if not for all).
 
     Raises:
         IllegalPlan: the box does not hold it (never seen; checked because wrong results would come of it).
@@ -47,7 +52,8 @@ def tile_box(array: str, touched: Any, ranges: Ranges, extents: tuple[int, ...],
                    for low, n, size in zip(lows, extents, sizes, strict=True))
     found = TileBox(array, corner, sizes)
     at = region([name for name, _, _ in ranges], [(low, high) for _, low, high in ranges])
-    elements = _elements(found, at if always else at.restrict(touched.domain()), extents)
+    where = numbers if always else touched.domain()
+    elements = _elements(found, at if where is None else at.restrict(where), extents)
     if not touched.is_subset(elements):
         raise IllegalPlan(f"a block would not hold all that it touches of `{array}`")
     return found, elements

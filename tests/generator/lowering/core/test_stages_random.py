@@ -13,10 +13,14 @@ import numpy as np
 import pytest
 
 from generator.errors import IllegalPlan
-from generator.plan import Plan
+from generator.expr import names_of
+from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.tree import Band, Sequence
-from generator.polyhedral.pipelines.sections import kernels_of
+from generator.polyhedral.memory.boxes import STEP, stage_boxes
+from generator.polyhedral.memory.footprint import stage_points
+from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
+from generator.polyhedral.schedules.kernels import reordered
 from generator.program import Program
 from generator.schedules.stages import Stages
 from tests.support.interpreter import run_original
@@ -91,8 +95,22 @@ def test_these_plans_reach_what_may_go_wrong() -> None:
         "reduction",
         "together",
         "block for several",
+        "steps",
+        "rows stay",
+        "stays whole",
     )
     assert [words for words in wanted if not seen[words]] == [], seen
+
+
+def rings(kernel: SectionKernel, plan: KernelPlan) -> set[str]:
+    """What becomes of the boxes of a block that walks."""
+    part = reordered(kernel.part, plan.order)
+    found = set()
+    for number, point in enumerate(stage_points(kernel.section.program, part)):
+        for box in stage_boxes(kernel.section.program, part, plan.tile, 1, number, plan.walk) if point.computed else ():
+            whole = box.slides is not None and STEP not in names_of(box.corner[box.slides])
+            found.add("rows do not stay" if box.slides is None else "stays whole" if whole else "rows stay")
+    return found
 
 
 def features(program: Program, plan: Plan) -> set[str]:
@@ -102,6 +120,8 @@ def features(program: Program, plan: Plan) -> set[str]:
     found |= {"reduction"} if plan.schedule.reductions else set()
     computing: Counter[str] = Counter()
     for kernel in kernels_of(program, plan.schedule):
+        if plan.kernel(kernel.statements).walk:
+            found |= {"steps", *rings(kernel, plan.kernel(kernel.statements))}
         stages = {stage.array: stage for stage in kernel.section.program.stages}
         computing.update(list(stages))
         stored = {program.statement(name).body.target.array for name in kernel.part.statements}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from explorer.registry import make_explorer
+from generator.decisions.level import sub_group
 from generator.errors import IllegalPlan, InputError
 from generator.explain import explain
 from generator.lowering import lower
@@ -52,13 +53,16 @@ def shapes(dims: int, dialect: Dialect) -> list[tuple[int, ...]]:
 
 
 def at(level: Level, kernel: KernelPlan, rng: np.random.Generator, dialect: Dialect = "opencl") -> KernelPlan:
-    """The kernel with another level; its blocks are whole sub-groups then."""
+    """The kernel with another level; its blocks are whole sub-groups then. Where it walks, by one row of threads."""
     if level != "sub-group" or not kernel.block:
-        return replace(kernel, level=level if kernel.block else "block")
+        walk = 1 if kernel.walk and level == "thread" else kernel.walk
+        return replace(kernel, level=level if kernel.block else "block", walk=walk)
     points = [t // b for t, b in zip(kernel.tile, kernel.block, strict=True)]
     blocks = shapes(len(points), dialect)
     block = blocks[int(rng.integers(len(blocks)))]
-    return replace(kernel, block=block, tile=tuple(b * p for b, p in zip(block, points, strict=True)), level=level)
+    walk = (sub_group(block) or block)[-2] if kernel.walk else 0
+    tile = tuple(b * p for b, p in zip(block, points, strict=True))
+    return replace(kernel, block=block, tile=tile, level=level, walk=walk)
 
 
 def check(program: Program, plan: Plan, seed: int, dialect: Dialect = "opencl") -> str:

@@ -1,0 +1,53 @@
+"""Rows per step: a block walks down its tile, and computes each row of its stages once (ours).
+
+Halide's `compute_at` the loop over the rows of a tile and `store_at` the loop around it: of what a step needs of a
+stage, the rows that the step before had are still there (a sliding window). Asked before sizes: a block then keeps a
+few rows of its stages, whatever the size of its tile.
+"""
+
+from __future__ import annotations
+
+from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.shape import Shape
+from generator.forms import COUNT
+
+STEPS = (1, 2, 4, 8)
+
+
+def walked(dimensions: int) -> int:
+    """The number of the parallel dimension along which blocks walk (y), of so many, outermost first."""
+    return dimensions - 2
+
+
+def _offer(known: Known) -> Offer[int]:
+    """Where blocks compute stages, and have two steps to go."""
+    shape = known.shape
+    if not (known.wide and shape.walkable):
+        return Offer((0,))
+    rows = shape.extents[walked(len(shape.extents))]
+    offered = (0, *(step for step in STEPS if rows > step))
+    return Offer(offered, (("offered", offered),))
+
+
+class _Walk(KernelDecision[int]):
+    """Later decisions see the kernel with boxes for one step."""
+
+    def turned(self, shape: Shape, value: int) -> Shape:
+        """See KernelDecision."""
+        return shape.walking(value) if value else shape
+
+
+WALK = _Walk(
+    "walk",
+    "rows per step",
+    0,
+    COUNT,
+    _offer,
+    Row(
+        "0, 1, 2, 4, 8",
+        "a block walks down its tile, so many rows at a time; of each stage that it computes it keeps the rows that "
+        "the next step needs, too, and computes every row once (0: the whole tile at once)",
+        "wide, kernels that compute stages besides",
+    ),
+    younger=True,
+)
