@@ -34,6 +34,7 @@ from antune.options import (
     MaxRepeats,
     MemoryLimit,
     Minutes,
+    Models,
     Parameters,
     Picture,
     Precision,
@@ -86,7 +87,8 @@ class LevelChoice(StrEnum):
 
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
                                        "pheromone), `genetic`, `local`, `portfolio` (shares the budget among these), "
-                                       "`random`, `exhaustive`, the search of Halide's prototype as published "
+                                       "`random`, `exhaustive`, what a cost model chooses (`sioutas`, "
+                                       "`polymage-dp`), the search of Halide's prototype as published "
                                        "(`halide-ga`), or an ant system as published: `as`, `elitist`, "
                                        "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]
 Ants = Annotated[int, typer.Option("--ants", metavar="N", help="Plans per iteration.")]
@@ -114,7 +116,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
          memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
          cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
-         live: Live = False, live_port: LivePort = None, picture: Picture = True, out: Out = None) -> None:
+         models: Models = "", live: Live = False, live_port: LivePort = None, picture: Picture = True,
+         out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
     The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time.
@@ -125,8 +128,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     Examples:
       antune tune gemm.c -D MEDIUM_DATASET --evaluations 20
       antune tune stencil.c --param n=1024 --minutes 10 --device pocl
-      antune tune solver.c --args "512 mesh.txt" --stdin settings.txt
-      antune tune gemm.c --stop-at 8x --stagnation 100 --live
+      antune tune solver.c --args "512 mesh.txt" --stdin settings.txt --stop-at 8x --live
       antune tune pipeline.py:build --size 2048x2048
     """
     from experiments.run import tune as run
@@ -140,7 +142,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,
         _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
-        more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse))
+        more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse), models=_names(models))
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(options, directory, reporter, _parts(picture)), directory)
     _end(finish)
@@ -192,6 +194,11 @@ def _directory(out: Path | None, name: str) -> AbstractContextManager[Path]:
     from experiments.search.run_dirs import RUNS_ROOT, claimed_directory
 
     return nullcontext(out) if out else claimed_directory(RUNS_ROOT, name)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The names of a list with commas."""
+    return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def _absolute(directories: list[Path] | None) -> tuple[str, ...]:

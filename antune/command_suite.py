@@ -70,10 +70,10 @@ def recorded(files: Files = None, explorers: Explorers = "", budgets: Budgets = 
     from experiments.studies.recorded.peers import all_peers
     from experiments.studies.recorded.recordings import own_recordings
     from experiments.studies.recorded.suite import SuiteOptions, run_suite
-    from explorer.registry import EXPLORERS
+    from explorer.registry import SEARCHES
 
     wanted = all_peers() if peers.strip() == "all" else _words(peers)
-    options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or EXPLORERS, _numbers(budgets), seeds,
+    options = SuiteOptions(tuple(files or own_recordings()), _words(explorers) or SEARCHES, _numbers(budgets), seeds,
                            ants, tuple(t1 or ()), wanted, len(os.sched_getaffinity(0)) if workers is None else workers)
     for path in (json_file, plot):
         check_place(path)

@@ -25,7 +25,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "random_inputs",
         ),
     ),
-    ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "profile")),
+    ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "models", "profile")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),
     ("How to measure", ("precision", "max_repeats", "cache", "finalists")),

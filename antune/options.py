@@ -181,6 +181,15 @@ Finalists: TypeAlias = Annotated[
         "is the best plan (0: none).",
     ),
 ]
+Models: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--models",
+        metavar="A,B",
+        help="Begin with the best plans that cost models choose: `sioutas`, `polymage-dp`, or both (docs/models.md).",
+        show_default=False,
+    ),
+]
 Profile: TypeAlias = Annotated[
     int,
     typer.Option(

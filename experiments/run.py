@@ -17,7 +17,7 @@ from experiments.search.code import write_best_code
 from experiments.search.finals import FinalLimits, finalists, hold_final
 from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
-from experiments.search.parts import PARTS, Parts, limits_of, place_of
+from experiments.search.parts import PARTS, Parts, check_models, limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
 from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
@@ -89,6 +89,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     """
     source = _read_source(Path(options.file))
     parts.check_explorer(options.explorer)
+    check_models(options)
     if options.place != HERE:
         parts.check_place(options.place)
     check_runs(options.reuse)
@@ -203,6 +204,8 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     if saved is None and len(results) > MANY:
         reporter.note(f"going through {len(results)} stored results again, as no checkpoint fits: that takes a while")
     starts = parts.starts(info.program, info.device.target, options)
+    for reason in parts.reasons(info.program, info.device.target, options):
+        reporter.note(reason)
     explorer = saved.explorer if saved else parts.make_explorer(options.explorer, space, options.seed, starts)
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
                     checkpoints=checkpoints, saved=saved, limits=limits_of(options))

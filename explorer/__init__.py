@@ -11,6 +11,8 @@ of Halide's prototype as published: `halide_options` (its numbers), `halide_list
 `halide_schedules` (what it begins with), `halide_mutations`. Both evolutions share a `fitness`. `registry` has
 explorers by name, `others` those that other packages bring, `frozen` writes the state of any of them as text.
 
+`plan_makers/` is another matter: which stages of a program share a kernel, by cost models alone.
+
 An explorer sees decisions, options and costs, never loops or devices. This room may import `graph` and `metrics`,
-and from `generator` only the errors.
+and from `generator` only the errors; plan makers also see the data flow of a program.
 """

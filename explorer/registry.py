@@ -41,6 +41,8 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
         "local": lambda space, seed, starts: Local(space, seed, starts=starts),
         "portfolio": _portfolio,
         "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing
+        "sioutas": lambda space, seed, starts: Local(space, seed, starts=starts),  # the starts are the model's
+        "polymage-dp": lambda space, seed, starts: Local(space, seed, starts=starts),
         "exhaustive": lambda space, seed, starts: Exhaustive(space),
         "coding-ants-base": _as_published(coding_ants(metrics=False, tree=False)),
         "coding-ants-metrics": _as_published(coding_ants(metrics=True, tree=False)),
@@ -51,6 +53,10 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
 
 EXPLORERS = tuple(_MAKERS)
 """The names of antune's own, the default first."""
+PLAN_MAKERS = ("sioutas", "polymage-dp")
+"""Those that follow a cost model of the stages of a program: local search after the plans that it chose."""
+SEARCHES = tuple(name for name in EXPLORERS if name not in PLAN_MAKERS)
+"""Those that search any space."""
 
 
 def explorers() -> tuple[str, ...]:

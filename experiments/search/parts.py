@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 from experiments.values.options import RunOptions
 from experiments.values.records import RunInfo
 from explorer.base import Explorer
-from generator.errors import IllegalPlan
+from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
 from generator.problem import Problem
 from generator.program import Program
@@ -30,6 +30,8 @@ from runners.many import ALL, HERE, Place, asks_for_all, model_key
 from runners.registry import is_deterministic
 
 NOWHERE = "none"
+BEST, FEW = 30, 5
+"""Plans that a plan maker is asked for: when it is the explorer, and when others begin with them."""
 
 
 ReadProblem: TypeAlias = Callable[[RunOptions, Callable[[str], None]], Problem]
@@ -49,6 +51,7 @@ class Parts:
     make_space: Callable[[Program, Target, RunOptions], Space]
     make_explorer: Callable[[str, Space, int, Sequence[Walk]], Explorer]
     starts: Callable[[Program, Target, RunOptions], Sequence[Walk]]
+    reasons: Callable[[Program, Target, RunOptions], Sequence[str]]
     default_plan: Callable[[Program, Target, RunOptions], Plan]
     gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
     inlined_plan: Callable[[Program, Target], Plan | None]
@@ -133,13 +136,61 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
 
 
 def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The walks to the plans worth measuring first."""
+    """The walks to the plans worth measuring first: those of models, where they are asked for."""
+    makers, count = _makers(options)
+    if makers:
+        from experiments.search.modelled import walks_of_models
+
+        space = make_reachable_space(program, target, options)
+        first = tuple(walks_of_models(program, target, makers, space, count))
+        if options.explorer in makers:
+            return first
+        others = _usual_starts(program, target, options)
+        known = {walk.identity for walk in first}
+        return (*first, *(walk for walk in others if walk.identity not in known))
+    return _usual_starts(program, target, options)
+
+
+def _usual_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
     if options.space == "tiles":
         return ()
     from experiments.search.starts import starts
 
     steps = _time_steps(program, target) if options.space == "wide" else ()
     return starts(program, target, options, make_reachable_space(program, target, options), steps)
+
+
+def _makers(options: RunOptions) -> tuple[tuple[str, ...], int]:
+    """The plan makers that a run begins with, and how many plans of each. Raises InputError: see `check_models`."""
+    from explorer.registry import PLAN_MAKERS
+
+    check_models(options)
+    followed = options.explorer in PLAN_MAKERS
+    return (options.explorer,) if followed else options.models, BEST if followed else FEW
+
+
+def check_models(options: RunOptions) -> None:
+    """Raise InputError where a plan maker is unknown, or has no say in the space."""
+    from explorer.registry import PLAN_MAKERS
+
+    for name in options.models:
+        if name not in PLAN_MAKERS:
+            raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(PLAN_MAKERS)}")
+    asked = options.explorer if options.explorer in PLAN_MAKERS else next(iter(options.models), None)
+    if asked is not None and options.space != "pipeline":
+        raise InputError(f"`{asked}` decides where the stages of a program are computed, which is no question of the "
+                         f"space `{options.space}`; use --space pipeline")
+
+
+def _reasons(program: Program, target: Target, options: RunOptions) -> Sequence[str]:
+    """Why the plans of models are first, in words; nothing where no model is asked."""
+    makers, count = _makers(options)
+    if not makers:
+        return ()
+    from experiments.search.modelled import model_plans
+
+    return tuple(f"{maker}: {line}" for maker in makers
+                 for line in model_plans(program, target, maker, count).reasons)
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:
@@ -235,5 +286,5 @@ def _check_place(place: Place) -> None:
     check_place(place)
 
 
-PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts,
+PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts, _reasons,
               _default_plan, _gpu_plan, _inlined_plan, _open_runner)

@@ -286,7 +286,8 @@ def reproduce_command(info: RunInfo) -> str:
                          ("--source", compilation.sources),
                          ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
                          ("--device", options.place.devices),
-                         ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse)):
+                         ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse),
+                         ("--models", (",".join(options.models),) if options.models else ())):
         for value in values:
             words += [flag, value]
     if compilation.cflags:

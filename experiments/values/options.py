@@ -137,7 +137,8 @@ class RunOptions:
     `strict_float` keeps the order of floating sums. `compile_limit_s` and `run_limit_s` are the most that one plan may
     take, `memory_limit_gb` (10^9 bytes) what the process that compiles or runs it may hold (None: a share of the
     machine's memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are
-    also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`).
+    also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`). `models`: plan
+    makers whose best plans the search begins with (`experiments.search.modelled`).
     """
 
     file: str
@@ -161,6 +162,7 @@ class RunOptions:
     cluster: str | None = None
     profile: int = 0
     reuse: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

@@ -288,18 +288,25 @@ def _impossible(
 def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 16384) -> Configurations:
     """The configurations to compare.
 
-    Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, 32 threads or more along
-    x, up to 512 in all. Of dimensions beyond the innermost two that are 64 or longer, and of short ones, a thread
-    computes all up to 16. On CPUs: one thread, rows of up to 2048 points.
+    Points of a thread: powers of two up to 32 (the paper: all numbers); blocks: powers of two, 16 threads or more along
+    x, up to 512 in all, in whole warps where the extents allow that. Of dimensions beyond the innermost two a thread
+    computes up to 4, or all up to 16 of short ones. On CPUs: one thread, rows of up to 2048 points.
     """
     found: list[tuple[tuple[int, int], ...]] = [()]
     for d in range(len(extents)):
         place = len(extents) - 1 - d
         found = [(*one, pair) for one in found for pair in _pairs(extents[d], place, device)]
-    kept = [one for one in found if _fits([b for _, b in one], [p * b for p, b in one], extents, device, most_points)]
+    most = 4 * most_points if device.host else most_points
+    threads = min(512, device.block_threads)
+    small = [one for one in found if prod(p * b for p, b in one) <= most and _threads(one) <= threads]
+    kept = [one for one in small if not _threads(one) % device.warp] or small
     points = np.array([[float(p) for p, _ in one] for one in kept]).T
     block = np.array([[float(b) for _, b in one] for one in kept]).T
     return Configurations(points, block)
+
+
+def _threads(pairs: tuple[tuple[int, int], ...]) -> int:
+    return prod(threads for _, threads in pairs)
 
 
 def _pairs(extent: int, place: int, device: CostDevice) -> list[tuple[int, int]]:
@@ -309,16 +316,8 @@ def _pairs(extent: int, place: int, device: CostDevice) -> list[tuple[int, int]]
         sizes = [8 << n for n in range(9)] if place == 0 else [1 << n for n in range(8)] if place == 1 else [1]
         short = [min(cover, 16)] if place > 1 and extent < 64 else []
         return [(size, 1) for size in short or sizes if size <= cover] or [(cover, 1)]
-    if place > 1 or (place and extent < 64):
+    if place > 1:
         return [(min(cover, 16), 1)] if extent < 64 else [(1, 1), (2, 1), (4, 1)]
     blocks = (16, 32, 64, 128, 256) if place == 0 else (1, 2, 4, 8, 16, 32)
     found = [(p, b) for b in blocks for p in (1, 2, 4, 8, 16, 32) if p * b <= cover]
     return found or [(1, cover)]
-
-
-def _fits(block: list[int], tile: list[int], extents: tuple[int, ...], device: CostDevice, most: int) -> bool:
-    threads = prod(block)
-    if device.host:
-        return prod(tile) <= 4 * most
-    whole = threads % device.warp == 0 or prod(1 << max(0, n - 1).bit_length() for n in extents) < device.warp
-    return prod(tile) <= most and threads <= min(512, device.block_threads) and whole

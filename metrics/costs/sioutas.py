@@ -18,6 +18,7 @@ share out what a stage needs in rounds, so that a block may be as large as its t
 they are known.
 
 On a CPU (ours) a stage's active threads are the lanes of a vector, its occupancy is 1, and nothing is said of threads.
+What a block keeps is memory like any other there, and loaded from it in runs, too.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ class SioutasConstants:
     coalesced_bytes: int = 64
 
 
+GPU = SioutasConstants()
+HOST = SioutasConstants(load_cost=40.0, cached_bytes=16.0 * 1024 * KIB)
+"""For CPUs: the load cost ("balance") and the last-level cache that Halide's autoscheduler of 2016 assumes of them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
     """A group with each of several tiles. `wrongs`: what speaks against some."""
@@ -75,9 +81,9 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Sioutas:
-    """The model. `final`: the phase in which tiles are chosen for good."""
+    """The model. `final`: the phase in which tiles are chosen for good. `constants`: None for those of the device."""
 
-    constants: SioutasConstants = SioutasConstants()
+    constants: SioutasConstants | None = None
     final: bool = True
     name: str = "sioutas"
 
@@ -108,7 +114,7 @@ class Sioutas:
                 work.points[stage] * flat(group.flow, stage, group.inlined).arithmetic / np.maximum(of[0] * of[1], 1e-9)
             )
             occupancy, active, units = (np.minimum(a, b) for a, b in zip((occupancy, active, units), of, strict=True))
-        memory = self._memory(group, work, tiles)
+        memory = self._memory(group, work, tiles, device)
         if self.final:
             memory = memory / np.maximum(occupancy * active, 1e-9)
         return Evaluated(
@@ -125,34 +131,34 @@ class Sioutas:
             work,
         )
 
-    def inlined_cost(self, group: Group) -> float:
+    def _constants(self, device: CostDevice) -> SioutasConstants:
+        return self.constants or (HOST if device.host else GPU)
+
+    def inlined_cost(self, group: Group, device: CostDevice) -> float:
         """The cost of a kernel without tiles, by which the inline phase decides."""
-        found = flat(group.flow, group.output, group.inlined)
+        found, constants = flat(group.flow, group.output, group.inlined), self._constants(device)
         memory = sum(
-            read.loads * _bytes(group, read.array) * self._ramp(_whole(group, read.array)) for read in found.reads
+            read.loads * _bytes(group, read.array) * _ramp(_whole(group, read.array), constants) for read in found.reads
         )
         return float(prod(group.extents) * (found.arithmetic + memory))
 
-    def _ramp(self, size: Numbers | float) -> Numbers | float:
-        grown = 1.0 + size * (self.constants.load_cost / self.constants.cached_bytes)
-        return np.minimum(grown, self.constants.load_cost)
-
-    def _memory(self, group: Group, work: TileWork, tiles: Numbers) -> Numbers:
+    def _memory(self, group: Group, work: TileWork, tiles: Numbers, device: CostDevice) -> Numbers:
         """What a tile loads and stores."""
-        total = np.zeros(tiles.shape[1])
+        total, constants = np.zeros(tiles.shape[1]), self._constants(device)
         inner = tiles[-1] if len(tiles) else np.ones(tiles.shape[1])
         for array, loaded in (*work.loads.items(), (group.output, None)):
             element = group.flow.array(array).element
             if array in group.members:
                 assert loaded is not None
-                total += loaded
+                total += loaded / (np.minimum(inner, constants.coalesced_bytes / element) if device.host else 1.0)
                 continue
             region = work.points[array] * element
             moved = region if loaded is None else loaded
-            run = np.minimum(inner, self.constants.coalesced_bytes / element)
+            run = np.minimum(inner, constants.coalesced_bytes / element)
             if array != group.output:
                 run = np.minimum(run, float(([*group.flow.array(array).extents] or [1])[-1]))
-            total += (region * self._ramp(_whole(group, array)) + moved * self._ramp(region)) / np.maximum(run, 1.0)
+            first, again = _ramp(_whole(group, array), constants), _ramp(region, constants)
+            total += (region * first + moved * again) / np.maximum(run, 1.0)
         return total
 
     def occupied(
@@ -163,7 +169,7 @@ class Sioutas:
         if device.host:
             return np.ones_like(threads), np.full_like(threads, float(device.lanes)), units
         warps = np.ceil(threads / device.warp)
-        registers = np.minimum(self.constants.register_limit, device.registers / threads)
+        registers = np.minimum(self._constants(device).register_limit, device.registers / threads)
         per_warp = np.ceil(registers * device.warp / device.register_step) * device.register_step
         by_registers = np.floor(np.floor(device.registers / per_warp) // 4 * 4 / warps)
         by_warps = np.minimum(device.unit_blocks, np.floor(device.unit_warps / warps))
@@ -175,7 +181,7 @@ class Sioutas:
     def _impossible(
         self, group: Group, threads: Numbers, shared: Numbers, occupancy: Numbers, units: Numbers, device: CostDevice
     ) -> tuple[Wrong, ...]:
-        least = self.constants.least_occupancy[len(group.stages) >= 3]
+        least = self._constants(device).least_occupancy[len(group.stages) >= 3]
         found = [
             Wrong(
                 f"its blocks need more than {device.block_shared} bytes of shared memory", shared > device.block_shared
@@ -221,6 +227,11 @@ def _threads(group: Group, work: TileWork, tiles: Numbers) -> tuple[dict[str, Nu
                 block[follows] = np.maximum(block[follows], work.extents[stage][d])
         threads[stage] = own
     return threads, prod(block.values(), start=ones)
+
+
+def _ramp(size: Numbers | float, constants: SioutasConstants) -> Numbers | float:
+    """What a load costs, of an array or a region of so many bytes."""
+    return np.minimum(1.0 + size * (constants.load_cost / constants.cached_bytes), constants.load_cost)
 
 
 def _whole(group: Group, array: str) -> float:

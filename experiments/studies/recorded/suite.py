@@ -19,7 +19,7 @@ from experiments.studies.recorded.arena import Source, find_sources, open_arena
 from experiments.studies.recorded.peers import PEER, PeerFailed, check_peers, peer_best_ms
 from experiments.studies.recorded.race import Trace, race
 from experiments.studies.recorded.results import Results, Row, SpaceFacts, Standing, budget_rows, describe_space, judge
-from explorer.registry import EXPLORERS, make_explorer
+from explorer.registry import SEARCHES, make_explorer
 from generator.errors import InputError
 
 DEFAULT_BUDGETS = (50, 100, 200, 400)
@@ -37,7 +37,7 @@ class SuiteOptions:
     """
 
     files: tuple[Path, ...]
-    explorers: tuple[str, ...] = EXPLORERS
+    explorers: tuple[str, ...] = SEARCHES
     budgets: tuple[int, ...] = DEFAULT_BUDGETS
     seeds: int = 30
     ants: int = 10
@@ -48,8 +48,8 @@ class SuiteOptions:
     def __post_init__(self) -> None:
         """Raise InputError for what makes no sense."""
         for name in self.explorers:
-            if name not in EXPLORERS:
-                raise InputError(f"there is no explorer {name!r}; use some of {', '.join(EXPLORERS)}")
+            if name not in SEARCHES:
+                raise InputError(f"there is no explorer {name!r}; use some of {', '.join(SEARCHES)}")
         for what, numbers in (("--budgets", self.budgets), ("--seeds", (self.seeds,)), ("--ants", (self.ants,)),
                               ("--workers", (self.workers,))):
             if not numbers or min(numbers) < 1:

@@ -27,7 +27,7 @@ from experiments.studies.recorded.peers import PeerFailed, check_peers
 from experiments.studies.recorded.race import Trace, race
 from experiments.studies.recorded.results import describe_space, judge
 from experiments.studies.recorded.suite import SuiteOptions, run_suite
-from explorer.registry import EXPLORERS, make_explorer
+from explorer.registry import SEARCHES, make_explorer
 from generator.errors import InputError
 from metrics.outcome import Durations, KernelTime, Timed
 from runners.replay.recording import Recording, Row
@@ -77,7 +77,7 @@ def test_the_same_seeds_give_the_same_figures_in_one_process_or_many(run_antune:
 
 def test_all_explorers_run_by_default(run_antune: Antune, tmp_path: Path) -> None:
     assert run_antune("toy.json.gz", "--seeds", 1, "--workers", 1, "--budgets", 6, "--json", "out.json") == 0
-    assert [row["explorer"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]] == list(EXPLORERS)
+    assert [row["explorer"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]] == list(SEARCHES)
 
 
 def test_restrictions_from_a_t1_file(run_antune: Antune, tmp_path: Path) -> None:

@@ -1,0 +1,145 @@
+"""The plans that cost models choose: of the plan makers `sioutas` and `polymage-dp`, as walks, with their reasons.
+
+What a plan maker says is which stages are computed where and how each kernel is cut. The rest of each kernel's plan is
+that of the first start plan; sizes that a device does not offer give way to the next smaller ones. A plan maker says
+nothing of arrays that its model cannot judge: they have kernels of their own, by the usual rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from types import MappingProxyType
+from typing import TypeAlias
+
+from explorer.plan_makers.choices import Choice, Grouping, Made
+from explorer.plan_makers.dynamic import dynamic_plans
+from explorer.plan_makers.greedy import greedy_plans
+from explorer.plan_makers.words import reasons
+from generator.decisions.base import Known
+from generator.decisions.deciding import nearest
+from generator.errors import IllegalPlan, InputError
+from generator.lowering.analysis.planned import Stored, stored_kernels, turned
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.heuristics.starts import start_plans
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.program import Program, Where
+from generator.schedules.stages import Stages
+from generator.target import Target
+from graph.reaching import NotOnOffer, Reachable, walk_to
+from graph.walk import Walk
+from metrics.costs.device import cost_device
+from metrics.costs.polymage import PolyMage
+
+_INLINE: Where = "inline"
+_BLOCK: Where = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlans:
+    """Plans by a model, its best first, and its reasons for that one, a sentence per line."""
+
+    plans: tuple[Plan, ...]
+    reasons: tuple[str, ...]
+
+
+@lru_cache(maxsize=8)
+def model_plans(program: Program, target: Target, maker: str, count: int) -> ModelPlans:
+    """The `count` best plans of the plan maker called `maker`.
+
+    Raises:
+        InputError: the program has nothing that the model can judge.
+    """
+    flow, device = dataflow(program), cost_device(target)
+    made = MAKERS[maker](program, target, count)
+    if not made.groupings or not any(node.stage for node in flow.nodes):
+        refusals = "; ".join(dict.fromkeys(one.reason for one in made.left))
+        raise InputError(
+            f"{program.name} has no stages that the model of `{maker}` can judge"
+            f"{': ' + refusals if refusals else ': it computes no array between others'}; use another "
+            f"explorer, such as colony"
+        )
+    plans = {plan: grouping for grouping in made.groupings if (plan := _plan(program, target, grouping)) is not None}
+    if not plans:
+        raise InputError(f"no plan of `{maker}` is legal for {program.name}; use another explorer, such as colony")
+    best = next(iter(plans.values()))
+    told = Made((best, *(one for one in made.groupings if one is not best)), made.left)
+    return ModelPlans(tuple(plans), tuple(reasons(told, device.host)))
+
+
+def walks_of_models(
+    program: Program, target: Target, makers: tuple[str, ...], space: Reachable, count: int
+) -> Iterator[Walk]:
+    """The walks through `space` to the best plans of these plan makers, in turns, as far as the space has them."""
+    found = [model_plans(program, target, maker, count).plans for maker in makers]
+    for place in range(max(map(len, found), default=0)):
+        for plans in found:
+            if place < len(plans) and (walk := _walk(space, plans[place])) is not None:
+                yield walk
+
+
+def _walk(space: Reachable, plan: Plan) -> Walk | None:
+    try:
+        return walk_to(space, plan)
+    except NotOnOffer:  # a text would have no room for what the model inlines, or a small tile none for its stages
+        return None
+
+
+def _sioutas(program: Program, target: Target, count: int) -> Made:
+    return greedy_plans(dataflow(program), cost_device(target), count=count)
+
+
+def _polymage(program: Program, target: Target, count: int) -> Made:
+    return dynamic_plans(dataflow(program), cost_device(target), PolyMage(), count)
+
+
+Maker: TypeAlias = Callable[[Program, Target, int], Made]
+"""So many groupings of the stages of a program."""
+MAKERS: Mapping[str, Maker] = MappingProxyType({"sioutas": _sioutas, "polymage-dp": _polymage})
+"""The plan makers by the names of their explorers."""
+
+
+def _plan(program: Program, target: Target, grouping: Grouping) -> Plan | None:
+    """The plan of a grouping; None where the program does not allow it."""
+    places: dict[str, Where] = {}
+    for kernel in grouping.kernels:
+        places |= {**dict.fromkeys(kernel.group.inlined, _INLINE), **dict.fromkeys(kernel.group.members, _BLOCK)}
+    schedule = Stages(tuple(sorted(places.items())))
+    try:
+        base = start_plans(program, target, schedule)[0]
+        stored = {one.statements: one for one in stored_kernels(program, schedule, dataflow(program))}
+        shapes = kernel_shapes(program, schedule, target.dialect)
+    except IllegalPlan:  # blocks cannot wait in the loops of some kernel
+        return None
+    chosen = {kernel.group.output: kernel for kernel in grouping.kernels}
+    kernels = (_kernel(base.kernel(shape.statements), stored[shape.statements], chosen, shape) for shape in shapes)
+    known = (Known(shape, target, True) for shape in shapes)
+    return replace(base, kernels=tuple(nearest(kernel, one) for kernel, one in zip(kernels, known, strict=True)))
+
+
+def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shape: KernelShape) -> KernelPlan:
+    """The kernel as the model cuts it; `base` where it says nothing of it."""
+    choice = chosen.get(stored.output)
+    if choice is None:
+        return base
+    axes = turned(stored.axes, base.order)
+    tile = tuple(_cover(choice.tile[axis]) for axis in axes)
+    block = tuple(min(_cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
+    return replace(
+        base,
+        tile=tile,
+        block=block,
+        shared=False,
+        unroll=1,
+        inner_tile=1,
+        padding=0,
+        points_inside=shape.sequential and prod(tile) > prod(block),
+    )
+
+
+def _cover(extent: int) -> int:
+    """The least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()

@@ -1,0 +1,98 @@
+"""PolyMage-GPU's plans: fusion by dynamic programming, each group with the tile that costs it least.
+
+Jangda & Guha 2020, section 5. Deviations: stages that are trivial to inline are, before anything else (`trivial`; there
+no stage is inlined, and whoever wants that says `inline=False`); a kernel stores one array, since no kernel of ours
+stores what others compute besides; tiles have the sizes that plans offer. Stages that the model refuses to judge have
+kernels of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from explorer.plan_makers.choices import Choice, Grouping, Left, Made, spaced
+from explorer.plan_makers.fusion import EXACT, Found, fuse
+from explorer.plan_makers.trivial import readers_of, trivial
+from generator.dataflow import Dataflow
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group
+from metrics.costs.polymage import PolyMage, candidates, cost_of, refusal
+
+TRIED = 16
+"""Configurations of a group that are kept."""
+FIRST_LIMIT = 8
+"""Stages of a group in the first round, of programs with more than EXACT."""
+
+
+def dynamic_plans(flow: Dataflow, device: CostDevice, model: PolyMage, count: int = 1, inline: bool = True) -> Made:
+    """The `count` best groupings of the stages of `flow` on `device`."""
+    inlined = trivial(flow) if inline else frozenset[str]()
+    judged = [node.array for node in flow.nodes if node.array not in inlined and not node.refusal]
+    left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
+    place = {array: k for k, array in enumerate(judged)}
+    outside = 1 << len(judged)  # what the model cannot judge reads from global memory
+    read_by = [
+        sum(1 << place[reader] if reader in place else outside for reader in {*readers_of(flow, array, inlined)})
+        for array in judged
+    ]
+    prices = _Prices(flow, inlined, judged, read_by, device, model)
+    limit = EXACT if len(judged) <= EXACT else FIRST_LIMIT
+    graph = [readers & ~outside for readers in read_by]
+    found = fuse(graph, prices.best, 1, limit)
+    if count > 1 and found:
+        found = fuse(graph, partial(prices.several, best=found[0].cost), count, limit)
+    return Made(tuple(_grouping(one) for one in found), left)
+
+
+def _grouping(found: Found[Choice]) -> Grouping:
+    return Grouping(tuple(sorted((choice for _, choice in found.groups), key=lambda choice: choice.group.output)))
+
+
+@dataclass(slots=True)
+class _Prices:
+    """What groups cost; `read_by` as for `fuse`, with bits of stages outside. `_known` remembers."""
+
+    flow: Dataflow
+    inlined: frozenset[str]
+    judged: Sequence[str]
+    read_by: Sequence[int]
+    device: CostDevice
+    model: PolyMage
+    _known: dict[int, list[Choice]] = field(default_factory=dict)
+
+    def best(self, mask: int) -> list[tuple[float, Choice]]:
+        """The cheapest configuration of the group of these stages."""
+        return [(choice.cost.number, choice) for choice in self._choices(mask)[:1]]
+
+    def several(self, mask: int, best: float) -> list[tuple[float, Choice]]:
+        """The cheapest configurations, as far apart as makes a difference in a program that costs `best`."""
+        return [(choice.cost.number, choice) for choice in spaced(self._choices(mask), best)]
+
+    def _choices(self, mask: int) -> list[Choice]:
+        known = self._known.get(mask)
+        if known is None:
+            group = self._group(mask)
+            known = self._known[mask] = [] if group is None or refusal(group) else self._cheapest(group)
+        return known
+
+    def _group(self, mask: int) -> Group | None:
+        """The kernel; None where somebody else would need what it does not store."""
+        *others, output = [k for k in range(len(self.judged)) if mask >> k & 1]
+        if not all(self._may_share(k, mask) for k in others):
+            return None
+        return Group(self.flow, self.judged[output], tuple(self.judged[k] for k in others), self.inlined)
+
+    def _may_share(self, k: int, mask: int) -> bool:
+        node = self.flow.node(self.judged[k])
+        return node is not None and node.stage and not self.read_by[k] & ~mask
+
+    def _cheapest(self, group: Group) -> list[Choice]:
+        given = candidates(group.extents, self.device)
+        found = self.model.evaluate(group, given, self.device)
+        cost = np.where(found.possible, found.cost, np.inf)
+        return [Choice(group, tuple(map(int, given.tile[:, k])), tuple(map(int, given.block[:, k])), cost_of(found, k))
+                for k in map(int, np.argsort(cost, kind="stable")[:TRIED]) if np.isfinite(cost[k])]  # fmt: skip

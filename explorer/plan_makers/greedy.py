@@ -1,0 +1,184 @@
+"""Sioutas' scheduler: inline greedily, fuse greedily, then choose tiles for good (Sioutas et al. 2020, sections 4, 5).
+
+1. Stages that are trivial to inline are (`trivial`).
+2. Of all stages that may be inlined into everything that reads them the one is that saves most, until none saves
+   anything. A stage costs what its kernel costs without tiles.
+3. Of all stages that one other kernel reads the one is fused with that kernel that saves most, each kernel with its
+   best tile, until none saves anything. Nothing is fused where the kernel is impossible.
+4. Kernels are as they are; each gets the best tile by the stricter cost of the final phase.
+5. Kernels with severe needs compute stages in threads, where that computes nothing twice (`nesting`).
+
+Ties go to the stage that comes first in the program, and what saves nothing is not done (the artifact takes the last
+one, and what saves nothing, too). A stage of few elements can have no kernel with enough blocks; its best tile is the
+cheapest then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from explorer.plan_makers.choices import Choice, Grouping, Left, Made, combinations, spaced
+from explorer.plan_makers.nesting import between, nested
+from explorer.plan_makers.trivial import can_inline, fits, readers_of, trivial
+from generator.dataflow import Dataflow
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group
+from metrics.costs.sioutas import Sioutas, cost_of
+from metrics.costs.tile_sizes import cut, tiles
+
+TRIED = 64
+"""Tiles of a kernel that next best plans may have."""
+Groups = Mapping[str, tuple[str, ...]]
+"""The members of each kernel, by its output."""
+
+
+def greedy_plans(flow: Dataflow, device: CostDevice, model: Sioutas | None = None, count: int = 1) -> Made:
+    """The schedule, with overlapped tiles and with nested stages, and the next best: up to `count` groupings."""
+    scheduler = _Scheduler(flow, device, model or Sioutas())
+    left = tuple(Left(node.array, node.refusal) for node in flow.nodes if node.refusal)
+    inlined = scheduler.inlined()
+    stages = list(scheduler.fused(inlined))
+    final = stages[-1]
+    found = [*scheduler.tiled(final, inlined, count), *scheduler.nested(final, inlined)]
+    for groups in reversed(stages[:-1]) if count > len(found) else ():
+        found += scheduler.tiled(groups, inlined, 1)
+    best = sorted(dict.fromkeys(found), key=lambda one: one.cost)
+    return Made(tuple(best[: max(count, 1)]), left)
+
+
+@dataclass(slots=True)
+class _Scheduler:
+    """The scheduler; `_known` remembers the best tiles of kernels."""
+
+    flow: Dataflow
+    device: CostDevice
+    model: Sioutas
+    _known: dict[tuple[Group, bool], list[Choice]] = field(default_factory=dict)
+
+    def inlined(self) -> frozenset[str]:
+        """What is inlined (steps 1 and 2)."""
+        inlined = trivial(self.flow)
+        while True:
+            gains = {array: gain for array in self._inlinable(inlined) if (gain := self._saved(array, inlined)) > 0.0}
+            for array in sorted(gains, key=lambda one: -gains[one]):
+                if fits(self.flow, inlined | {array}):
+                    inlined |= {array}
+                    break
+            else:
+                return inlined
+
+    def _inlinable(self, inlined: frozenset[str]) -> Iterator[str]:
+        for node in self.flow.nodes:
+            readers = readers_of(self.flow, node.array, inlined)
+            if node.array not in inlined and can_inline(node) and readers and self._judged(readers):
+                yield node.array
+
+    def _judged(self, arrays: Iterable[str]) -> bool:
+        nodes = map(self.flow.node, arrays)
+        return all(node is not None and not node.refusal for node in nodes)
+
+    def _saved(self, array: str, inlined: frozenset[str]) -> float:
+        """What it saves to inline `array` into all that reads it."""
+        readers, more = readers_of(self.flow, array, inlined), inlined | {array}
+        before = sum(self._alone(one, inlined) for one in (array, *readers))
+        return before - sum(self._alone(one, more) for one in readers)
+
+    def _alone(self, array: str, inlined: frozenset[str]) -> float:
+        return self.model.inlined_cost(Group(self.flow, array, (), inlined), self.device)
+
+    def fused(self, inlined: frozenset[str]) -> Iterator[Groups]:
+        """The kernels before the first fusion and after each (step 3)."""
+        groups: dict[str, tuple[str, ...]] = {
+            node.array: () for node in self.flow.nodes if node.array not in inlined and not node.refusal
+        }
+        while True:
+            yield dict(groups)
+            gains: dict[tuple[str, str], float] = {}
+            for array in groups:
+                output = self._only_reader(array, groups, inlined)
+                if output is not None and (gain := self._won(array, output, groups, inlined)) > 0.0:
+                    gains[array, output] = gain
+            if not gains:
+                return
+            array, output = max(gains, key=lambda pair: gains[pair])
+            groups[output] = self._merged(array, output, groups)
+            del groups[array]
+
+    def _only_reader(self, array: str, groups: Groups, inlined: frozenset[str]) -> str | None:
+        """The one kernel that reads `array`; None where there is none, or several."""
+        node, readers = self.flow.node(array), {*readers_of(self.flow, array, inlined)}
+        if node is None or not node.stage or not readers:
+            return None
+        return next((output for output, members in groups.items() if readers <= {*members, output}), None)
+
+    def _merged(self, array: str, output: str, groups: Groups) -> tuple[str, ...]:
+        together = {*groups[output], *groups[array], array}
+        return tuple(node.array for node in self.flow.nodes if node.array in together)
+
+    def _won(self, array: str, output: str, groups: Groups, inlined: frozenset[str]) -> float:
+        """What it saves to compute `array` in the blocks of the kernel that stores `output`."""
+        both = self._best(Group(self.flow, output, self._merged(array, output, groups), inlined), False, 1)
+        apart = [self._best(Group(self.flow, one, groups[one], inlined), False, 1) for one in (array, output)]
+        if not both or not all(apart):
+            return 0.0
+        return sum(best[0].cost.number for best in apart) - both[0].cost.number
+
+    def tiled(self, groups: Groups, inlined: frozenset[str], count: int) -> list[Grouping]:
+        """The `count` best ways to tile the kernels (step 4)."""
+        many = TRIED if count > 1 else 1
+        options = [self._best(Group(self.flow, output, members, inlined), True, many)
+                   for output, members in groups.items()]  # fmt: skip
+        best = sum(one[0].cost.number for one in options if one)
+        options = [spaced(one, best) for one in options]
+        return [Grouping(kernels) for kernels in combinations(options, count)]
+
+    def nested(self, groups: Groups, inlined: frozenset[str]) -> list[Grouping]:
+        """The kernels with what may be computed in threads there (step 5); none where that changes nothing."""
+        options, moved = [], []
+        for output, members in groups.items():
+            best = self._best(Group(self.flow, output, members, inlined), True, 1)
+            group = nested(best[0], self.model) if best else None
+            if group is not None and fits(self.flow, group.inlined):
+                moved += [name for name in members if name not in group.members]
+                best = self._best(group, True, 1)
+            options.append(best)
+        if not moved or not all(options):
+            return []
+        kernels = tuple(one[0] for one in options)
+        stay = [name for kernel in kernels for name in between(kernel.group)]
+        said = f"; {', '.join(stay)} in blocks, as no plan has them in an outer loop of threads" if stay else ""
+        return [Grouping(kernels, f"{', '.join(moved)} in the threads that read {_them(moved)}{said}")]
+
+    def _best(self, group: Group, final: bool, count: int) -> list[Choice]:
+        """The kernel with its best tiles; none where it is impossible."""
+        known = self._known.get((group, final))
+        if known is None or (len(known) < count and len(known) == 1):
+            known = self._known[group, final] = self._searched(group, final, count)
+        return known[:count]
+
+    def _searched(self, group: Group, final: bool, count: int) -> list[Choice]:
+        sizes = tiles(group.extents, self.device)
+        shared_out = cut(group.extents) if not self.device.host else ()
+        threads = np.prod([sizes[d] for d in shared_out], axis=0) if shared_out else np.ones(sizes.shape[1])
+        found = replace(self.model, final=final).evaluate(group, sizes, self.device, threads)
+        fine = found.possible
+        if not fine.any() and not group.members:
+            fine = ~np.any([wrong.are for wrong in found.wrongs if not wrong.runs], axis=0)
+        order = np.argsort(np.where(fine, found.cost, np.inf), kind="stable")[:count]
+        return [
+            Choice(
+                group,
+                tuple(map(int, sizes[:, k])),
+                tuple(int(sizes[d, k]) if d in shared_out else 1 for d in range(len(sizes))),
+                cost_of(found, k),
+            )
+            for k in map(int, order)
+            if fine[k]
+        ]
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"

@@ -1,0 +1,66 @@
+"""Why a plan maker chose what it chose, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from explorer.plan_makers.choices import Choice, Grouping, Made
+
+NAMED, TOLD = 3, 5
+"""Stages that are named one by one, and kernels."""
+_FIGURES: Mapping[str, str] = {
+    "shared memory": "{:.1f} KB shared",
+    "occupancy": "{:.0f} % occupancy",
+    "computed again": "{:.0f} % recomputed",
+}
+
+
+def reasons(made: Made, host: bool) -> Iterator[str]:
+    """What the best grouping is like, a line per kernel that computes stages besides; then what is left alone.
+
+    `host`: of a CPU, whose cores hold one block each; then occupancy says nothing.
+    """
+    if made.groupings:
+        yield from grouping_words(made.groupings[0], host)
+    for one in made.left:
+        yield f"{one.array} by kernels of its own: {one.reason}"
+
+
+def grouping_words(grouping: Grouping, host: bool) -> Iterator[str]:
+    """`gray, ix, iy and 6 more in one kernel: 15.2 KB shared, 100 % occupancy, 3 % recomputed`."""
+    fused = [kernel for kernel in grouping.kernels if kernel.group.members]
+    largest = sorted(fused, key=lambda kernel: -kernel.cost.number)[:TOLD]
+    for kernel in (kernel for kernel in fused if kernel in largest):
+        yield f"{_listed(kernel.group.stages)} in one kernel: {_figures(kernel, host)}"
+    if len(fused) > TOLD:
+        yield f"{len(fused) - TOLD} more kernels with several stages"
+    alone = len(grouping.kernels) - len(fused)
+    inlined = sorted(set().union(*(kernel.group.inlined for kernel in grouping.kernels)))
+    others = f"{alone} kernel{'s' * (alone != 1)} with one stage each" if alone else ""
+    within = f"{_listed(tuple(inlined))} inlined" if inlined else ""
+    if others or within:
+        yield "; ".join(filter(None, (others, within, grouping.note)))
+    elif grouping.note:
+        yield grouping.note
+
+
+def _figures(kernel: Choice, host: bool) -> str:
+    terms = {term.name: term.value for term in kernel.cost.terms}
+    terms["shared memory"] /= 1024
+    tile = f"tiles of {'x'.join(map(str, kernel.tile))}"
+    return ", ".join(
+        [
+            tile,
+            *(
+                words.format(terms[name])
+                for name, words in _FIGURES.items()
+                if name in terms and not (host and name == "occupancy")
+            ),
+        ]
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    if len(names) <= NAMED + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"

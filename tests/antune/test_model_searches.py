@@ -1,0 +1,73 @@
+"""`antune tune` with plans that cost models choose, as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.search.summary import reproduce_command
+from experiments.store import read_store
+from experiments.suites.image_pipelines import pipeline
+from tests.support.cli import Antune, antune_command
+
+SCALE = """
+void scale(int n, double A[n], double B[n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    B[i] = 2.0 * A[i];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scale.c").write_text(SCALE)
+    return antune_command(monkeypatch)
+
+
+def tune_words(*more: object) -> tuple[object, ...]:
+    return ("tune", pipeline("unsharp").file, "--size", "128x96", "--device", "deterministic", *more)
+
+
+def asked(run: str) -> list[str]:
+    """The plans of a run, in order."""
+    with (Path(run) / "results.csv").open() as file:
+        return [row["plan"] for row in csv.DictReader(file)]
+
+
+def test_a_model_as_the_explorer_says_why_and_a_resumed_run_goes_on_alike(
+        run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--explorer", "polymage-dp", "--ants", 4)
+    assert run_antune(*tune_words(*words, "--evaluations", 12, "--out", "whole")) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^polymage-dp: .*unsharp in one kernel: tiles of", out, re.MULTILINE) and "% recomputed" in out
+    assert run_antune(*tune_words(*words, "--evaluations", 4, "--out", "parts")) == 0
+    assert run_antune("resume", "parts", "--evaluations", 12) == 0
+    assert asked("parts") == asked("whole")
+
+
+def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_antune(*tune_words("--models", "sioutas, polymage-dp", "--evaluations", 3, "--out", "taught")) == 0
+    out = capsys.readouterr().out
+    assert "sioutas: " in out and "polymage-dp: " in out
+    with read_store(Path("taught")) as store:
+        assert "--models sioutas,polymage-dp" in reproduce_command(store.info())
+    assert run_antune(*tune_words("--evaluations", 3, "--out", "plain")) == 0
+    assert asked("taught")[1:] != asked("plain")[1:]
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--explorer", "sioutas"), "`sioutas` decides where the stages of a program are computed"),
+    (("--explorer", "sioutas", "--space", "pipeline"), "can judge: it computes no array between others; use another"),
+    (("--models", "oracle"), "--models: there is no plan maker 'oracle'; use one of sioutas, polymage-dp")])
+def test_what_models_cannot_do_is_said_in_a_sentence(words: tuple[str, ...], message: str, run_antune: Antune,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("tune", "scale.c", "--param", "n=40", "--device", "deterministic", "--evaluations", 2)
+    assert run_antune(*options, *words) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,163 @@
+"""Plans that models choose: they are legal, the space has them, and who cannot be helped is told why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.search.modelled import MAKERS, model_plans, walks_of_models
+from experiments.search.parts import BEST, PARTS, check_models, make_reachable_space
+from experiments.values.options import Budget, RunOptions
+from explorer.registry import EXPLORERS, PLAN_MAKERS
+from generator.errors import IllegalPlan, InputError
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.plan import Plan
+from generator.polyhedral.dependences.expansion import expand
+from generator.program import Program
+from generator.schedules.stages import Stages
+from generator.target import Target
+from graph.reaching import walk_to
+from tests.support.interpreter import run_original
+from tests.support.orders import differences
+from tests.support.plans import run_plan
+from tests.support.programs import program_of, scop
+from tests.support.slow import few
+from tests.support.space_plans import FORESEEN
+from tests.support.stages import SMALL, case
+from tests.support.suite import pipeline_program
+from tests.support.targets import CPU, CUDA
+
+OPTIONS = RunOptions("test.py", Compilation(), Budget(evaluations=1), space="pipeline")
+BLURS = """
+  for (i = 0; i < 62; i++) for (j = 0; j < 64; j++) t[i][j] = A[i][j] + A[i + 1][j] + A[i + 2][j];
+  for (i = 0; i < 62; i++) for (j = 0; j < 62; j++) B[i][j] = t[i][j] + t[i][j + 1] + t[i][j + 2];
+"""
+
+
+def c_program(body: str = BLURS) -> Program:
+    return expand(
+        program_of(
+            scop(body, "double A[64][64], B[64][64], t[64][64]; int idx[64];")
+            .replace("double A[64][64], B[64][64], t[64][64]", "double A[64][64], B[64][64]")
+            .replace("#pragma scop", "#pragma scop\n  double t[62][64];")
+        )
+    )
+
+
+def places_of(plan: Plan) -> dict[str, str]:
+    """Where the stages are computed that have no kernels of their own."""
+    assert isinstance(plan.schedule, Stages)
+    return dict(plan.schedule.computed)
+
+
+@pytest.mark.parametrize("target", [CPU, CUDA], ids=["CPU", "CUDA"])
+@pytest.mark.parametrize("maker", PLAN_MAKERS)
+@pytest.mark.parametrize(
+    "name",
+    few(
+        [
+            "unsharp",
+            "harris",
+            "bilateral_grid",
+            "camera_pipe",
+            "interpolate",
+            "depthwise_conv",
+            "iir_blur",
+            "histogram_equalize",
+        ],
+        3,
+    ),
+)
+def test_the_plans_of_models_are_legal_and_the_space_has_them(name: str, maker: str, target: Target) -> None:
+    program = pipeline_program(name, "medium")
+    found = model_plans(program, target, maker, 3)
+    space = make_reachable_space(program, target, OPTIONS)
+    for plan in found.plans[:2]:
+        assert lower(program, plan, target).kernels
+    walks = list(walks_of_models(program, target, (maker,), space, 3))
+    assert walks and walks[0].plan == found.plans[0]
+    assert any(places_of(plan).values() for plan in found.plans) and found.reasons
+
+
+def test_c_programs_have_stages_too() -> None:
+    program = c_program()
+    for maker in PLAN_MAKERS:
+        [plan, *_] = model_plans(program, CPU, maker, BEST).plans
+        assert places_of(plan).keys() <= {"t"}
+        assert lower(program, plan, CPU).kernels
+        assert walk_to(make_reachable_space(program, CPU, OPTIONS), plan).plan == plan
+
+
+def test_a_program_without_arrays_between_others_is_refused() -> None:
+    program = expand(program_of(scop("for (i = 0; i < 64; i++) y[i] = x[i] + 1.0;")))
+    with pytest.raises(
+        InputError, match="model of `sioutas` can judge: it computes no array between"
+    ):
+        model_plans(program, CPU, "sioutas", BEST)
+
+
+def test_a_program_that_models_cannot_judge_is_refused_with_the_reason() -> None:
+    program = expand(program_of(scop("for (i = 0; i < 64; i++) y[idx[i]] += x[i];")))
+    with pytest.raises(InputError, match="`y` is not computed element by element"):
+        model_plans(program, CPU, "polymage-dp", BEST)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (replace(OPTIONS, models=("oracle",)), "there is no plan maker 'oracle'; use one of sioutas, polymage-dp"),
+        (replace(OPTIONS, models=("sioutas",), space="wide"), "no question of the space `wide`; use --space pipeline"),
+        (replace(OPTIONS, explorer="polymage-dp", space="tiles"), "use --space pipeline"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: RunOptions, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_models(options)
+
+
+def test_the_explorers_are_those_that_there_are_makers_for() -> None:
+    assert {*PLAN_MAKERS} == {*MAKERS} <= {*EXPLORERS}
+
+
+def test_other_explorers_begin_with_the_best_plans_of_each_model_in_turns() -> None:
+    program = pipeline_program("unsharp", "medium")
+    usual = PARTS.starts(program, CPU, OPTIONS)
+    starts = PARTS.starts(program, CPU, replace(OPTIONS, models=PLAN_MAKERS))
+    first = [model_plans(program, CPU, maker, 5).plans[0] for maker in PLAN_MAKERS]
+    assert [walk.plan for walk in starts[:2]] == first
+    assert {walk.identity for walk in usual} <= {walk.identity for walk in starts}
+    assert len({walk.identity for walk in starts}) == len(starts)
+
+
+def test_a_model_that_is_the_explorer_is_all_there_is_to_begin_with() -> None:
+    program = pipeline_program("unsharp", "medium")
+    options = replace(OPTIONS, explorer="sioutas")
+    starts = PARTS.starts(program, CPU, options)
+    plans = model_plans(program, CPU, "sioutas", BEST).plans
+    assert [walk.plan for walk in starts] == [*plans][: len(starts)] and len(starts) > 5
+    space = PARTS.make_space(program, CPU, options)
+    assert [walk.plan for walk in PARTS.make_explorer("sioutas", space, 0, starts).ask(3)] == [*plans[:3]]
+    assert any("in one kernel" in reason for reason in PARTS.reasons(program, CPU, options))
+    assert PARTS.reasons(program, CPU, OPTIONS) == ()
+
+
+@pytest.mark.parametrize("seed", few([*range(24)], 6))
+def test_plans_of_models_for_random_pipelines_are_right(seed: int) -> None:
+    program = case(seed).program
+    original = run_original(program)
+    for maker in PLAN_MAKERS:
+        try:
+            found = model_plans(program, SMALL, maker, 2)
+        except InputError as error:
+            assert "can judge" in str(error) or "is legal" in str(error)
+            continue
+        for plan in found.plans:
+            try:
+                memory = run_plan(program, plan, np.random.default_rng(seed))
+            except IllegalPlan as illegal:
+                assert any(words in str(illegal) for words in FORESEEN), illegal
+            else:
+                assert not differences(program, memory, original), (seed, plan.to_json())

@@ -1,0 +1,136 @@
+"""Sioutas' scheduler: what it inlines, fuses and nests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from antune import halide as hl
+from explorer.plan_makers.choices import Choice
+from explorer.plan_makers.greedy import greedy_plans
+from explorer.plan_makers.nesting import between, nested, severe
+from explorer.plan_makers.trivial import trivial
+from generator.dataflow import Dataflow
+from generator.frontend_py.problem import program_of
+from generator.polyhedral.pipelines.dataflow import dataflow
+from metrics.costs.base import Cost, Term
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group
+from metrics.costs.sioutas import Sioutas
+from tests.support.costs import CPU, RTX_2080_TI, kwhz
+from tests.support.suite import pipeline_program
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+IMAGE = hl.ImageParam(hl.Float(32), 2, "image")
+
+
+def flow(output: hl.Func, size: Sequence[int] = (1024, 1024)) -> Dataflow:
+    return dataflow(program_of([output], size, "test"))
+
+
+def kernel(group: Group, shared: float = 0.0, occupancy: float = 100.0, active: float = 1024.0) -> Choice:
+    terms = (Term("shared memory", shared), Term("occupancy", occupancy), Term("active threads", active))
+    return Choice(group, (16, 32), (16, 32), Cost(1.0, terms))
+
+
+def test_stages_that_one_stage_reads_point_by_point_are_trivial() -> None:
+    assert trivial(dataflow(pipeline_program("unsharp"))) == {"ratio", "sharpen", "blur_x"}
+    assert "gray" not in trivial(dataflow(pipeline_program("harris")))
+
+
+def test_cheap_stages_are_trivial_whoever_reads_them() -> None:
+    one, wide = hl.Func("one"), hl.Func("wide")
+    one[x, y] = hl.f32(x)
+    wide[x, y] = one[x, y] + one[x + 1, y] + one[x, y + 1]
+    assert trivial(flow(wide)) == {"one"}
+
+
+def test_what_many_points_read_is_not_inlined_and_what_is_read_once_is() -> None:
+    found = greedy_plans(kwhz(), RTX_2080_TI).groupings[0]
+    inlined = set().union(*(one.group.inlined for one in found.kernels))
+    assert inlined == {"H", "K"}, "three elements of K per element of W; five of W per element of Z"
+
+
+@pytest.mark.parametrize("device", [RTX_2080_TI, CPU])
+def test_harris_is_one_kernel_as_in_the_paper(device: CostDevice) -> None:
+    [kernel] = greedy_plans(dataflow(pipeline_program("harris")), device).groupings[0].kernels
+    assert kernel.group.output == "harris" and {"gray", "ix", "iy"} <= {*kernel.group.members}
+    assert {"det", "trace"} <= kernel.group.inlined
+
+
+def test_the_next_best_come_in_the_order_of_their_costs() -> None:
+    found = greedy_plans(dataflow(pipeline_program("harris")), RTX_2080_TI, count=12).groupings
+    costs = [one.cost for one in found]
+    assert costs == sorted(costs) and len({tuple(one.kernels) for one in found}) == len(found) > 8
+    assert costs[0] == pytest.approx(greedy_plans(dataflow(pipeline_program("harris")), RTX_2080_TI).groupings[0].cost)
+
+
+def test_every_stage_is_in_one_kernel_inlined_or_left() -> None:
+    for name in ("camera_pipe", "bilateral_grid"):
+        data = dataflow(pipeline_program(name))
+        made = greedy_plans(data, RTX_2080_TI)
+        kernels = made.groupings[0].kernels
+        stored = [stage for one in kernels for stage in one.group.stages] + [one.array for one in made.left]
+        inlined = set().union(*(one.group.inlined for one in kernels))
+        assert sorted([*stored, *inlined]) == sorted(node.array for node in data.nodes)
+
+
+def test_what_data_decide_is_left_at_root_with_the_reason() -> None:
+    made = greedy_plans(dataflow(pipeline_program("bilateral_grid")), RTX_2080_TI)
+    assert [one.array for one in made.left] == ["histogram"] and "element by element" in made.left[0].reason
+    assert all("histogram" not in one.group.stages for one in made.groupings[0].kernels)
+
+
+def test_nesting_moves_k_into_the_threads_of_w_but_not_w_into_those_of_z() -> None:
+    group = Group(kwhz(), "Z", ("K", "W"), frozenset("H"))
+    moved = nested(kernel(group, shared=40000), Sioutas())
+    assert moved is not None and moved.members == ("W",) and moved.inlined == {"H", "K"}
+    assert between(group) == (), "rows of W are shared along the outermost loop of Z: W stays with the block"
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_severe"),
+    [
+        ({"shared": 33000.0, "active": 800.0}, True),
+        ({"shared": 32000.0, "active": 800.0}, False),
+        ({"occupancy": 29.0, "active": 800.0}, True),
+        ({"active": 901.0}, True),
+        ({"active": 900.0}, False),
+    ],
+)
+def test_only_kernels_with_severe_needs_nest(choice: dict[str, float], is_severe: bool) -> None:
+    group = Group(kwhz(), "Z", ("K", "W"), frozenset("H"))
+    assert severe(kernel(group, **choice)) == is_severe
+    assert (nested(kernel(group, **choice), Sioutas()) is not None) == is_severe
+
+
+def test_what_several_stages_of_the_kernel_read_stays_in_the_block() -> None:
+    base, left, right, both = (hl.Func(name) for name in ("base", "left", "right", "both"))
+    base[x, y] = IMAGE[x, y] * 2.0 + 1.0
+    left[x, y], right[x, y] = base[x, y] + 1.0, base[x, y] * 3.0
+    both[x, y] = left[x, y] * right[x, y]
+    group = Group(flow(both), "both", ("base", "left", "right"))
+    moved = nested(kernel(group), Sioutas())
+    assert moved is not None and moved.members == ("base",)
+
+
+def test_a_place_in_an_outer_loop_of_threads_is_said_to_be_impossible() -> None:
+    """Columns are shared along x only: the paper would compute a row of them per row of the result."""
+    columns, rows = hl.Func("columns"), hl.Func("rows")
+    columns[x, y] = IMAGE[x, y] * 2.0 + IMAGE[x + 1, y]
+    rows[x, y] = columns[x, y] + columns[x + 1, y] + columns[x + 2, y]
+    assert between(Group(flow(rows), "rows", ("columns",))) == ("columns",)
+
+
+def test_both_ways_to_schedule_come_out_where_they_differ() -> None:
+    """A wide stage, of which a point needs all channels: too large for the block to keep many tiles of."""
+    wide, total, out = hl.Func("wide"), hl.Func("total"), hl.Func("out")
+    wide[x, y, c] = hl.sin(IMAGE[x, y] * hl.f32(c)) * hl.exp(IMAGE[x, y + 1])
+    total[x, y] = sum((wide[x, y, k] * float(k) for k in range(24)), hl.Expr(0.0))
+    out[x, y] = total[x, y] + total[x, y + 1] + total[x, y + 2]
+    data = flow(out)
+    group = Group(data, "out", ("wide", "total"))
+    assert nested(kernel(group, shared=40000), Sioutas()) is not None
+    made = greedy_plans(data, RTX_2080_TI, count=40).groupings
+    assert made and {one.note for one in made} >= {""}
