@@ -21,8 +21,8 @@ from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
 from tests.support.spaces import large_space
 
 LONG, MOST_MB = 10_000, 300
-START_MB = 225
-"""Python, the libraries, isl's memory of a program: there at the first evaluations already."""
+START_MB = 245
+"""Python, the libraries, isl's memory of a program, the picture of a run: there after a hundred evaluations already."""
 EVALUATIONS = 3000
 
 
