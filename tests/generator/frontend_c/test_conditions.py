@@ -357,9 +357,9 @@ def run_plan(program: Program, before: Values, after: Values, rng: np.random.Gen
 
 def test_random_programs() -> None:
     rng = np.random.default_rng(7)
-    counts = Counter(compare(seed, rng, int(seed % 3 == 0)) for seed in range(18))
-    assert counts["guarded"] >= 2
-    assert counts["kept"] >= 6
+    counts = Counter(compare(seed, rng, int(seed % 3 == 0)) for seed in range(9))
+    assert counts["guarded"] >= 1
+    assert counts["kept"] >= 3
 
 
 @pytest.mark.slow
