@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Protocol, TypeVar
 
 from generator.nest import Node
@@ -38,6 +39,7 @@ class LoweredKernel:
 
     `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
     and `iterators` (of host loops) are what it uses. `block` and `grid` are x first. `columns` is as in KernelPlan.
+    `in_a_row`: the device counts all blocks along x, as there are more along y or z than it counts there.
     """
 
     statements: tuple[str, ...]
@@ -50,6 +52,7 @@ class LoweredKernel:
     body: tuple[Node, ...]
     shared: tuple[SharedArray, ...] = ()
     columns: bool = False
+    in_a_row: bool = False
 
     @property
     def local_bytes(self) -> int:
@@ -59,7 +62,8 @@ class LoweredKernel:
     @property
     def launched(self) -> tuple[int, ...]:
         """The grid as the device counts it."""
-        return self.axes(self.grid)
+        counted = self.axes(self.grid)
+        return (prod(counted), *(1,) * (len(counted) - 1)) if self.in_a_row else counted
 
     def axes(self, axes: tuple[T, ...]) -> tuple[T, ...]:
         """What belongs to the kernel's x, y and z, in the order of the device's, which counts blocks in its own."""

@@ -24,7 +24,8 @@ class Language:
     arguments; otherwise they are symbols of the module. `uniform_branches`: a barrier may stand under a condition that
     is the same in all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a
     multiprocessor divides one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y;
-    otherwise only threads of one row are known to form one.
+    otherwise only threads of one row are known to form one. `most_blocks`: how many blocks of a launch devices count
+    along x, y and z (None: as many as there may be; OpenCL counts in `size_t`).
     """
 
     title: str
@@ -35,6 +36,7 @@ class Language:
     uniform_branches: bool
     cache_preference: bool
     rows_in_sub_groups: bool
+    most_blocks: tuple[int, int, int] | None = None
 
     def dynamic_bytes(self, local_bytes: int) -> int:
         """How much of a block's `local_bytes` of shared memory a launch has to ask for: all of it or nothing."""
@@ -42,15 +44,17 @@ class Language:
         return local_bytes if most is not None and local_bytes > most else 0
 
 
+MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+"""Of a launch along x, y and z: CUDA C++ Programming Guide, technical specifications per compute capability."""
 LANGUAGES: Mapping[Dialect, Language] = {
     # PoCL 3 miscompiles barriers under uniform conditions, too
     "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
                        uniform_branches=False, cache_preference=False, rows_in_sub_groups=False),
     "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
-                     uniform_branches=True, cache_preference=True, rows_in_sub_groups=True),
+                     uniform_branches=True, cache_preference=True, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS),
     # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
-                    uniform_branches=True, cache_preference=False, rows_in_sub_groups=True)}
+                    uniform_branches=True, cache_preference=False, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
 
 
 @dataclass(frozen=True, slots=True)

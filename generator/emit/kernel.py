@@ -129,13 +129,23 @@ def _parameters(
 
 def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[str]:
     """The block and thread indices that the body mentions, by name; dimension 0 is the outermost."""
-    threads = words.axes[:len(kernel.block)]
-    for letter, index, axes in (("b", words.group_index, kernel.axes(threads)), ("t", words.thread_index, threads)):
-        for dim, axis in enumerate(reversed(axes)):
+    threads = [words.thread_index.format(axis=axis) for axis in words.axes[:len(kernel.block)]]
+    for letter, indices in (("b", _block_indices(kernel, words)), ("t", threads)):
+        for dim, index in enumerate(reversed(indices)):
             if f"{letter}{dim}" in found.plain:
-                yield f"  const int {letter}{dim} = {index.format(axis=axis)};"
+                yield f"  const int {letter}{dim} = {index};"
     if ONE.name in found.plain:
         yield f"  const int {ONE.name} = {words.opaque_one}; // the offset is 0"
+
+
+def _block_indices(kernel: LoweredKernel, words: Words) -> tuple[str, ...]:
+    """Of the kernel's x, y and z."""
+    if not kernel.in_a_row:
+        return kernel.axes(tuple(words.group_index.format(axis=axis) for axis in words.axes[:len(kernel.grid)]))
+    counted, number = kernel.axes(kernel.grid), words.group_index.format(axis=words.axes[0])
+    first, *others = [f"{number} / {prod(counted[:k])} % {n}" for k, n in enumerate(counted)]
+    last = others.pop().rpartition(" % ")[0]
+    return kernel.axes((first.replace(" / 1", ""), *others, last))
 
 
 def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool) -> Iterator[str]:

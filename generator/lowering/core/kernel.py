@@ -11,6 +11,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.fill import Filler, Filling
+from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
 from generator.lowering.core.points import over_all_points
@@ -202,9 +203,10 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
         shared = tuple(in_a_row(box) for box in shared)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
-    return LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
-                         tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
-                         team.grid(made.tiles), body, shared, plan.columns)
+    kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
+                           tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
+                           team.grid(made.tiles), body, shared, plan.columns)
+    return countable(kernel, LANGUAGES[dialect].most_blocks)
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,

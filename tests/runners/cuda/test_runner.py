@@ -24,7 +24,10 @@ from generator.decisions.cache import Cache
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
 from generator.lowering.heuristics.default import default_plan
+from generator.plan import KernelPlan, Plan
 from generator.problem import Problem
+from generator.reading import read_problem
+from generator.schedules.choice import ScheduleChoice
 from metrics.outcome import CompileFailed, LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo, Limits
 from runners.devices import choose, find_device, survey
@@ -41,6 +44,7 @@ from tests.support.cuda_double import (
 )
 from tests.support.mixed import mixed
 from tests.support.paths import ROOT, SUITES
+from tests.support.programs import scop, write_c
 from tests.support.runs import Log
 from tests.support.suite import ODD_SIZES, problem
 
@@ -88,6 +92,16 @@ def test_a_gpu_is_chosen_by_driver_number_and_name(driver: Path, monkeypatch: py
     assert choose(devices, "opencl").target.dialect == choose(devices, "opencl:0").target.dialect == "opencl"
     with pytest.raises(InputError, match="no device is called 'cuda:2'"):
         choose(devices, "cuda:2")
+
+
+def test_more_blocks_than_count_along_y_are_launched(device: DeviceInfo, tmp_path: Path) -> None:
+    """The double refuses grids as a GPU does."""
+    text = scop("for (i = 0; i < 70000; i++) for (j = 0; j < 4; j++) A[i][j] = A[i][j] * 2 + B[i][j];",
+                "double A[70000][4], B[70000][4];")
+    found = read_problem(write_c(text, tmp_path), Compilation(), None, None, {}, 1)
+    plans = [Plan(ScheduleChoice(), (KernelPlan(("S0",), (1, 2), (1, 2), columns=told),)) for told in (False, True)]
+    results = measured(found, device, plans, tmp_path / "work")
+    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
 
 
 def test_a_driver_older_than_the_compiler_is_an_obstacle(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
