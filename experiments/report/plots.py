@@ -15,6 +15,7 @@ from experiments.report import (
     metrics,
     pheromone,
     pipeline,
+    predictions,
     roofline,
     tree_picture,
 )
@@ -50,6 +51,7 @@ def write_plots(store: Store, directory: Path, parts: Parts = PARTS) -> list[Pat
         *pipeline.stills(facts),
         kernels.still(facts),
         metrics.still(facts),
+        *predictions.stills(facts),
         roofline.still(facts),
     ]
     try:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generator.dataflow import Dataflow
 from generator.errors import InputError
+from generator.facts import KernelFacts
 from generator.lowering.analysis.facts import kernel_facts
-from generator.lowering.analysis.planned import cut_kernels
+from generator.lowering.analysis.planned import Cut, cut_kernels
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
@@ -42,15 +44,27 @@ def judge(program: Program, plan: Plan, target: Target, model: CostModel) -> tup
     flow, device = dataflow(program), cost_device(target)
     found = []
     for facts, cut in zip(kernel_facts(program, plan, target), cut_kernels(program, plan, flow), strict=True):
-        stored = cut.stored
-        group = (
-            Refused(stored.refusal)
-            if stored.refusal
-            else Group(flow, stored.output, stored.members, frozenset(stored.inlined))
-        )
-        kernel = PlannedKernel(stored.statements, group, cut.tile, cut.block, cut.level, facts)
+        kernel = _planned(flow, cut, facts)
         found.append(JudgedKernel(facts.name, kernel, model.judge(kernel, device)))
     return tuple(found)
+
+
+def predicted(program: Program, plan: Plan, target: Target, model: CostModel) -> Cost | Refused:
+    """The cost of a whole plan by a model that needs no generated text, without generating any.
+
+    Raises:
+        IllegalPlan: the plan does not fit the program.
+    """
+    flow, device = dataflow(program), cost_device(target)
+    kernels = [_planned(flow, cut, None) for cut in cut_kernels(program, plan, flow)]
+    return total(tuple(JudgedKernel(" ".join(one.statements), one, model.judge(one, device)) for one in kernels))
+
+
+def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKernel:
+    stored = cut.stored
+    group = Refused(stored.refusal) if stored.refusal else Group(flow, stored.output, stored.members,
+                                                                 frozenset(stored.inlined))  # fmt: skip
+    return PlannedKernel(stored.statements, group, cut.tile, cut.block, cut.level, facts)
 
 
 def total(kernels: tuple[JudgedKernel, ...]) -> Cost | Refused:

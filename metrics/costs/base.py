@@ -48,7 +48,7 @@ class PlannedKernel:
 
     `group`: what it computes, or why that is none. `tile` and `block` belong to the dimensions of the array that it
     stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
-    `level`: who shares a tile. `facts` are those of its generated text.
+    `level`: who shares a tile. `facts` are those of its generated text, where there is one.
     """
 
     statements: tuple[str, ...]
@@ -56,7 +56,7 @@ class PlannedKernel:
     tile: tuple[int, ...]
     block: tuple[int, ...]
     level: Level
-    facts: KernelFacts
+    facts: KernelFacts | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

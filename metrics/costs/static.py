@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from metrics.costs.base import Cost, Judgement, PlannedKernel, Term
+from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term
 from metrics.costs.device import CostDevice
 from metrics.outcome import MetricValues
 from metrics.static_model import KernelMetrics, global_bytes, kernel_metrics
@@ -31,8 +31,10 @@ class Static:
 
     def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
         """See CostModel: every kernel that has a text can be judged."""
-        found = kernel_metrics(kernel.facts, device.model)
         facts = kernel.facts
+        if facts is None:
+            return Refused("nobody generated its text")
+        found = kernel_metrics(facts, device.model)
         terms = (
             Term("launches", facts.launches),
             Term("operations", facts.operations.total * facts.threads),

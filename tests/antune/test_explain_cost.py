@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from antune.costs import cost_lines
-from experiments.search.costs import find_model, judge, total
+from experiments.search.costs import find_model, judge, predicted, total
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
 from generator.polyhedral.dependences.expansion import expand
@@ -94,6 +95,15 @@ def test_what_a_model_cannot_judge_is_refused_with_the_reason(name: str, body: s
     judged = judge(program, usual_plan(program, CPU), CPU, find_model(name))
     whole = total(judged)
     assert isinstance(whole, Refused) and reason in whole.reason
+
+
+def test_blocks_that_walk_down_their_tiles_are_not_judged_as_if_rows_were_computed_twice() -> None:
+    program = kwhz_program((150, 90))
+    plan = usual_plan(program, CPU, BLURRED)
+    walking = replace(plan, kernels=tuple(replace(kernel, walk=2) for kernel in plan.kernels))
+    whole = predicted(program, walking, CPU, MODELS["sioutas"])
+    assert isinstance(whole, Refused) and "walk down their tiles" in whole.reason
+    assert isinstance(predicted(program, plan, CPU, MODELS["sioutas"]), Cost)
 
 
 def test_the_static_model_judges_whatever_has_a_text() -> None:

@@ -102,6 +102,8 @@ def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
 
 
 def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
+    if kernel.walk and not stored.refusal:
+        stored = Stored(stored.statements, refusal="its blocks walk down their tiles, and compute no row twice")
     if stored.refusal:
         return Cut(stored, kernel.tile, kernel.block, kernel.level)
     extents = flow.array(stored.output).extents

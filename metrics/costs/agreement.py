@@ -1,0 +1,40 @@
+"""How well a model's costs tell which plans are fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rank_correlation(predicted: Sequence[float], measured: Sequence[float]) -> float:
+    """Spearman's rank correlation in [-1, 1]: 1 where the model has all plans in the right order, 0 for a guess.
+
+    Equal values share the mean of their ranks. Raises ValueError for fewer than two plans; 0 where all values of either
+    are equal.
+    """
+    if len(predicted) != len(measured) or len(predicted) < 2:
+        raise ValueError(f"{len(predicted)} and {len(measured)} plans: two or more, as many of each, are needed")
+    a, b = _ranks(predicted), _ranks(measured)
+    spread = float(a.std() * b.std())
+    return float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
+
+
+def regret(predicted: Sequence[float], measured: Sequence[float]) -> float:
+    """How many times as long as the fastest plan the one takes that the model thinks best: 1 is no regret.
+
+    Of plans that the model cannot tell apart the slowest counts. Raises ValueError where there is none.
+    """
+    if not predicted or len(predicted) != len(measured):
+        raise ValueError(f"{len(predicted)} and {len(measured)} plans: as many of each are needed")
+    least = min(predicted)
+    return max(ms for cost, ms in zip(predicted, measured, strict=True) if cost == least) / min(measured)
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    found = np.array(values, dtype=float)
+    _, places, counts = np.unique(found, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    means: NDArray[np.float64] = last - (counts - 1) / 2
+    return means[places]
