@@ -30,6 +30,11 @@ from generator.schedules.hyperplanes import NestPath, Row, Step
 MOST_BESIDE = 4
 """Skewed rows beside a parallel one: few, since they make no more parallel loops, only other ones."""
 
+LIGHT_ROWS, MOST_WEIGHT = 3, 10
+"""Tiles of more rows than LIGHT_ROWS are on offer up to this sum of absolute coefficients: isl takes 1 to 3 s for the
+loops of most others (heat-3d at LARGE: 8 of 9), and less than 0.6 s for these.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -93,7 +98,7 @@ class O3:
 
     def band(self, reductions: tuple[str, ...], place: NestPath, statements: tuple[str, ...],
              rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        """The rows that may follow `rows` in one permutable band."""
+        """The rows that may follow `rows` in one permutable band, as far as its tiles are generated quickly."""
         return band(self.program, reductions, within(place, statements), statements, rows)
 
     def fused(self, reductions: tuple[str, ...], place: NestPath, steps: tuple[Step, ...]) -> Row | None:
@@ -194,7 +199,13 @@ def band(program: Program, reductions: tuple[str, ...], place: NestPath, stateme
     if not max(_left(program, deeper, name) for name in statements):
         return ()
     outer = {name: _outer(program, deeper, name) for name in statements}
-    return find_rows(statements, outer, pieces, _wanted(program, deeper, statements, False, False)).rows
+    found = find_rows(statements, outer, pieces, _wanted(program, deeper, statements, False, False)).rows
+    return tuple(row for row in found if len(rows) < LIGHT_ROWS or max(_weights((*rows, row))) <= MOST_WEIGHT)
+
+
+def _weights(rows: tuple[Row, ...]) -> list[int]:
+    """The sum of the absolute coefficients in a statement's rows, of each statement."""
+    return [sum(abs(c) for vector in vectors for c in vector[:-1]) for vectors in zip(*rows, strict=True)]
 
 
 def _by_kind(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:

@@ -25,7 +25,7 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.assemble import lower
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.schedules import candidates, hyperplanes
-from generator.polyhedral.schedules.hyperplanes import O3
+from generator.polyhedral.schedules.hyperplanes import MOST_WEIGHT, O3
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest, NestPath, Row
 from generator.target import Target
@@ -51,7 +51,7 @@ from tests.support.orders import conflicts
 from tests.support.plans import TARGET
 from tests.support.programs import program_of, scop
 from tests.support.slow import few
-from tests.support.suite import ODD_SIZES, problem
+from tests.support.suite import ODD_SIZES, large_program, problem
 from tests.support.suite import TARGET as DEVICE
 
 CUDA = Target("cuda test", "cuda", 1024, (1024, 1024, 64), 48 * 1024, 8, True, False)
@@ -306,3 +306,24 @@ def test_words_for_explicit_schedules() -> None:
         "schedule: S0 S1 by (1,0,0 1,0,0, 2,1,1 2,1,1) in tiles of 4x8 along wavefronts (S0 | S1); parallel "
         "reductions: S1")
     assert rows_of([plan])[0]["schedule_nests"] == "[S0 S1 <1 0 0|1 0 0> <2 1 1|2 1 1> ~4x8[S0][S1]]"
+
+
+def weight(row: Row) -> int:
+    return max(sum(abs(c) for c in vector[:-1]) for vector in row)
+
+
+def test_tiles_that_take_long_to_generate_are_not_on_offer() -> None:
+    """Bands of heat-3d have four rows if their coefficients are small, and three otherwise."""
+    rows, rng = O3(large_program("heat-3d")), np.random.default_rng(1)
+    names = rows.inside((), (), ()).components[0].statements
+
+    def band(pick: Callable[[tuple[Row, ...]], Row]) -> tuple[Row, ...]:
+        found: tuple[Row, ...] = ()
+        while offered := rows.band((), (), names, found):
+            found = (*found, pick(offered))
+        return found
+
+    assert len(band(lambda offered: min(offered, key=weight))) == 4
+    for _ in range(20):
+        found = band(lambda offered: offered[rng.integers(len(offered))])
+        assert len(found) == 3 or sum(map(weight, found)) <= MOST_WEIGHT
