@@ -18,6 +18,7 @@ from generator.pipeline_graph import StagePlace
 from generator.plan import Plan
 from generator.schedules.stages import Stages
 from generator.target import Target
+from graph.inlining import InlineReader, Inlining
 from graph.kernels import KernelSpace
 from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
 from graph.placement import Placeable
@@ -26,10 +27,6 @@ from graph.space import Chooser, Decision, PageRow
 from graph.stage_graph import Role, StageGraph, StageNode
 from graph.together import ROW, Sharable, choose_together, joined, together_answers
 
-MAX_COPIES = 64
-"""Expressions of an inlined stage in a kernel's text: more take long to compile."""
-MAX_WORK = 4096
-"""Elements of an inlined stage that a point of a kernel computes."""
 SIDE = 4
 """A block computes stages only if there is room for what a tile of this many points in each dimension needs."""
 _STAGE = "stage"
@@ -52,20 +49,8 @@ _LONG = 10
 Wish: TypeAlias = "Callable[[StageFacts, Chosen], StagePlace]"
 
 
-class Reader(Protocol):
+class Reader(InlineReader, Protocol):
     """Who reads a stage (generator.polyhedral.pipelines.stage_facts.Reader)."""
-
-    @property
-    def array(self) -> str:
-        """What it computes."""
-
-    @property
-    def elements(self) -> int:
-        """How many elements of the stage stand in the text that computes one of its own."""
-
-    @property
-    def often(self) -> int:
-        """How often it reads each of them: the rounds of its reduction loops."""
 
     @property
     def slope(self) -> float:
@@ -98,6 +83,10 @@ class StageFacts(_Array, Protocol):
     @property
     def element(self) -> int:
         """The size of an element in bytes."""
+
+    @property
+    def size(self) -> int:
+        """The operators, numbers and names of what computes one."""
 
     @property
     def by_data(self) -> bool:
@@ -182,14 +171,13 @@ class Chosen:
 
     local_bytes: int
     places: dict[str, StagePlace] = field(default_factory=dict)
-    _cost: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _inlining: Inlining = field(default_factory=Inlining)
     _sides: dict[str, dict[str, float]] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=dict)
 
     def options(self, stage: StageFacts) -> tuple[StagePlace, ...]:
         """Where `stage` may be computed, all that read it being decided."""
-        copies, work = self._inlined(stage)
-        inline = copies <= MAX_COPIES and work <= MAX_WORK
+        inline = self._inlining.fits(stage)
         block = all(used <= self.local_bytes for used in self._with(stage).values())
         return tuple(place for place in _PLACES if place == "root" or (inline if place == "inline" else block))
 
@@ -197,7 +185,7 @@ class Chosen:
         """Compute `stage` there."""
         self.places[stage.array] = place
         if place == "inline":
-            self._cost[stage.array] = self._inlined(stage)
+            self._inlining.take(stage)
         if place == "block":
             self._used |= self._with(stage)
         if place != "root":
@@ -219,15 +207,6 @@ class Chosen:
         """The shared memory that every kernel that would compute `stage` in blocks would use."""
         return {kernel: self._used.get(kernel, 0) + stage.element * prod(min(ceil(side), n) for n in stage.extents)
                 for kernel, side in self._needed(stage).items()}
-
-    def _inlined(self, stage: StageFacts) -> tuple[int, int]:
-        """Expressions and elements of `stage` per point of what it would be inlined into, at most."""
-        copies = work = 0
-        for reader in stage.readers:
-            outer_copies, outer_work = self._cost.get(reader.array, (1, 1))
-            copies += outer_copies * reader.elements
-            work += outer_work * reader.elements * reader.often
-        return copies, work
 
     def schedule(self, reductions: tuple[str, ...] = ()) -> Stages:
         """The schedule that computes all stages there."""

@@ -7,32 +7,27 @@ read: so many different elements for one value of the reader, times the values t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from generator.expr import Expr, Load, loads_of
-from generator.linear import plain_form, substitute
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.analysis.counting import count
 from generator.lowering.analysis.facts import Run, grounds, sampled_launches
 from generator.lowering.core.assemble import lowered_program
 from generator.lowering.memory.box import LocalBox
-from generator.lowering.memory.computed import iterators_at
+from generator.lowering.memory.inlined import inlined_elements
 from generator.nest import Assign, For, If, Node
 from generator.plan import Plan
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.pipelines.sections import SectionKernel, kernels_of
 from generator.polyhedral.pipelines.stages import reached
-from generator.program import Program, Stage
+from generator.program import Program
 from generator.schedules.time_tiles import TimeTiles
 from generator.target import Dialect
 from generator.variant import kernel_name
-
-MOST = 20_000
-"""Different elements of stages that are looked at for one value; what reads more is not counted on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +79,13 @@ def _works(one: SectionKernel, kernel: LoweredKernel, runs: Sequence[Run]) -> It
         often[array] += times
         for step in stages[array].steps:
             loops = prod(high - low + 1 for _, low, high in step.loops)
-            for inner, elements in _elements(stages, step.statement.body.computed).items():
+            for inner, elements in inlined_elements(stages, step.statement.body.computed).items():
                 often[inner] += times * loops * elements
     for name in one.part.statements:
         statement = program.statement(name)
         instances = prod(high - low + 1 for low, high in ends(set_of(statement.domain)))
         exprs = (*statement.body.computed, *statement.body.target.index)
-        for array, elements in _elements(stages, exprs).items():
+        for array, elements in inlined_elements(stages, exprs).items():
             often[array] += elements * instances
     for array in stages:
         box = boxes[array].box if array in boxes else ()
@@ -123,27 +118,3 @@ def _assigns(nodes: Sequence[Node], path: tuple[int, ...]) -> Iterator[tuple[tup
                 yield from _assigns((*then, *otherwise), here)
             case _:
                 pass
-
-
-def _elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Counter[str]:
-    """How many different elements of stages that are inline it takes to compute `exprs` once, by array."""
-    found: Counter[str] = Counter()
-    seen: set[Load] = set()
-    todo = [load for expr in exprs for load in loads_of(expr)]
-    while todo and len(seen) < MOST:
-        load = todo.pop()
-        stage = stages.get(load.array)
-        if stage is None or stage.where != "inline":
-            continue
-        index = tuple(plain_form(i) or i for i in load.index)
-        element = Load(load.array, index)
-        if element in seen:
-            continue
-        seen.add(element)
-        found[load.array] += 1
-        for step in stage.steps:
-            body, names = step.statement.body, iterators_at(step, index)
-            names |= {name.name: Load(f"{load.array}.{name.name}", index) for name, _ in body.lets}  # one per element
-            for value in body.computed:
-                todo += [other for other in loads_of(substitute(value, names)) if other.array != load.array]
-    return found

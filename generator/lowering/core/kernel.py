@@ -20,6 +20,7 @@ from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.computed import ComputedBox, Computing, computed_boxes
+from generator.lowering.memory.inlined import check_length
 from generator.lowering.memory.private import combined, filled
 from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
@@ -38,6 +39,7 @@ from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_k
 from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.memory.staged import check_stage
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
+from generator.polyhedral.pipelines.stages import reached
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
 from generator.polyhedral.schedules.legality import indices
 from generator.program import Array, Program
@@ -51,7 +53,14 @@ def lower_kernel(kernel: SectionKernel, plan: KernelPlan, dialect: Dialect) -> L
         IllegalPlan: the plan breaks a dependence, a size rule or a barrier rule.
     """
     frame = frame_of(kernel.section, kernel.part)
+    _check_length(kernel.section.program, kernel.part.statements)
     return lower_part(kernel.section.program, kernel.part, frame, replace(plan, cache="none"), dialect)
+
+
+@lru_cache(maxsize=4096)
+def _check_length(program: Program, statements: tuple[str, ...]) -> None:
+    """Raise IllegalPlan as `check_length`."""
+    check_length(program, statements, reached(program, statements))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,17 @@ from typing import Any
 
 import islpy as isl
 
-from generator.expr import loads_of, names_of
+from generator.expr import Expr, Int, loads_of, names_of, parts
+from generator.linear import simplify
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.pipelines.joining import sharable
-from generator.polyhedral.pipelines.stages import possible_stages, read_subscripts, reads_by_element
+from generator.polyhedral.pipelines.stages import (
+    iterator_and_constant,
+    possible_stages,
+    read_subscripts,
+    reads_by_element,
+)
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
 _SIDE = 8
@@ -24,7 +30,9 @@ _SIDE = 8
 class Reader:
     """What reads a stage to compute `array`: `elements` of it in the text, each `often` times (its reduction loops).
 
-    For a cube of `n` elements in each dimension, it reads a box of up to `slope * n + margin`.
+    `places` are these elements: per subscript a coordinate of the element of `array` that is computed (-1: none) and a
+    constant; None where some subscript is something else. For a cube of `n` elements in each dimension, it reads a box
+    of up to `slope * n + margin`.
     """
 
     array: str
@@ -32,13 +40,15 @@ class Reader:
     often: int
     slope: float
     margin: float
+    places: tuple[tuple[tuple[int, int], ...], ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class StageFacts:
     """An array that can be a stage, as a search sees it.
 
-    `statements` compute it, `element` is the size of an element in bytes; `by_data`: data decide which of its elements
+    `statements` compute it, `element` is the size of an element in bytes, `size` that of what computes one:
+    operators, numbers and names; `by_data`: data decide which of its elements
     somebody reads. `pointwise`: an element is made from one element at most of each array that it reads.
     """
 
@@ -46,6 +56,7 @@ class StageFacts:
     statements: tuple[str, ...]
     extents: tuple[int, ...]
     element: int
+    size: int
     by_data: bool
     pointwise: bool
     readers: tuple[Reader, ...]
@@ -94,7 +105,7 @@ def stage_facts(program: Program) -> tuple[StageFacts, ...]:
                       for s in readers for index in read_subscripts(s, array) for i in index)
         stored = program.array(array)
         found.append(StageFacts(array, tuple(step.statement.name for step in steps), stored.extents,
-                                ELEMENT_BYTES[stored.type], by_data, _is_pointwise(steps),
+                                ELEMENT_BYTES[stored.type], _size(steps), by_data, _is_pointwise(steps),
                                 tuple(_reader(s, array, possible.get(s.body.target.array, ())) for s in readers)))
     return tuple(found)
 
@@ -115,8 +126,33 @@ def _reader(statement: Statement, array: str, steps: Sequence[Step]) -> Reader:
              for n, access in enumerate(statement.accesses) if access.array == array]
     small, large = (max(_extents(reads, side)) for side in (_SIDE, 2 * _SIDE))
     slope = (large - small) / _SIDE
-    elements = len(set(read_subscripts(statement, array)))
-    return Reader(statement.body.target.array, elements, often, slope, small - slope * _SIDE)
+    subscripts = tuple(dict.fromkeys(read_subscripts(statement, array)))
+    places = [_places(index, statement) for index in subscripts]
+    known = tuple(place for place in places if place is not None)
+    return Reader(statement.body.target.array, len(subscripts), often, slope, small - slope * _SIDE,
+                  known if len(known) == len(places) else None)
+
+
+def _places(subscripts: Sequence[Expr], statement: Statement) -> tuple[tuple[int, int], ...] | None:
+    """Subscripts in terms of the coordinates of the element that a statement computes, as in Reader.places."""
+    own = {found[0]: (d, found[1]) for d, index in enumerate(statement.body.target.index)
+           if (found := iterator_and_constant(index, statement.iterators)) is not None}
+    places = []
+    for index in map(simplify, subscripts):
+        found = iterator_and_constant(index, statement.iterators)
+        if isinstance(index, Int):
+            places.append((-1, index.value))
+        elif found is not None and found[0] in own:
+            d, constant = own[found[0]]
+            places.append((d, found[1] - constant))
+        else:
+            return None
+    return tuple(places)
+
+
+def _size(steps: Sequence[Step]) -> int:
+    """The operators, numbers and names of what computes an element."""
+    return sum(1 for step in steps for value in step.statement.body.computed for _ in parts(value))
 
 
 def _extents(reads: Sequence[Any], side: int) -> list[int]:

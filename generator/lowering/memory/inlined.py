@@ -1,0 +1,75 @@
+"""How often the expressions of inline stages stand in the text of a kernel, before it is made.
+
+Each thread computes the elements that it reads, every one once, so its text has an expression for each of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from generator.errors import IllegalPlan
+from generator.expr import Expr, Load, loads_of, parts
+from generator.linear import plain_form, substitute
+from generator.lowering.memory.computed import iterators_at
+from generator.program import Program, Stage
+
+MOST = 20_000
+"""Different elements of stages that are looked at for one value; what reads more is not counted on."""
+MOST_PARTS = 20_000
+"""Operators, numbers and names of all that is inline in one place; they take some 10 characters each."""
+
+
+def inlined_elements(stages: Mapping[str, Stage], exprs: Sequence[Expr]) -> Counter[str]:
+    """How many different elements of stages that are inline it takes to compute `exprs` once, by array."""
+    found: Counter[str] = Counter()
+    seen: set[Load] = set()
+    todo = [load for expr in exprs for load in loads_of(expr)]
+    while todo and len(seen) < MOST:
+        load = todo.pop()
+        stage = stages.get(load.array)
+        if stage is None or stage.where != "inline":
+            continue
+        index = tuple(plain_form(i) or i for i in load.index)
+        element = Load(load.array, index)
+        if element in seen:
+            continue
+        seen.add(element)
+        found[load.array] += 1
+        for step in stage.steps:
+            body, names = step.statement.body, iterators_at(step, index)
+            names |= {name.name: Load(f"{load.array}.{name.name}", index) for name, _ in body.lets}  # one per element
+            for value in body.computed:
+                todo += [other for other in loads_of(substitute(value, names)) if other.array != load.array]
+    return found
+
+
+def check_length(program: Program, names: Collection[str], computed: Collection[str]) -> None:
+    """Raise IllegalPlan where the text for an element of what a kernel stores or its blocks compute would be too long.
+
+    `names` are the statements of the kernel, `computed` the stages that it computes on its way.
+    """
+    stages = {stage.array: stage for stage in program.stages if stage.array in computed}
+    if not any(stage.where == "inline" for stage in stages.values()):
+        return
+    sizes = {array: sum(1 for step in stage.steps for value in step.statement.body.computed for _ in parts(value))
+             for array, stage in stages.items()}
+    for place, exprs in _places(program, names, stages):
+        counts = inlined_elements(stages, exprs)
+        total = sum(counts[array] * sizes[array] for array in counts)
+        if total > MOST_PARTS:
+            most = max(counts, key=lambda array: counts[array] * sizes[array])
+            raise IllegalPlan(f"the text that computes {place} would have {total} operators, numbers and names of "
+                              f"inline stages, {counts[most]} times those of `{most}`; at most {MOST_PARTS} are "
+                              f"allowed: compute `{most}` in blocks or by a kernel of its own")
+
+
+def _places(program: Program, names: Collection[str], stages: Mapping[str, Stage]) -> Iterator[tuple[str,
+                                                                                                    Sequence[Expr]]]:
+    """What is computed element by element, with the expressions for one element."""
+    for statement in program.statements:
+        if statement.name in names:
+            yield statement.name, (*statement.body.computed, *statement.body.target.index)
+    for stage in stages.values():
+        if stage.where == "block":
+            yield f"`{stage.array}`", [value for step in stage.steps for value in step.statement.body.computed]
