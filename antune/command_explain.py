@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from antune.errors import InputError
 from antune.loops import found_lines, settle
 from antune.options import (
     Args,
+    CalibrationFile,
     Cflags,
     Defines,
     Device,
@@ -87,6 +89,7 @@ def explain(
     plan_file: PlanFile = None,
     why_file: WhyFile = None,
     cost: CostName = None,
+    calibration: CalibrationFile = None,
     include: IncludeDirs = None,
     define: Defines = None,
     source: Sources = None,
@@ -117,19 +120,27 @@ def explain(
     if find:
         _find(scoped)
     else:
-        _explain_plan(scoped, plan_file, why_file, cost, device)
+        _explain_plan(scoped, plan_file, why_file, CostBy(cost, calibration), device)
+
+
+@dataclass(frozen=True, slots=True)
+class CostBy:
+    """The model of --cost, and the file with its constants."""
+
+    name: str | None
+    calibration: Path | None
 
 
 def _explain_plan(
-    scoped: Scoped, plan_file: Path | None, why_file: Path | None, cost: str | None, device: str | None
+    scoped: Scoped, plan_file: Path | None, why_file: Path | None, cost: CostBy, device: str | None
 ) -> None:
-    from antune.files import read_plan
+    from antune.files import read_constants, read_plan
     from experiments.search.costs import find_model
     from experiments.search.parts import find_device
 
-    model = None if cost is None else find_model(cost)
-    plan, doubted = read_plan(plan_file, "--plan"), read_plan(why_file, "--why")
-    _explain(settle(scoped), plan, doubted, find_device(device), model)
+    found, constants = find_device(device), read_constants(cost.calibration)
+    model = None if cost.name is None else find_model(cost.name, found.target, constants)
+    _explain(settle(scoped), read_plan(plan_file, "--plan"), read_plan(why_file, "--why"), found, model)
 
 
 def _explain(

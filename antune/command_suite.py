@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from antune.command_calibrate import calibrate
 from antune.command_everyday import everyday
 from antune.command_pipelines import pipelines
 from antune.command_polybench import polybench
@@ -28,6 +29,7 @@ suite.command(cls=GroupedCommand)(everyday)
 suite.command(cls=GroupedCommand)(polybench)
 suite.command(cls=GroupedCommand)(pipelines)
 suite.command(cls=GroupedCommand)(timing)
+suite.command(cls=GroupedCommand)(calibrate)
 
 Files = Annotated[list[Path] | None, typer.Argument(
     metavar="[FILE]...", show_default=False,

@@ -12,6 +12,7 @@ from generator.errors import InputError
 
 if TYPE_CHECKING:
     from generator.plan import Plan
+    from metrics.costs.constants import Calibration
 
 
 def write_json(path: Path, rows: Sequence[Any] | Mapping[str, Any]) -> None:
@@ -59,3 +60,12 @@ def read_plan(path: Path | None, option: str) -> Plan | None:
         return plan_from_json(text)
     except InputError as error:
         raise InputError(f"{option} {path}: {error}") from None
+
+
+def read_constants(file: Path | None) -> Calibration | None:
+    """The constants of cost models in the file of --calibration; None without one. Raises InputError."""
+    if file is None:
+        return None
+    from experiments.studies.calibrated.results import read_calibration
+
+    return read_calibration(file)

@@ -190,6 +190,15 @@ Models: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+CalibrationFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibration",
+        metavar="FILE",
+        help="Constants of cost models for the device, from `antune suite calibrate` (docs/models.md).",
+        show_default=False,
+    ),
+]
 Profile: TypeAlias = Annotated[
     int,
     typer.Option(

@@ -87,7 +87,7 @@ def _cost(program: Program, plan: Plan, target: Target, name: str) -> float | st
     from metrics.costs.base import Refused
 
     try:
-        found = predicted(program, plan, target, find_model(name))
+        found = predicted(program, plan, target, find_model(name, target))
     except IllegalPlan as error:
         return str(error)
     return found.reason if isinstance(found, Refused) else found.number

@@ -14,9 +14,10 @@ from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.target import Target
 from metrics.costs.base import Cost, CostModel, Judgement, PlannedKernel, Refused
+from metrics.costs.constants import Calibration
 from metrics.costs.device import cost_device
 from metrics.costs.groups import Group
-from metrics.costs.models import MODELS
+from metrics.costs.models import MODELS, make_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ class JudgedKernel:
     judgement: Judgement
 
 
-def find_model(name: str) -> CostModel:
-    """The cost model called `name`. Raises InputError when there is none."""
+def find_model(name: str, target: Target, calibration: Calibration | None = None) -> CostModel:
+    """The cost model called `name` for a device. Raises InputError when there is none."""
     if name not in MODELS:
         raise InputError(f"unknown cost model {name!r}; use one of {', '.join(MODELS)}")
-    return MODELS[name]
+    return make_model(name, cost_device(target), calibration)
 
 
 def judge(program: Program, plan: Plan, target: Target, model: CostModel) -> tuple[JudgedKernel, ...]:
@@ -55,9 +56,16 @@ def predicted(program: Program, plan: Plan, target: Target, model: CostModel) ->
     Raises:
         IllegalPlan: the plan does not fit the program.
     """
-    flow, device = dataflow(program), cost_device(target)
-    kernels = [_planned(flow, cut, None) for cut in cut_kernels(program, plan, flow)]
-    return total(tuple(JudgedKernel(" ".join(one.statements), one, model.judge(one, device)) for one in kernels))
+    device = cost_device(target)
+    return total(
+        tuple(JudgedKernel(" ".join(one.statements), one, model.judge(one, device)) for one in planned(program, plan))
+    )
+
+
+def planned(program: Program, plan: Plan) -> tuple[PlannedKernel, ...]:
+    """The kernels of a plan, without their texts. Raises IllegalPlan: the plan does not fit the program."""
+    flow = dataflow(program)
+    return tuple(_planned(flow, cut, None) for cut in cut_kernels(program, plan, flow))
 
 
 def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKernel:

@@ -7,7 +7,7 @@ nothing of arrays that its model cannot judge: they have kernels of their own, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -31,8 +31,9 @@ from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.reaching import NotOnOffer, Reachable, walk_to
 from graph.walk import Walk
+from metrics.costs.calibration import polymage_of, sioutas_of
+from metrics.costs.constants import Calibration
 from metrics.costs.device import cost_device
-from metrics.costs.polymage import PolyMage
 
 _INLINE: Where = "inline"
 _BLOCK: Where = "block"
@@ -47,14 +48,16 @@ class ModelPlans:
 
 
 @lru_cache(maxsize=8)
-def model_plans(program: Program, target: Target, maker: str, count: int) -> ModelPlans:
+def model_plans(
+    program: Program, target: Target, maker: str, count: int, calibration: Calibration | None = None
+) -> ModelPlans:
     """The `count` best plans of the plan maker called `maker`.
 
     Raises:
         InputError: the program has nothing that the model can judge.
     """
     flow, device = dataflow(program), cost_device(target)
-    made = MAKERS[maker](program, target, count)
+    made = MAKERS[maker](program, target, count, calibration)
     if not made.groupings or not any(node.stage for node in flow.nodes):
         refusals = "; ".join(dict.fromkeys(one.reason for one in made.left))
         raise InputError(
@@ -70,14 +73,11 @@ def model_plans(program: Program, target: Target, maker: str, count: int) -> Mod
     return ModelPlans(tuple(plans), tuple(reasons(told, device.host)))
 
 
-def walks_of_models(
-    program: Program, target: Target, makers: tuple[str, ...], space: Reachable, count: int
-) -> Iterator[Walk]:
-    """The walks through `space` to the best plans of these plan makers, in turns, as far as the space has them."""
-    found = [model_plans(program, target, maker, count).plans for maker in makers]
-    for place in range(max(map(len, found), default=0)):
-        for plans in found:
-            if place < len(plans) and (walk := _walk(space, plans[place])) is not None:
+def walks_of_models(found: Sequence[ModelPlans], space: Reachable) -> Iterator[Walk]:
+    """The walks through `space` to the best plans of plan makers, in turns, as far as the space has them."""
+    for place in range(max((len(one.plans) for one in found), default=0)):
+        for one in found:
+            if place < len(one.plans) and (walk := _walk(space, one.plans[place])) is not None:
                 yield walk
 
 
@@ -88,16 +88,17 @@ def _walk(space: Reachable, plan: Plan) -> Walk | None:
         return None
 
 
-def _sioutas(program: Program, target: Target, count: int) -> Made:
-    return greedy_plans(dataflow(program), cost_device(target), count=count)
+def _sioutas(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
+    device = cost_device(target)
+    return greedy_plans(dataflow(program), device, sioutas_of(calibration, device), count)
 
 
-def _polymage(program: Program, target: Target, count: int) -> Made:
-    return dynamic_plans(dataflow(program), cost_device(target), PolyMage(), count)
+def _polymage(program: Program, target: Target, count: int, calibration: Calibration | None) -> Made:
+    return dynamic_plans(dataflow(program), cost_device(target), polymage_of(calibration), count)
 
 
-Maker: TypeAlias = Callable[[Program, Target, int], Made]
-"""So many groupings of the stages of a program."""
+Maker: TypeAlias = Callable[[Program, Target, int, Calibration | None], Made]
+"""So many groupings of the stages of a program, by a model with constants that were fitted, or its own."""
 MAKERS: Mapping[str, Maker] = MappingProxyType({"sioutas": _sioutas, "polymage-dp": _polymage})
 """The plan makers by the names of their explorers."""
 

@@ -6,12 +6,12 @@ that only reads a store should pay for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from experiments.values.options import RunOptions
 from experiments.values.records import RunInfo
@@ -28,6 +28,9 @@ from runners.base import DeviceInfo, Limits, Runner
 from runners.cluster.local import local_workers
 from runners.many import ALL, HERE, Place, asks_for_all, model_key
 from runners.registry import is_deterministic
+
+if TYPE_CHECKING:
+    from experiments.search.modelled import ModelPlans
 
 NOWHERE = "none"
 BEST, FEW = 30, 5
@@ -137,13 +140,12 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
 
 def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
     """The walks to the plans worth measuring first: those of models, where they are asked for."""
-    makers, count = _makers(options)
-    if makers:
+    found = _model_plans(program, target, options)
+    if found:
         from experiments.search.modelled import walks_of_models
 
-        space = make_reachable_space(program, target, options)
-        first = tuple(walks_of_models(program, target, makers, space, count))
-        if options.explorer in makers:
+        first = tuple(walks_of_models([*found.values()], make_reachable_space(program, target, options)))
+        if options.explorer in found:
             return first
         others = _usual_starts(program, target, options)
         known = {walk.identity for walk in first}
@@ -160,13 +162,18 @@ def _usual_starts(program: Program, target: Target, options: RunOptions) -> Sequ
     return starts(program, target, options, make_reachable_space(program, target, options), steps)
 
 
-def _makers(options: RunOptions) -> tuple[tuple[str, ...], int]:
-    """The plan makers that a run begins with, and how many plans of each. Raises InputError: see `check_models`."""
+def _model_plans(program: Program, target: Target, options: RunOptions) -> Mapping[str, ModelPlans]:
+    """The plans of the plan makers that a run begins with. Raises InputError: see `check_models`."""
     from explorer.registry import PLAN_MAKERS
 
     check_models(options)
     followed = options.explorer in PLAN_MAKERS
-    return (options.explorer,) if followed else options.models, BEST if followed else FEW
+    makers, count = ((options.explorer,), BEST) if followed else (options.models, FEW)
+    if not makers:
+        return {}
+    from experiments.search.modelled import model_plans
+
+    return {maker: model_plans(program, target, maker, count, options.calibration) for maker in makers}
 
 
 def check_models(options: RunOptions) -> None:
@@ -184,13 +191,8 @@ def check_models(options: RunOptions) -> None:
 
 def _reasons(program: Program, target: Target, options: RunOptions) -> Sequence[str]:
     """Why the plans of models are first, in words; nothing where no model is asked."""
-    makers, count = _makers(options)
-    if not makers:
-        return ()
-    from experiments.search.modelled import model_plans
-
-    return tuple(f"{maker}: {line}" for maker in makers
-                 for line in model_plans(program, target, maker, count).reasons)
+    return tuple(f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
+                 for line in found.reasons)
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:

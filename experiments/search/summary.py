@@ -287,7 +287,8 @@ def reproduce_command(info: RunInfo) -> str:
                          ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
                          ("--device", options.place.devices),
                          ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse),
-                         ("--models", (",".join(options.models),) if options.models else ())):
+                         ("--models", (",".join(options.models),) if options.models else ()),
+                         ("--calibration", (options.calibration.file,) if options.calibration else ())):
         for value in values:
             words += [flag, value]
     if compilation.cflags:

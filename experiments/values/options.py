@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from experiments.values.stopping import NO_GAINS, Gains, Goal
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation
+from metrics.costs.constants import Calibration
 from runners.base import CacheState
 from runners.many import Place
 
@@ -138,7 +139,8 @@ class RunOptions:
     take, `memory_limit_gb` (10^9 bytes) what the process that compiles or runs it may hold (None: a share of the
     machine's memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are
     also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`). `models`: plan
-    makers whose best plans the search begins with (`experiments.search.modelled`).
+    makers whose best plans the search begins with (`experiments.search.modelled`). `calibration`: constants of their
+    models (None: the defaults).
     """
 
     file: str
@@ -163,6 +165,7 @@ class RunOptions:
     profile: int = 0
     reuse: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

@@ -20,6 +20,7 @@ from generator.json_text import parse_json
 from generator.plain_text import printable
 from generator.target import Target
 from generator.words_of_programs import check_words
+from metrics.costs.constants import Calibration
 from metrics.roofline import Bandwidth, Ceilings
 from runners.base import DeviceInfo
 
@@ -55,6 +56,7 @@ _TYPES: dict[str, type] = {
         Environment,
         Bandwidth,
         Ceilings,
+        Calibration,
     )
 }
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from metrics.costs.base import CostModel
-from metrics.costs.polymage import PolyMage
-from metrics.costs.sioutas import Sioutas
+from metrics.costs.calibration import polymage_of, sioutas_of
+from metrics.costs.constants import Calibration
+from metrics.costs.device import CostDevice
 from metrics.costs.static import Static
 
-MODELS: Mapping[str, CostModel] = MappingProxyType({one.name: one for one in (Static(), Sioutas(), PolyMage())})
+MODELS = ("static", "sioutas", "polymage")
+
+
+def make_model(name: str, device: CostDevice, calibration: Calibration | None = None) -> CostModel:
+    """One of MODELS for a device, with constants that were fitted (None: the defaults). Raises KeyError."""
+    match name:
+        case "static":
+            return Static()
+        case "sioutas":
+            return sioutas_of(calibration, device)
+        case "polymage":
+            return polymage_of(calibration)
+        case _:
+            raise KeyError(name)

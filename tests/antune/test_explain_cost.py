@@ -15,7 +15,6 @@ from generator.lowering.heuristics.usual import usual_plan
 from generator.polyhedral.dependences.expansion import expand
 from generator.schedules.stages import Stages
 from metrics.costs.base import Cost, Refused
-from metrics.costs.models import MODELS
 from tests.support.cli import Antune, antune_command
 from tests.support.costs import kwhz_program
 from tests.support.programs import program_of, scop
@@ -68,13 +67,13 @@ def test_an_unknown_model_is_refused_with_the_names(run_antune: Antune, capsys: 
 
 def test_what_blocks_and_threads_compute_is_named() -> None:
     program = kwhz_program((150, 90))
-    lines = "\n".join(cost_lines(program, usual_plan(program, CPU, BLURRED), CPU, find_model("sioutas")))
+    lines = "\n".join(cost_lines(program, usual_plan(program, CPU, BLURRED), CPU, find_model("sioutas", CPU)))
     assert "stores Z, computes K, W in its blocks, H in its threads; tiles of" in lines
 
 
 def test_the_cost_of_a_plan_is_the_sum_of_its_kernels() -> None:
     program = kwhz_program((400, 300))
-    judged = judge(program, default_plan(program, CUDA, choice=Stages()), CUDA, find_model("sioutas"))
+    judged = judge(program, default_plan(program, CUDA, choice=Stages()), CUDA, find_model("sioutas", CUDA))
     whole, numbers = total(judged), [one.judgement.number for one in judged if isinstance(one.judgement, Cost)]
     assert isinstance(whole, Cost) and len(numbers) == 4 and whole.number == pytest.approx(sum(numbers))
 
@@ -92,7 +91,7 @@ def test_the_cost_of_a_plan_is_the_sum_of_its_kernels() -> None:
 )
 def test_what_a_model_cannot_judge_is_refused_with_the_reason(name: str, body: str, reason: str) -> None:
     program = expand(program_of(scop(body, "int in[24], out[24], t[24]; unsigned char u[24];")))
-    judged = judge(program, usual_plan(program, CPU), CPU, find_model(name))
+    judged = judge(program, usual_plan(program, CPU), CPU, find_model(name, CPU))
     whole = total(judged)
     assert isinstance(whole, Refused) and reason in whole.reason
 
@@ -101,16 +100,16 @@ def test_blocks_that_walk_down_their_tiles_are_not_judged_as_if_rows_were_comput
     program = kwhz_program((150, 90))
     plan = usual_plan(program, CPU, BLURRED)
     walking = replace(plan, kernels=tuple(replace(kernel, walk=2) for kernel in plan.kernels))
-    whole = predicted(program, walking, CPU, MODELS["sioutas"])
+    whole = predicted(program, walking, CPU, find_model("sioutas", CPU))
     assert isinstance(whole, Refused) and "walk down their tiles" in whole.reason
-    assert isinstance(predicted(program, plan, CPU, MODELS["sioutas"]), Cost)
+    assert isinstance(predicted(program, plan, CPU, find_model("sioutas", CPU)), Cost)
 
 
 def test_the_static_model_judges_whatever_has_a_text() -> None:
     program = expand(
         program_of(scop("for (i = 0; i < 24; i++) t[u[i] % 24] += in[i];", "int in[24], t[24]; unsigned char u[24];"))
     )
-    assert isinstance(total(judge(program, usual_plan(program, CPU), CPU, MODELS["static"])), Cost)
+    assert isinstance(total(judge(program, usual_plan(program, CPU), CPU, find_model("static", CPU))), Cost)
 
 
 def test_models_see_how_a_plan_cuts_the_array_whatever_the_order_of_its_loops() -> None:
@@ -124,6 +123,6 @@ def test_models_see_how_a_plan_cuts_the_array_whatever_the_order_of_its_loops() 
     )
     plan = default_plan(program, TARGET)
     assert plan.kernels[0].order == (1, 0), "neighbours along x"
-    [one] = judge(program, plan, TARGET, MODELS["sioutas"])
+    [one] = judge(program, plan, TARGET, find_model("sioutas", TARGET))
     assert one.kernel.tile == (32, 32)
     assert one.kernel.block == plan.kernels[0].block, "x of the array is x of the plan"

@@ -47,7 +47,7 @@ def test_the_costs_are_those_that_explain_prints(facts: Facts) -> None:
     looked_at = 0
     for found in predictions.predictions(facts):
         for number, cost in list(zip(found.numbers, found.costs, strict=True))[:3]:
-            whole = total(judge(program, plans[number], target, find_model(found.model)))
+            whole = total(judge(program, plans[number], target, find_model(found.model, target)))
             assert isinstance(whole, Cost) and whole.number == pytest.approx(cost)
             looked_at += 1
     assert looked_at >= 3

@@ -1,0 +1,69 @@
+"""`antune suite calibrate`: constants of cost models for a device, from measured plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from antune.options import Device, Json
+
+if TYPE_CHECKING:
+    from experiments.studies.calibrated.results import Results
+
+Runs = Annotated[list[Path] | None, typer.Argument(
+    metavar="[DIR]...", show_default=False,
+    help="Runs of image pipelines on one device. Default: runs of six pipelines of the suite are made.")]
+Programs = Annotated[str, typer.Option("--programs", metavar="A,B", show_default=False,
+                                       help="The pipelines of the suite to measure, without DIR.")]
+Budget = Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Plans per search; each pipeline is searched "
+                                     "twice.")]
+Kept = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where the runs are kept that are made.")]
+Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write, for --calibration.")]
+
+
+def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "", budget: Budget = 40,
+              kept: Kept = Path("antune-calibration"), out: Out = Path("calibration.json"),
+              json_file: Json = None) -> None:
+    """Fit the constants of cost models to a device, by the order of measured plans.
+
+    Fitted are Sioutas' cost of a load that misses the caches, the bytes from which on loads do, and the seven weights
+    of PolyMage-GPU's cost. The table shows how well the models rank the plans of each program (rank correlation;
+    regret: how many times as long as the fastest plan the model's best one takes): with the default constants, and with
+    constants that were fitted to the other programs. The file has those that are fitted to all.
+
+    \b
+    Examples:
+      antune suite calibrate antune-runs/unsharp-1 antune-runs/harris-1
+      antune suite calibrate --device intel --budget 60
+      antune tune sharpen.py --explorer sioutas --calibration calibration.json
+    """
+    from antune.files import check_place, write_json
+    from experiments.studies.calibrated.results import calibrated, write_calibration
+    from experiments.studies.calibrated.runs import PROGRAMS, Wanted, make_runs, measured_plans
+
+    for path in (out, json_file):
+        check_place(path)
+    named = tuple(filter(None, map(str.strip, programs.split(",")))) or PROGRAMS
+    directories = runs or make_runs(Wanted(named, device, budget, kept), lambda text: print(text, flush=True))
+    results = calibrated(*measured_plans(directories))
+    write_calibration(out, results.calibration)
+    _print(results, out)
+    if json_file:
+        write_json(json_file, results.to_data())
+
+
+def _print(results: Results, out: Path) -> None:
+    from antune.tables import print_table
+    from metrics.costs.polymage import TERMS
+
+    print_table(("program", "plans", "model", "rank", "left out", "regret", "left out"), [
+        (row.program, f"{row.plans}", one.model, f"{one.rank_default:.2f}", f"{one.rank_left_out:.2f}",
+         f"{one.regret_default:.2f}", f"{one.regret_left_out:.2f}") for row in results.rows for one in row.models])
+    print("rank, regret: with the default constants; left out: with constants fitted to the other programs")
+    found = results.calibration
+    print(f"sioutas: load cost {found.load_cost:g}, reached at {found.cached_bytes / 1024:g} KiB")
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in zip(TERMS, found.weights, strict=True))
+    print(f"polymage: {weights}")
+    print(f"written to {out}; `antune tune --calibration {out}` uses it")

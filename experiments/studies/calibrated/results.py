@@ -1,0 +1,118 @@
+"""A calibration: the constants, and what they are worth on programs that they were not fitted to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from experiments.files import write_atomically
+from experiments.values.program_json import from_json, to_json
+from generator.errors import InputError
+from metrics.costs.calibration import (
+    Measured,
+    fitted,
+    polymage_rank,
+    polymage_regret,
+    sioutas_rank,
+    sioutas_regret,
+    usual_calibration,
+)
+from metrics.costs.constants import Calibration
+from metrics.costs.device import cost_device
+from metrics.costs.polymage import TERMS
+from runners.base import DeviceInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Rank correlation and regret of a model on a program, with the defaults and with constants fitted to others."""
+
+    model: str
+    rank_default: float
+    rank_left_out: float
+    regret_default: float
+    regret_left_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A program: how many plans, and how well each model ranks them."""
+
+    program: str
+    plans: int
+    models: tuple[Agreement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """`calibration` is fitted to all programs; `rows` say what a fit to the others is worth for each."""
+
+    calibration: Calibration
+    rows: tuple[Row, ...]
+
+    def to_data(self) -> dict[str, Any]:
+        """For --json."""
+        return {"calibration": asdict(self.calibration), "terms": TERMS, "rows": [asdict(row) for row in self.rows]}
+
+
+def calibrated(device: DeviceInfo, programs: Sequence[Measured]) -> Results:
+    """Fit the constants to the plans of `programs`, and to those of all but one program for each of them."""
+    usual = usual_calibration(cost_device(device.target), device.key)
+    rows = []
+    for left_out in programs:
+        others = fitted([one for one in programs if one is not left_out], usual)
+        models = (
+            Agreement(
+                "sioutas",
+                sioutas_rank(left_out, usual),
+                sioutas_rank(left_out, others),
+                sioutas_regret(left_out, usual),
+                sioutas_regret(left_out, others),
+            ),
+            Agreement(
+                "polymage",
+                polymage_rank(left_out, usual),
+                polymage_rank(left_out, others),
+                polymage_regret(left_out, usual),
+                polymage_regret(left_out, others),
+            ),
+        )
+        rows.append(Row(left_out.program, len(left_out.times_ms), models))
+    return Results(fitted(programs, usual), tuple(rows))
+
+
+def write_calibration(file: Path, calibration: Calibration) -> None:
+    """Write a file for --calibration. Raises InputError when it cannot be written."""
+    try:
+        write_atomically(file, json.dumps(json.loads(to_json(calibration)), indent=1) + "\n")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}; choose another file") from None
+
+
+def read_calibration(file: Path) -> Calibration:
+    """The constants in a file that `antune suite calibrate` wrote.
+
+    Raises:
+        InputError: it cannot be read, or has other constants than there are.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"--calibration {file} cannot be read: {error}; `antune suite calibrate` writes one") from None
+    try:
+        found = from_json(text, Calibration)
+        numbers = (found.load_cost, found.cached_bytes, *found.weights)
+        good = len(found.weights) == len(TERMS) and all(
+            isinstance(n, int | float) and math.isfinite(n) and n >= 0 for n in numbers
+        )
+    except (InputError, TypeError):
+        good = False
+    if not good or not (found.load_cost > 0 and found.cached_bytes > 0):
+        raise InputError(
+            f"--calibration {file} holds no constants of cost models; `antune suite calibrate` writes such a file"
+        )
+    return replace(found, file=str(file))

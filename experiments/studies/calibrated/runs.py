@@ -1,0 +1,163 @@
+"""Measured plans for a calibration: of runs that are there, or of runs that are made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from experiments.run import tune
+from experiments.search.costs import planned
+from experiments.store import is_run, read_store
+from experiments.suites.image_pipelines import SizeName, pipeline
+from experiments.values.options import Budget, RunOptions
+from experiments.values.records import Result, RunInfo
+from explorer.registry import PLAN_MAKERS
+from generator.errors import IllegalPlan, InputError
+from generator.frontend_c.source import Compilation
+from generator.plan import Plan
+from generator.program import Program
+from metrics.costs.base import Cost, PlannedKernel
+from metrics.costs.calibration import FEWEST, PAIRS, Measured, weights_of
+from metrics.costs.device import CostDevice, cost_device
+from metrics.costs.polymage import TERMS, PolyMage
+from metrics.costs.sioutas import GPU, HOST, Sioutas
+from metrics.outcome import Timed
+from runners.base import DeviceInfo
+
+PROGRAMS = ("blur", "unsharp", "harris", "bilateral_grid", "camera_pipe", "interpolate")
+"""Of the suite, for devices without runs of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Runs to make: pipelines of the suite of this size, so many plans of each, kept below `out`."""
+
+    programs: tuple[str, ...]
+    device: str | None
+    evaluations: int
+    out: Path
+    size: SizeName = "medium"
+
+
+class _Told:
+    """A reporter that passes on what one should know."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def note(self, text: str) -> None:
+        """See experiments.run.Reporter."""
+        if text.startswith("warning"):
+            self._tell(text)
+
+    def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
+        """Nothing."""
+
+    def result(self, result: Result) -> None:
+        """Nothing."""
+
+
+def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
+    """The directories of the runs; those that are there are not made again.
+
+    Half of the plans are those of the models and their neighbours, the others random: constants are wanted that tell
+    good plans from bad ones.
+    """
+    found = []
+    for name in wanted.programs:
+        one = pipeline(name)
+        for explorer in ("local", "random"):
+            directory = wanted.out / f"{name}-{explorer}"
+            found.append(directory)
+            if is_run(directory):
+                continue
+            tell(f"measuring {name}: {wanted.evaluations} plans by {explorer}")
+            models = PLAN_MAKERS if explorer == "local" else ()
+            options = RunOptions(
+                str(one.file),
+                Compilation(),
+                Budget(evaluations=wanted.evaluations),
+                parameters=one.parameters_at(wanted.size),
+                explorer=explorer,
+                device=wanted.device,
+                space="pipeline",
+                models=models,
+            )
+            tune(replace(options, timing=replace(options.timing, finalists=0)), directory, _Told(tell))
+    return found
+
+
+def measured_plans(directories: Sequence[Path]) -> tuple[DeviceInfo, list[Measured]]:
+    """The device of these runs, and the plans of each of their programs that both models judge.
+
+    Raises:
+        InputError: a directory is no run, the runs are of several devices, or there are too few plans.
+    """
+    runs = []
+    for directory in directories:
+        with read_store(directory) as store:
+            runs.append((store.info(), store.results()))
+    devices = {info.device.key: info.device for info, _ in runs}
+    if len(devices) != 1:
+        raise InputError(f"the runs are of {len(devices)} devices ({', '.join(sorted(devices))}); calibrate for one")
+    [device] = devices.values()
+    programs: dict[str, tuple[Program, list[tuple[Plan, float]]]] = {}
+    for info, results in runs:
+        _, plans = programs.setdefault(info.program.digest, (info.program, []))
+        plans += [(one.evaluation.plan, one.outcome.median_ms) for one in results if isinstance(one.outcome, Timed)]
+    known = cost_device(device.target)
+    found = [
+        one for program, plans in programs.values() if len((one := _measured(program, plans, known)).times_ms) >= FEWEST
+    ]
+    if len(found) < 2:
+        raise InputError(
+            f"{len(found)} program(s) with {FEWEST} timed plans that both models can judge; give runs of "
+            "two or more image pipelines (antune tune FILE.py)"
+        )
+    return device, found
+
+
+def _measured(program: Program, plans: Sequence[tuple[Plan, float]], device: CostDevice) -> Measured:
+    costs, terms, times = [], [], []
+    for plan, ms in dict(plans).items():
+        try:
+            kernels = planned(program, plan)
+        except IllegalPlan:
+            continue
+        ours, theirs = _costs(kernels, device), _terms(kernels, device)
+        if ours is not None and theirs is not None:
+            costs.append(ours)
+            terms.append(theirs)
+            times.append(ms)
+    return Measured(program.name, np.array(costs), np.array(terms), tuple(times))
+
+
+def _costs(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] | None:
+    """Sioutas' cost of a plan with each pair of constants; None where it is refused."""
+    usual, found = HOST if device.host else GPU, []
+    for load_cost, cached_bytes in PAIRS:
+        model = Sioutas(replace(usual, load_cost=load_cost, cached_bytes=cached_bytes))
+        judged = [model.judge(kernel, device) for kernel in kernels]
+        numbers = [one.number for one in judged if isinstance(one, Cost)]
+        if len(numbers) < len(judged):
+            return None
+        found.append(sum(numbers))
+    return found
+
+
+def _terms(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] | None:
+    """PolyMage-GPU's terms of a plan, each with the weight 1; None where it is refused."""
+    model, total = PolyMage(weights_of((1.0,) * len(TERMS))), np.zeros(len(TERMS))
+    for kernel in kernels:
+        judged = model.judge(kernel, device)
+        if not isinstance(judged, Cost):
+            return None
+        total += [dict(_named(judged))[name] for name in TERMS]
+    return [*map(float, total)]
+
+
+def _named(cost: Cost) -> Iterator[tuple[str, float]]:
+    return ((term.name, term.value) for term in cost.terms)

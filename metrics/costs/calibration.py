@@ -1,0 +1,147 @@
+"""Constants of the models for a device, fitted to plans that were measured there.
+
+Both models have constants that their papers fitted to devices of 2018: Sioutas' cost of a load that misses all caches,
+with the size from which on loads do; PolyMage-GPU's seven weights. What is fitted is the order of plans: the mean over
+programs of the rank correlation of cost and time. Fits are coordinate searches from the defaults, so that the same
+measurements give the same constants.
+
+How far that can be trusted is measured on programs that were left out of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.costs.agreement import rank_correlation, regret
+from metrics.costs.constants import Calibration
+from metrics.costs.device import CostDevice
+from metrics.costs.polymage import TERMS, PolyMage, Weights
+from metrics.costs.sioutas import GPU, HOST, Sioutas
+
+LOAD_COSTS = (5.0, 10.0, 20.0, 40.0, 80.0, 200.0, 400.0)
+CACHED_BYTES = tuple(float(1 << n) for n in range(14, 26, 2))
+FACTORS = (0.0, 0.125, 0.5, 2.0, 8.0)
+"""What a weight is multiplied by to try another; from 0 it goes to 1."""
+WORTH = 1e-3
+"""How much the mean rank correlation has to gain for a weight to change."""
+FEWEST = 8
+"""Plans of a program that tell anything."""
+
+
+def sioutas_of(calibration: Calibration | None, device: CostDevice) -> Sioutas:
+    """Sioutas' model with these constants (None: the defaults)."""
+    if calibration is None:
+        return Sioutas()
+    usual = HOST if device.host else GPU
+    return Sioutas(replace(usual, load_cost=calibration.load_cost, cached_bytes=calibration.cached_bytes))
+
+
+def polymage_of(calibration: Calibration | None) -> PolyMage:
+    """PolyMage-GPU's model with these weights (None: the defaults)."""
+    return PolyMage() if calibration is None else PolyMage(weights_of(calibration.weights))
+
+
+def usual_calibration(device: CostDevice, name: str) -> Calibration:
+    """The defaults, for a device called `name`."""
+    usual = HOST if device.host else GPU
+    return Calibration(name, usual.load_cost, usual.cached_bytes, PolyMage().weights.values)
+
+
+def weights_of(values: Sequence[float]) -> Weights:
+    """Seven numbers as weights. Raises ValueError for another number of them."""
+    if len(values) != len(TERMS):
+        raise ValueError(f"{len(values)} weights; there are {len(TERMS)} terms")
+    a, b, c, d, e, f, g = values
+    return Weights((a, b, c, d, e, f, g))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """The plans of a program: `sioutas` has their costs by (load cost, cached bytes), a column per pair of `PAIRS`;
+    `terms` those of PolyMage-GPU, without weights; `times_ms` what they took.
+    """
+
+    program: str
+    sioutas: NDArray[np.float64]
+    terms: NDArray[np.float64]
+    times_ms: tuple[float, ...]
+
+
+PAIRS = tuple(product(LOAD_COSTS, CACHED_BYTES))
+Score: TypeAlias = Callable[[Measured], float]
+
+
+def fitted(programs: Sequence[Measured], usual: Calibration) -> Calibration:
+    """The constants with which the models rank the plans of these programs best."""
+    pair = max(range(len(PAIRS)), key=lambda k: (_mean(programs, lambda one: _ranked(one.sioutas[:, k], one)), -k))
+    load_cost, cached_bytes = PAIRS[pair]
+    kept = _mean(programs, lambda one: sioutas_rank(one, usual))
+    if _mean(programs, lambda one: _ranked(one.sioutas[:, pair], one)) < kept + WORTH:
+        load_cost, cached_bytes = usual.load_cost, usual.cached_bytes
+    return Calibration(usual.device, load_cost, cached_bytes, _fitted_weights(programs, usual.weights))
+
+
+def _fitted_weights(programs: Sequence[Measured], start: tuple[float, ...]) -> tuple[float, ...]:
+    """Weights from `start` on, one after the other, as long as any change is worth it."""
+
+    def score(weights: tuple[float, ...]) -> float:
+        return _mean(programs, lambda one: _ranked(one.terms @ np.array(weights), one))
+
+    found, best = start, score(start)
+    while True:
+        tried = [
+            (*found[:k], factor * found[k] if found[k] else factor, *found[k + 1 :])
+            for k in range(len(found))
+            for factor in FACTORS
+        ]
+        scores = [score(weights) if any(weights) else -1.0 for weights in tried]
+        k = int(np.argmax(scores))
+        if scores[k] < best + WORTH:
+            return found
+        found, best = tried[k], scores[k]
+
+
+def sioutas_rank(one: Measured, constants: Calibration) -> float:
+    """Rank correlation of Sioutas' model with these constants; those between the pairs that were tried count as the
+    nearest.
+    """
+    return _ranked(one.sioutas[:, nearest_pair(constants)], one)
+
+
+def polymage_rank(one: Measured, constants: Calibration) -> float:
+    """Rank correlation of PolyMage-GPU's model with these weights."""
+    return _ranked(one.terms @ np.array(constants.weights), one)
+
+
+def polymage_regret(one: Measured, constants: Calibration) -> float:
+    """How many times as long as the fastest plan the one takes that PolyMage-GPU's model thinks best."""
+    return regret([*map(float, one.terms @ np.array(constants.weights))], one.times_ms)
+
+
+def sioutas_regret(one: Measured, constants: Calibration) -> float:
+    """The same of Sioutas' model."""
+    return regret([*map(float, one.sioutas[:, nearest_pair(constants)])], one.times_ms)
+
+
+def nearest_pair(constants: Calibration) -> int:
+    """The number of the pair of constants nearest to these, by their logarithms."""
+    return min(
+        range(len(PAIRS)),
+        key=lambda k: (
+            abs(np.log2(PAIRS[k][0] / constants.load_cost)) + abs(np.log2(PAIRS[k][1] / constants.cached_bytes))
+        ),
+    )
+
+
+def _ranked(costs: NDArray[np.float64], one: Measured) -> float:
+    return rank_correlation([*map(float, costs)], one.times_ms)
+
+
+def _mean(programs: Sequence[Measured], score: Score) -> float:
+    return float(np.mean([score(one) for one in programs]))

@@ -1,0 +1,110 @@
+"""`antune suite calibrate`: from runs to a file that searches and explanations use."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.studies.calibrated.results import calibrated, read_calibration, write_calibration
+from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans
+from generator.errors import InputError
+from metrics.costs.constants import Calibration
+from tests.support.cli import Antune, antune_command
+
+FOUND = Calibration("device", 40.0, 65536.0, (50.0, 0.5, 60.0, 10.0, 2.0, 100.0, 1.0))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Runs of two small pipelines on a device that computes its times."""
+    wanted = Wanted(("blur", "unsharp"), "deterministic", 14, tmp_path_factory.mktemp("runs"), "small")
+    return make_runs(wanted, lambda text: None)
+
+
+@pytest.fixture
+def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
+    monkeypatch.chdir(tmp_path)
+    return antune_command(monkeypatch)
+
+
+def test_every_program_is_judged_by_constants_that_were_fitted_to_the_others(runs: list[Path]) -> None:
+    device, programs = measured_plans(runs)
+    assert device.key == "deterministic" and [one.program for one in programs] == ["blur", "unsharp"]
+    found = calibrated(device, programs)
+    assert [row.program for row in found.rows] == ["blur", "unsharp"]
+    for row in found.rows:
+        assert row.plans >= 8 and [one.model for one in row.models] == ["sioutas", "polymage"]
+        for one in row.models:
+            assert -1 <= one.rank_left_out <= 1 <= one.regret_left_out and one.regret_default >= 1
+
+
+def test_runs_that_are_there_are_not_made_again(runs: list[Path]) -> None:
+    told: list[str] = []
+    assert make_runs(Wanted(("blur", "unsharp"), "deterministic", 14, runs[0].parent, "small"), told.append) == runs
+    assert told == []
+
+
+def test_the_command_writes_a_file_that_others_read(
+    runs: list[Path], run_antune: Antune, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_antune("suite", "calibrate", *runs, "--out", "constants.json", "--json", "table.json") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"sioutas: load cost [\d.]+, reached at [\d.]+ KiB", out) and "left out" in out
+    assert {row["program"] for row in json.loads(Path("table.json").read_text())["rows"]} == {"blur", "unsharp"}
+    found = read_calibration(Path("constants.json"))
+    assert found.device == "deterministic" and found.file == "constants.json"
+    write_calibration(Path("other.json"), FOUND)
+    Path("p.py").write_text(
+        "from antune import halide as hl\nx, y = hl.vars('x y')\n"
+        "image = hl.ImageParam(hl.Float(32), 2, 'image')\nf, g = hl.Func('f'), hl.Func('g')\n"
+        "f[x, y] = image[x, y] + image[x + 1, y]\ng[x, y] = f[x, y] + f[x, y + 1]\n"
+        "def build():\n    return g\n"
+    )
+    costs = []
+    ways: tuple[tuple[str, ...], ...] = ((), ("--calibration", "other.json"))
+    for words in ways:
+        assert (
+            run_antune("explain", "p.py", "--size", "600x400", "--device", "deterministic", "--cost", "sioutas", *words)
+            == 0
+        )
+        costs.append(re.findall(r"the plan: ([\d.e+]+)", capsys.readouterr().out))
+    assert costs[0] != costs[1] and len(costs[1]) == 1
+    tuned = ("tune", "p.py", "--size", "64x48", "--device", "deterministic", "--explorer", "sioutas")
+    assert run_antune(*tuned, "--calibration", "other.json", "--evaluations", 2, "--out", "run") == 0
+    assert run_antune("resume", "run", "--evaluations", 4) == 0, "the constants are stored with the run"
+
+
+def as_text(**changed: object) -> str:
+    members = {"device": "d", "load_cost": 1, "cached_bytes": 1, "file": "", "weights": [1, 2, 3, 4, 5, 6, 7]}
+    return json.dumps({"is": "Calibration", **members, **changed})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1, 2]",
+        '{"is": "Goal"}',
+        as_text(weights=[1, 2]),
+        as_text(load_cost=0),
+        as_text(load_cost="a"),
+        as_text(weights=[1, 2, 3, 4, 5, 6, -7]),
+    ],
+)
+def test_files_without_constants_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(InputError, match=r"bad.json holds no constants of cost models; `antune suite calibrate`"):
+        read_calibration(tmp_path / "bad.json")
+    with pytest.raises(InputError, match=r"none.json cannot be read"):
+        read_calibration(tmp_path / "none.json")
+
+
+def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> None:
+    with pytest.raises(InputError, match=r"1 program\(s\) with 8 timed plans"):
+        measured_plans(runs[:2])
+    with pytest.raises(InputError, match="the runs are of 0 devices"):
+        measured_plans([])
