@@ -10,7 +10,7 @@ Deviation: an element at a constant distance is one, too, where the paper wants 
 from __future__ import annotations
 
 from generator.dataflow import Dataflow, Node
-from graph.pipeline import MAX_COPIES
+from graph.inlining import MAX_COPIES
 from metrics.costs.groups import flat
 
 
