@@ -64,6 +64,9 @@ static void note(const char *format, ...)
 /* Called by kernels: from now on every call fails. */
 void double_fail(int status) { sticky = status; }
 
+/* Called by kernels: a line for the log. */
+void double_note(const char *text) { note("%s", text); }
+
 static int state(void) { return sticky ? sticky : has_context ? OK : NO_CONTEXT; }
 
 static int inside(uint64_t address, size_t size)

@@ -1,6 +1,11 @@
-// The words of CUDA for a C++ compiler of the host: the threads of a block take turns at barriers, blocks run one by one.
+// The words of CUDA for a C++ compiler of the host: blocks run one by one, the threads of a block in any order between two
+// barriers. A barrier or shuffle that not all threads of the block (of the warp) reach is an error, as is a race where
+// accesses to memory are watched (shadow.hpp). $CUDA_DOUBLE_SEED chooses the order.
 // Meanings are from the CUDA C++ Programming Guide; the address space is the host's.
 #include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -23,6 +28,8 @@ static Index blockIdx, threadIdx;
 alignas(16) static unsigned char antune_shared[256 << 10];
 
 extern "C" void double_fail(int status);
+extern "C" void double_note(const char *text);
+#define UNWATCHED __attribute__((no_sanitize_thread))
 
 template <class T> T tex1Dfetch(cudaTextureObject_t image, int x) { return ((const T *)((Texels *)image)->start)[x]; }
 template <class T> T tex2D(cudaTextureObject_t image, float x, float y)
@@ -37,38 +44,84 @@ static inline double __hiloint2double(int high, int low)
   memcpy(&value, words, sizeof value);
   return value;
 }
-template <class T> T atomicCAS(T *place, T expected, T wanted)
-{
-  const T seen = *place;
-  if (seen == expected) *place = wanted;
-  return seen;
-}
-
 namespace host {
-enum { STACK = 64 << 10 };
-struct Fiber { ucontext_t context; char *stack; Index index; bool done; };
-static Fiber fibers[1024];
+enum { STACK = 64 << 10, MOST = 1024, WARP = 32 };
+enum State { READY, AT_BARRIER, AT_WARP, DONE };
+static const char *const PLACES[] = {"runs", "waits for its block", "waits for its warp", "has ended"};
+struct Fiber { ucontext_t context; char *stack; Index index; State state; int line; };
+static Fiber fibers[MOST];
 static ucontext_t scheduler;
-static size_t count, current;
+static size_t count, current, order[MOST];
 static void (*body)(const char *);
-static const char *arguments;
-static double exchanged[1024];
+static const char *arguments, *name;
+static double exchanged[MOST];
+static bool running, failed;
+static unsigned epoch, warp_epochs[MOST / WARP], block_number, chance;
 
-static void run()
+#include "shadow.hpp"
+
+static UNWATCHED void run()
 {
   body(arguments);
-  fibers[current].done = true;
+  fibers[current].state = DONE;
 }
 
-static void pause() { swapcontext(&fibers[current].context, &scheduler); }
+/* The thread goes on when all others of its block, or of its warp, have come to the same line. */
+static UNWATCHED void wait(State state, int line)
+{
+  fibers[current].state = state;
+  fibers[current].line = line;
+  running = false;
+  swapcontext(&fibers[current].context, &scheduler);
+}
 
-static void run_block(const unsigned *block)
+static UNWATCHED unsigned drawn(unsigned below)
+{
+  chance ^= chance << 13, chance ^= chance >> 17, chance ^= chance << 5;
+  return chance % below;
+}
+
+/* All threads that can run do so until they wait, in any order. */
+static UNWATCHED bool advance()
+{
+  size_t ready = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (fibers[i].state == READY) order[ready++] = i;
+  for (size_t left = ready; left && !failed; --left) {
+    const size_t picked = drawn(unsigned(left));
+    current = order[picked], order[picked] = order[left - 1];
+    threadIdx = fibers[current].index;
+    running = true;
+    swapcontext(&scheduler, &fibers[current].context);
+    running = false;
+  }
+  return ready;
+}
+
+/* Threads first to last - 1 go on if they wait at the same place; otherwise that is an error. */
+static UNWATCHED bool release(size_t first, size_t last, State state)
+{
+  for (size_t i = first + 1; i < last; ++i) {
+    if (fibers[i].state == fibers[first].state && fibers[i].line == fibers[first].line) continue;
+    complain("%s: block (%d, %d, %d) diverges at a barrier: thread %zu %s (line %d), thread %zu %s (line %d)", name,
+             blockIdx.x, blockIdx.y, blockIdx.z, first, PLACES[fibers[first].state], fibers[first].line, i,
+             PLACES[fibers[i].state], fibers[i].line);
+    return false;
+  }
+  if (fibers[first].state != state) return false;
+  for (size_t i = first; i < last; ++i) fibers[i].state = READY;
+  return true;
+}
+
+static UNWATCHED void run_block(const unsigned *block)
 {
   count = (size_t)block[0] * block[1] * block[2];
+  ++block_number, epoch = 0;
+  memset(warp_epochs, 0, sizeof warp_epochs);
   for (size_t i = 0; i < count; ++i) {
     Fiber &fiber = fibers[i];
     if (!fiber.stack) fiber.stack = (char *)malloc(STACK);
-    fiber.done = false;
+    fiber.state = READY, fiber.line = 0;
     fiber.index = {int(i % block[0]), int(i / block[0] % block[1]), int(i / block[0] / block[1])};
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack;
@@ -76,29 +129,34 @@ static void run_block(const unsigned *block)
     fiber.context.uc_link = &scheduler;
     makecontext(&fiber.context, run, 0);
   }
-  for (bool left = true; left;) {
-    left = false;
-    for (current = 0; current < count; ++current) {
-      if (fibers[current].done) continue;
-      threadIdx = fibers[current].index;
-      swapcontext(&scheduler, &fibers[current].context);
-      left |= !fibers[current].done;
+  while (advance() && !failed) {
+    bool warps = false;
+    for (size_t first = 0; first < count && !failed; first += WARP) {
+      const size_t last = first + WARP < count ? first + WARP : count;
+      bool waits = false;
+      for (size_t i = first; i < last; ++i) waits |= fibers[i].state == AT_WARP;
+      if (waits && release(first, last, AT_WARP)) warps = true, ++warp_epochs[first / WARP];
     }
+    if (!warps && !failed && release(0, count, AT_BARRIER)) ++epoch;
   }
 }
 
-static void run_grid(const unsigned *grid, const unsigned *block, void (*kernel)(const char *), const char *values)
+static UNWATCHED void run_grid(const char *kernel, const unsigned *grid, const unsigned *block, void (*start)(const char *),
+                               const char *values)
 {
-  body = kernel, arguments = values;
+  const char *seed = getenv("CUDA_DOUBLE_SEED");
+  chance = seed ? unsigned(atoi(seed)) * 2654435761u + 1 : 1;
+  name = kernel, body = start, arguments = values, block_number = 0, failed = false;
+  forget();
   for (blockIdx.z = 0; blockIdx.z < (int)grid[2]; ++blockIdx.z)
     for (blockIdx.y = 0; blockIdx.y < (int)grid[1]; ++blockIdx.y)
-      for (blockIdx.x = 0; blockIdx.x < (int)grid[0]; ++blockIdx.x) run_block(block);
+      for (blockIdx.x = 0; blockIdx.x < (int)grid[0] && !failed; ++blockIdx.x) run_block(block);
 }
 
 struct Reader { // parameters lie one after the other, each aligned to its size
   const char *start;
   size_t offset;
-  template <class T> T next()
+  template <class T> UNWATCHED T next()
   {
     offset = (offset + alignof(T) - 1) / alignof(T) * alignof(T);
     T value;
@@ -107,19 +165,31 @@ struct Reader { // parameters lie one after the other, each aligned to its size
     return value;
   }
 };
-}  // namespace host
 
-#define __syncthreads() host::pause()
-#define __trap() (double_fail(719), (void)0)
-
-template <class T> T __shfl_xor(T value, int lanes)
+/* All lanes of the warp give a value and take that of another one. */
+template <class T> UNWATCHED T shuffle(int line, unsigned mask, T value, int lanes)
 {
-  const size_t lane = host::current;
-  memcpy(&host::exchanged[lane], &value, sizeof value);
-  host::pause();
+  const size_t lane = current;
+  if (mask != 0xffffffffu) complain("%s: a shuffle of line %d is without some lanes", name, line);
+  memcpy(&exchanged[lane], &value, sizeof value);
+  wait(AT_WARP, line);
   T other;
-  memcpy(&other, &host::exchanged[lane ^ lanes], sizeof other);
-  host::pause();
+  memcpy(&other, &exchanged[lane ^ lanes], sizeof other);
+  wait(AT_WARP, -line);
   return other;
 }
-template <class T> T __shfl_xor_sync(unsigned, T value, int lanes) { return __shfl_xor(value, lanes); }
+}  // namespace host
+
+#define __syncthreads() host::wait(host::AT_BARRIER, __LINE__)
+#define __syncwarp() host::wait(host::AT_WARP, __LINE__)
+#define __trap() (double_fail(719), (void)0)
+#define __shfl_xor(value, lanes) host::shuffle(__LINE__, 0xffffffffu, value, lanes)
+#define __shfl_xor_sync(mask, value, lanes) host::shuffle(__LINE__, mask, value, lanes)
+
+template <class T> UNWATCHED T atomicCAS(T *place, T expected, T wanted)
+{
+  host::touched((uintptr_t)place, sizeof(T), host::ATOMIC);
+  const T seen = *place;
+  if (seen == expected) *place = wanted;
+  return seen;
+}

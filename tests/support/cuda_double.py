@@ -7,6 +7,7 @@ names) and the compiler: the text is compiled by the host's C++ compiler with te
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -40,6 +41,8 @@ NULL_POINTER = "((volatile int *)(size_t)16)[i] = 1;"
 ILLEGAL_ADDRESS = "double_fail(700);"  # as a GPU takes it: this process can do nothing more, but it lives
 UNUSABLE = ("cuda-bindings is not installed" if find_spec("cuda") is None else
             "there is no C++ compiler" if shutil.which("c++") is None else None)
+WATCHED = "CUDA_DOUBLE_RACES"
+"""The environment variable with which kernels are compiled so that races are found (tests/cuda_double/shadow.hpp)."""
 LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_repeats=3, time_s=0.5)
 
 
@@ -68,15 +71,13 @@ def translate_for_host(self: object, text: str, capability: object) -> tuple[byt
     folder = Path(tempfile.mkdtemp(prefix="host-kernels-"))
     source, library = folder / "kernels.cpp", folder / "kernels.so"
     names = [name for name, _ in KERNEL.findall(text)]
-    source.write_text("\n".join([(FOLDER / "words.hpp").read_text(), text.replace(DYNAMIC, ""), *wrappers(text)]))
-    done = subprocess.run(
-        ["c++", "-O0", "-w", "-shared", "-fPIC", "-o", str(library), str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise BuildError(done.stderr)
+    source.write_text("\n".join(['#include "words.hpp"', text.replace(DYNAMIC, ""), *wrappers(text)]))
+    watch = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"] if os.environ.get(WATCHED) else []
+    made, linked = ["-O0", "-w", "-fPIC", f"-I{FOLDER}"], folder / "kernels.o"
+    for words in (["-c", *watch, "-o", str(linked), str(source)], ["-shared", "-o", str(library), str(linked)]):
+        done = subprocess.run(["c++", *made, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BuildError(done.stderr)
     # 255 registers are as many as there are; kernels that spill with fewer would be compiled again
     log = "".join(f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\n"
                   f"    0 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads\n"
@@ -101,7 +102,7 @@ def wrappers(text: str) -> list[str]:
             f"static void body_{name}(const char *start)\n{{\n  host::Reader reader{{start, 0}};\n{reads}"
             f"  {name}({values});\n}}\n"
             f'extern "C" void host_{name}(const unsigned *grid, const unsigned *block, unsigned, const char *a)\n'
-            f"{{\n  host::run_grid(grid, block, body_{name}, a);\n}}\n"
+            f"{{\n  host::run_grid(\"{name}\", grid, block, body_{name}, a);\n}}\n"
         )
     return found
 

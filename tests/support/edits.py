@@ -26,3 +26,10 @@ def without_barrier(number: int, text: str) -> str:
     assert len(parts) > number + 1
     rest = parts[number].rstrip() + ";" + parts[number + 1]
     return "barrier(CLK_LOCAL_MEM_FENCE);".join([*parts[:number], rest, *parts[number + 2:]])
+
+
+def replaced(old: str, new: str, number: int, text: str) -> str:
+    """With `new` in the place of the occurrence of `old` of this number."""
+    parts = text.split(old)
+    assert len(parts) > number + 1, f"{old} is not there so often"
+    return new.join([old.join(parts[:number + 1]), old.join(parts[number + 1:])])

@@ -1,0 +1,98 @@
+// Who touched which memory: included by words.hpp, and of use in code that was compiled with -fsanitize=thread, which calls
+// __tsan_read8 and the like before each access. Two accesses race if they are of different threads, one writes, and
+// nothing orders them: no barrier of the block, no barrier or shuffle of the warp; blocks of a launch have no order.
+// Atomic operations race with plain writes only.
+enum Kind { READ, WRITE, ATOMIC };
+struct Access { unsigned block, epoch, warp_epoch; int thread; bool happened; };
+struct Cell { uintptr_t word; Access write, reads[2], atomic; };
+static Cell *cells;
+static size_t room, used;
+extern "C" char __bss_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+
+static UNWATCHED void complain(const char *format, ...)
+{
+  char text[400];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  if (!failed) double_note(text);
+  failed = true;
+  double_fail(719);
+}
+
+static UNWATCHED void forget()
+{
+  if (used) memset(cells, 0, room * sizeof *cells);
+  used = 0;
+}
+
+static UNWATCHED Cell &cell_of(uintptr_t word)
+{
+  if (2 * used >= room) {
+    Cell *before = cells;
+    const size_t had = room;
+    room = room ? 2 * room : 1 << 12, used = 0;
+    cells = (Cell *)calloc(room, sizeof *cells);
+    for (size_t i = 0; i < had; ++i)
+      if (before[i].word) cell_of(before[i].word) = before[i];
+    free(before);
+  }
+  size_t at = (word * 0x9E3779B97F4A7C15u >> 20) & (room - 1);
+  while (cells[at].word && cells[at].word != word) at = (at + 1) & (room - 1);
+  used += !cells[at].word;
+  cells[at].word = word;
+  return cells[at];
+}
+
+static UNWATCHED bool ordered(const Access &before, bool shared)
+{
+  if (!before.happened || (before.block == block_number && before.thread == (int)current)) return true;
+  if (before.block != block_number) return shared; // what is shared in another block is other memory
+  if (before.epoch != epoch) return true;
+  return before.thread / WARP == (int)current / WARP && before.warp_epoch != warp_epochs[current / WARP];
+}
+
+static UNWATCHED void race(const Access &before, const char *then, const char *now, bool shared)
+{
+  complain("%s: race in %s memory: thread %d of block %u %s what thread %zu of block %u %s, and no barrier is between", name,
+           shared ? "shared" : "global", before.thread, before.block - 1, then, current, block_number - 1, now);
+}
+
+static UNWATCHED void watched(uintptr_t word, bool shared, Kind kind)
+{
+  Cell &cell = cell_of(word);
+  const Access now = {block_number, epoch, warp_epochs[current / WARP], (int)current, true};
+  if (!ordered(cell.write, shared)) race(cell.write, "writes", kind == READ ? "reads" : "writes", shared);
+  if (kind == WRITE) {
+    for (const Access &read : cell.reads)
+      if (!ordered(read, shared)) race(read, "reads", "writes", shared);
+    if (!ordered(cell.atomic, shared)) race(cell.atomic, "updates", "writes", shared);
+    cell.write = now;
+  } else if (kind == ATOMIC) {
+    cell.atomic = now;
+  } else {
+    Access &first = cell.reads[0], &second = cell.reads[1];
+    if (ordered(first, shared)) first = now;
+    else if (ordered(second, shared)) second = now;
+  }
+}
+
+static UNWATCHED void touched(uintptr_t address, size_t size, Kind kind)
+{
+  if (!running || failed) return;
+  const uintptr_t stack = (uintptr_t)fibers[current].stack;
+  if (address >= stack && address < stack + STACK) return;
+  const bool shared = address >= (uintptr_t)__bss_start && address < (uintptr_t)_end;
+  for (size_t byte = 0; byte < size; byte += size < 4 ? 1 : 4) watched(address + byte, shared, kind);
+}
+} // namespace host; the calls below are the compiler's
+#define WATCH(call, size, kind) extern "C" UNWATCHED void call(void *at) { host::touched((uintptr_t)at, size, host::kind); }
+#define RANGE(call, kind) extern "C" UNWATCHED void call(void *at, long n) { host::touched((uintptr_t)at, n, host::kind); }
+#define SIZES(size) \
+  WATCH(__tsan_read##size, size, READ) WATCH(__tsan_unaligned_read##size, size, READ) \
+  WATCH(__tsan_write##size, size, WRITE) WATCH(__tsan_unaligned_write##size, size, WRITE)
+SIZES(1) SIZES(2) SIZES(4) SIZES(8) SIZES(16)
+RANGE(__tsan_read_range, READ) RANGE(__tsan_write_range, WRITE)
+extern "C" UNWATCHED void __tsan_init() {}
+namespace host {
