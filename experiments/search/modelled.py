@@ -129,16 +129,8 @@ def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shap
     axes = turned(stored.axes, base.order)
     tile = tuple(_cover(choice.tile[axis]) for axis in axes)
     block = tuple(min(_cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
-    return replace(
-        base,
-        tile=tile,
-        block=block,
-        shared=False,
-        unroll=1,
-        inner_tile=1,
-        padding=0,
-        points_inside=shape.sequential and prod(tile) > prod(block),
-    )
+    inside = shape.sequential and prod(tile) > prod(block)
+    return KernelPlan(base.statements, tile, block, order=base.order, registers=base.registers, points_inside=inside)
 
 
 def _cover(extent: int) -> int:

@@ -28,7 +28,8 @@ class CostDevice:
     `warp` threads execute together; at most `block_threads` are in a block, `unit_threads` and `unit_blocks` on a unit.
     Shared memory in bytes per block and per unit; registers per unit and per thread, given to warps in multiples of
     `register_step`. `bandwidth`: bytes per second of global memory; `transaction`: bytes that move together. `cores` do
-    one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there.
+    one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there, and to
+    begin a row of a tile costs as much as `row_start` further elements.
     """
 
     units: int
@@ -48,6 +49,7 @@ class CostDevice:
     model: DeviceModel
     host: bool = False
     lanes: int = 1
+    row_start: float = 0.0
 
     @property
     def unit_warps(self) -> int:
@@ -76,6 +78,8 @@ _CARDS: Mapping[Capability, tuple[float, float]] = MappingProxyType(
 Orin, RTX 4090, H100, B200, RTX 5090."""
 _TYPICAL = (600e9, 1.5e9)
 _MANY = 1 << 16
+_ROW_START = 32.0
+"""Two vectors: a loop's rest and its beginning, which do less than a whole one each."""
 _HOST_BANDWIDTH, _HOST_HERTZ, _HOST_LANES = 10e9, 2.5e9, 16
 """Per core: bytes per second of main memory; the vectors are those of `metrics.device_model`."""
 
@@ -103,4 +107,4 @@ def _host(target: Target, model: DeviceModel) -> CostDevice:
         units=model.units, warp=1, block_threads=1, unit_threads=1, unit_blocks=1, block_shared=room, unit_shared=room,
         registers=_MANY, thread_registers=_MANY, register_step=1, bandwidth=_HOST_BANDWIDTH * model.units,
         transaction=model.sector_bytes, cores=_HOST_LANES, hertz=_HOST_HERTZ, model=model, host=True,
-        lanes=_HOST_LANES)  # fmt: skip
+        lanes=_HOST_LANES, row_start=_ROW_START)  # fmt: skip

@@ -164,12 +164,14 @@ class TileWork:
     """What a tile of each size takes.
 
     By array, also of those that are fetched: `extents` of the box that a tile needs (dimensions x sizes), its `points`,
-    and `loads`: bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of
+    what it is `effort` to compute them (in points; more where rows are short and it takes a while to begin one), and
+    `loads`: bytes that stages of the group load of it. `along`: the dimension of the output that each dimension of
     a stage follows (-1: none), and `scale` how many of its elements belong to one of the output's there.
     """
 
     extents: Mapping[str, Numbers]
     points: Mapping[str, Numbers]
+    effort: Mapping[str, Numbers]
     loads: Mapping[str, Numbers]
     along: Mapping[str, tuple[int, ...]]
     scale: Mapping[str, tuple[float, ...]]
@@ -182,8 +184,11 @@ class TileWork:
         return total
 
 
-def tile_work(group: Group, tiles: Numbers) -> TileWork:
-    """What tiles of the output need; `tiles[d, k]` is the extent of the k-th one along dimension d."""
+def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:
+    """What tiles of the output need; `tiles[d, k]` is the extent of the k-th one along dimension d.
+
+    To begin a row is as much effort as `row_start` further points.
+    """
     flow = group.flow
     low: dict[str, Numbers] = {group.output: np.zeros_like(tiles)}
     high: dict[str, Numbers] = {group.output: tiles - 1.0}
@@ -192,18 +197,20 @@ def tile_work(group: Group, tiles: Numbers) -> TileWork:
     extents: dict[str, Numbers] = {}
     points: dict[str, Numbers] = {}
     loads: dict[str, Numbers] = {}
+    effort: dict[str, Numbers] = {}
     for stage in reversed(group.stages):
         _measure(flow, stage, low, high, extents, points)
+        effort[stage] = points[stage] * (1.0 + row_start / extents[stage][-1]) if len(extents[stage]) else points[stage]
         for read in flat(flow, stage, group.inlined).reads:
             _spread(read, stage, low, high)
             if read.array not in along:
                 along[read.array], scale[read.array] = _followed(read, along[stage], scale[stage])
-            moved = points[stage] * (read.loads * flow.array(read.array).element)
+            moved = effort[stage] * (read.loads * flow.array(read.array).element)
             loads[read.array] = loads[read.array] + moved if read.array in loads else moved
     for array in low:
         if array not in extents:
             _measure(flow, array, low, high, extents, points)
-    return TileWork(extents, points, loads, along, scale)
+    return TileWork(extents, points, effort, loads, along, scale)
 
 
 def _measure(

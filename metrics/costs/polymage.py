@@ -10,6 +10,8 @@ so that they do not grow with the tile; stores count, too; the cost of a kernel 
 program's points (the stages of a pyramid are not alike); and an occupancy below 0.2 is no good, since nothing else
 would speak against blocks that fill a unit's shared memory with the work of one warp.
 
+On CPUs (ours) lanes are those of a vector, transactions cache lines, and rows of a tile take a while to begin.
+
 Distances between stages must be constant: no reductions with others in a kernel, no data that decide about places.
 """
 
@@ -127,7 +129,7 @@ class PolyMage:
         threads, members = given.block.prod(axis=0), group.members
         extents = np.array(group.extents, dtype=float)[:, None]
         tile = np.minimum(given.points * team, extents)
-        work, volume, nothing = tile_work(group, tile), tile.prod(axis=0), np.zeros_like(threads)
+        work, volume, nothing = tile_work(group, tile, device.row_start), tile.prod(axis=0), np.zeros_like(threads)
         teams = np.ceil(given.block / team).prod(axis=0)
         shared = teams * sum((work.points[m] * group.flow.array(m).element for m in members), nothing)
         again = sum((work.points[m] - work.needed(m, tile) for m in members), nothing)
@@ -176,7 +178,7 @@ class PolyMage:
         """Transactions of a team for its tile: loads of a warp that touch the same segments are one."""
         total = np.zeros(tile.shape[1])
         for stage in group.stages:
-            iterations = work.points[stage] / lanes
+            iterations = work.effort[stage] / lanes
             across = np.minimum(work.extents[stage][-1] if len(work.extents[stage]) else np.ones_like(total), lanes)
             for read in flat(group.flow, stage, group.inlined).reads:
                 if read.array not in group.members:
@@ -199,7 +201,7 @@ class PolyMage:
                 if stage in self.measured
                 else (_clocks(found.operations) + _LOAD * loads) / device.hertz
             )
-            total += seconds * work.points[stage] / team
+            total += seconds * work.effort[stage] / team
         return np.maximum(total, 1e-15)
 
 

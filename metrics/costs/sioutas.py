@@ -18,7 +18,8 @@ share out what a stage needs in rounds, so that a block may be as large as its t
 they are known.
 
 On a CPU (ours) a stage's active threads are the lanes of a vector, its occupancy is 1, and nothing is said of threads.
-What a block keeps is memory like any other there, and loaded from it in runs, too.
+What a block keeps is memory like any other there, and loaded from it in runs, too; and rows of a tile take a while to
+begin.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Sioutas:
 
     def evaluate(self, group: Group, tiles: Numbers, device: CostDevice, block: Numbers | None = None) -> Evaluated:
         """`group` with tiles of these extents, `tiles[d, k]`, in blocks of so many threads (None: as in the paper)."""
-        work = tile_work(group, tiles)
+        work = tile_work(group, tiles, device.row_start)
         shared = sum((work.points[m] * group.flow.array(m).element for m in group.members), np.zeros(tiles.shape[1]))
         count = np.array(
             [prod(-(-n // int(t)) for n, t in zip(group.extents, tile, strict=True)) for tile in tiles.T], dtype=float
@@ -111,7 +112,7 @@ class Sioutas:
         for stage in group.stages:
             of = self.occupied(threads[stage], shared, count, device)
             arithmetic += (
-                work.points[stage] * flat(group.flow, stage, group.inlined).arithmetic / np.maximum(of[0] * of[1], 1e-9)
+                work.effort[stage] * flat(group.flow, stage, group.inlined).arithmetic / np.maximum(of[0] * of[1], 1e-9)
             )
             occupancy, active, units = (np.minimum(a, b) for a, b in zip((occupancy, active, units), of, strict=True))
         memory = self._memory(group, work, tiles, device)
