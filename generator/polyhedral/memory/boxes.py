@@ -5,7 +5,7 @@ Tiles overlap: where a tile of a consumer reads `blur_x[y .. y + 2]`, the box ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
@@ -102,6 +102,7 @@ class _Finder:
         self.program, self.point, self.tiles = program, point, tiles
         self.numbers = tiles.numbers(point.domain).reverse()
         self.computed: dict[str, tuple[TileBox, Any]] = {}
+        self.between: dict[str, Any] = {}
 
     def box(self, stage: Stage) -> TileBox:
         """The box of a stage of the kind `block`, checked."""
@@ -164,16 +165,18 @@ class _Finder:
         return self.computed[stage.array]
 
     def read(self, array: str) -> Any:
-        """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point (isl Map).
+        """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point, and all between (isl Map).
 
-        Made of parts that do not overlap: with others, what isl makes of it (and the text of the kernel) hangs on where
-        in memory its objects happen to lie.
+        Between the first and the last element that is read in each dimension, that is, for given numbers: exact sets
+        have so many parts, if a chain of inline stages reads this and that, that isl takes minutes.
         """
-        parts = list(self._readers(array))
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.union(part)
-        return isl.Map.from_union_map(total).make_disjoint().coalesce()
+        if array not in self.between:
+            parts = [isl.Map.from_union_map(part) for part in self._readers(array)]
+            low, high = ([reduce(isl.PwAff.union_min if first else isl.PwAff.union_max, ends).coalesce()
+                          for ends in zip(*(_ends(part, first) for part in parts), strict=True)]
+                         for first in (True, False))
+            self.between[array] = _between(low, high).set_tuple_name(isl.dim_type.out, array)
+        return self.between[array]
 
     def _readers(self, array: str) -> Iterator[Any]:
         for name in self.point.statements:
@@ -187,12 +190,27 @@ class _Finder:
                          for number, access in enumerate(step.statement.accesses) if access.array == array]
                 if reads:
                     source = self._shape(stage)[1] if stage.where == "block" else self.read(stage.array)
-                    yield isl.UnionMap.from_map(source.apply_range(reduce(isl.Map.union, reads).coalesce()))
+                    for read in reduce(isl.Map.union, reads).coalesce().get_basic_maps():
+                        yield isl.UnionMap.from_map(source.apply_range(isl.Map.from_basic_map(read)))
 
     @property
     def _reached(self) -> frozenset[str]:
         """The stages that the statements below the point need."""
         return reached(self.program, self.point.statements)
+
+
+def _ends(read: Any, first: bool) -> list[Any]:
+    """The first or last element of a Map in each dimension, as PwAffs."""
+    count = read.dim(isl.dim_type.out)
+    return [(read.dim_min(d) if first else read.dim_max(d)).coalesce() for d in range(count)]
+
+
+def _between(low: Sequence[Any], high: Sequence[Any]) -> Any:
+    """`{ [numbers] -> [element] }` with `low <= element <= high` in each dimension (isl Map)."""
+    after, before = isl.Map("{ [i] -> [o] : i <= o }"), isl.Map("{ [i] -> [o] : o <= i }")
+    ranges = [isl.Map.from_pw_aff(one).apply_range(after).intersect(isl.Map.from_pw_aff(other).apply_range(before))
+              for one, other in zip(low, high, strict=True)]
+    return reduce(isl.Map.flat_range_product, ranges).coalesce()
 
 
 def _moves(low: Any, step: Any) -> tuple[int, int]:
