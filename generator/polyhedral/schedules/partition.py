@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -118,7 +119,7 @@ def group_tree(program: Program, reductions: tuple[str, ...], path: Path) -> Tre
     place = _place(program, reductions, path)
     if len(statements) == 1:
         return _scheduled(place, place.flow)
-    reads = _shared_reads(program, place)
+    reads = _inside(_shared_reads(program), place.domain)
     tree = _scheduled(place, _linked(program, place, place.flow.union(reads)))
     if (
         not _is_parallel(tree) and not reads.is_empty()
@@ -196,10 +197,10 @@ def _inside(relation: Any, domain: Any) -> Any:
     return relation.intersect_domain(domain).intersect_range(domain)
 
 
-def _shared_reads(program: Program, place: _Place) -> Any:
+@lru_cache(maxsize=64)
+def _shared_reads(program: Program) -> Any:
     """Pairs of different statements that isl should bring together: they read the same element."""
-    reads = model(program).reads.intersect_domain(place.domain)
-    times = isl.Schedule(program.schedule).get_map().intersect_domain(place.domain)
+    reads, times = model(program).reads, isl.Schedule(program.schedule).get_map()
     shared = reads.apply_range(reads.reverse()).intersect(times.lex_lt_union_map(times))
     result = isl.UnionMap("{ }")
     for relation in maps(shared):
