@@ -143,10 +143,12 @@ def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[W
     found = _model_plans(program, target, options)
     if found:
         from experiments.search.modelled import walks_of_models
+        from graph.reaching import walk_to
 
-        first = tuple(walks_of_models([*found.values()], make_reachable_space(program, target, options)))
+        space = make_reachable_space(program, target, options)
+        first = tuple(walks_of_models([*found.values()], space))
         if options.explorer in found:
-            return first
+            return first or (walk_to(space, found[options.explorer].plans[0]),)  # which says what the space has not
         others = _usual_starts(program, target, options)
         known = {walk.identity for walk in first}
         return (*first, *(walk for walk in others if walk.identity not in known))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.search import parts
 from experiments.search.modelled import MAKERS, model_plans, walks_of_models
 from experiments.search.parts import BEST, PARTS, check_models, make_reachable_space
 from experiments.values.options import Budget, RunOptions
@@ -19,7 +20,7 @@ from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.reaching import walk_to
+from graph.reaching import NotOnOffer, walk_to
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
@@ -130,6 +131,15 @@ def test_other_explorers_begin_with_the_best_plans_of_each_model_in_turns() -> N
     assert [walk.plan for walk in starts[:2]] == first
     assert {walk.identity for walk in usual} <= {walk.identity for walk in starts}
     assert len({walk.identity for walk in starts}) == len(starts)
+
+
+def test_plans_that_the_space_has_not_are_refused_with_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tile of 4 points in each dimension has no room for all channels of the stage; the model's tile has."""
+    monkeypatch.setattr(parts, "BEST", 2)
+    program = pipeline_program("depthwise_conv", "medium")
+    with pytest.raises(NotOnOffer, match="stage of filtered is 'block'; on offer: 'root', 'inline'"):
+        PARTS.starts(program, CPU, replace(OPTIONS, explorer="sioutas"))
+    assert PARTS.starts(program, CPU, replace(OPTIONS, models=("sioutas",)))
 
 
 def test_a_model_that_is_the_explorer_is_all_there_is_to_begin_with() -> None:
