@@ -190,6 +190,16 @@ Models: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+ForetellBy: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--foretell",
+        metavar="MODEL",
+        help="Let the colony begin with the costs that a model foretells, until measurements say otherwise: `sioutas` "
+        "or `polymage` (docs/models.md).",
+        show_default=False,
+    ),
+]
 CalibrationFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(

@@ -39,6 +39,7 @@ from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
+from graph.foretelling import foretelling_of
 from graph.optimization_graph import Node, OptimizationGraph, Policy
 from graph.policies import prefer, preferences, uniform
 from graph.prefixes import Path
@@ -252,7 +253,7 @@ class Colony:
             if walk is not None:
                 crowd.setdefault(walk.identity, walk)
                 steps += len(walk.choices)
-        picked = self._screen.pick(list(crowd.values()), count)
+        picked = self._screen.pick(list(crowd.values()), count, foretelling_of(self._walks.space))
         for walk in picked:
             self._walks.take(walk)
         return picked

@@ -8,6 +8,10 @@ the picks are spread as widely as the candidates allow.
 Where a program has several kernels whose times are known one by one, a process over kernels (explorer.kernel_forecast)
 and one over walks pick in turns. The first knows more from the same measurements; the second learns from failures, too,
 and of what kernels do to each other.
+
+A space that foretells costs (graph.foretelling) gives the process over walks its mean function: a slope times the
+foretold cost (standardised). The slope is that of a ridge regression on the measured walks, which takes SLOPE for as
+good as TRUSTED walks: what a model is worth shows soon, and one that is worth nothing has a slope of 0.
 """
 
 from __future__ import annotations
@@ -23,10 +27,15 @@ from explorer.attributes import Array
 from explorer.experience import Experience
 from explorer.gaussian_process import GaussianProcess, Posterior, coordinates
 from explorer.kernel_forecast import KernelForecaster
+from graph.foretelling import Foretell
 from graph.walk import Walk
 
 MOST_KNOWN = 400
 """Measured walks that the model looks at: the best half, and the latest of the others."""
+
+SLOPE, TRUSTED = 0.5, 5.0
+"""Of costs over foretold costs, both standardised, before anything is measured; and so many walks change that by half.
+"""
 
 
 class Forecast(Protocol):
@@ -69,11 +78,11 @@ class Screen:
     kernels: KernelForecaster | None = None
     _process: GaussianProcess = field(default_factory=GaussianProcess)
 
-    def pick(self, candidates: Sequence[Walk], count: int) -> list[Walk]:
+    def pick(self, candidates: Sequence[Walk], count: int, foretell: Foretell | None = None) -> list[Walk]:
         """The `count` most promising candidates (all of them if there are fewer), most promising first."""
         if len(candidates) <= count or not any(walk.choices for walk in candidates):
             return list(candidates[:count])
-        forecasts = self._forecasts(candidates)
+        forecasts = self._forecasts(candidates, foretell)
         picked: list[int] = []
         for number in range(count):
             forecast = forecasts[number % len(forecasts)]
@@ -84,21 +93,24 @@ class Screen:
                 other.measure(picked[-1])
         return [candidates[number] for number in picked]
 
-    def _forecasts(self, candidates: Sequence[Walk]) -> Sequence[Forecast]:
+    def _forecasts(self, candidates: Sequence[Walk], foretell: Foretell | None) -> Sequence[Forecast]:
         known = self.experience.telling(MOST_KNOWN)
         costs = np.array([self.experience.costs[number] for number in known])
-        by_walks = self._by_walks(known, costs, candidates)
+        by_walks = self._by_walks(known, costs, candidates, foretell)
         by_kernels = self.kernels and self.kernels.forecast(known.tolist(), candidates, costs.min(initial=np.inf))
         return (by_kernels, by_walks) if by_kernels else (by_walks,)
 
-    def _by_walks(self, known: NDArray[np.intp], costs: Array, candidates: Sequence[Walk]) -> WalkForecast:
+    def _by_walks(self, known: NDArray[np.intp], costs: Array, candidates: Sequence[Walk],
+                  foretell: Foretell | None) -> WalkForecast:
         attributes = self.experience.attributes
         rows = [attributes.row(walk) for walk in candidates]  # may add columns
         points = coordinates(attributes, np.vstack([self.experience.table()[known], attributes.table(rows)]))
         targets = _standardised(costs)
-        self._process.fit(points.part(slice(0, len(known))), targets, len(attributes.columns))
+        told = [*(self.experience.walks[number] for number in known), *candidates]
+        trend = np.zeros(len(told)) if foretell is None else _trend([foretell(walk.plan) for walk in told], targets)
+        self._process.fit(points.part(slice(0, len(known))), targets - trend[: len(known)], len(attributes.columns))
         posterior = self._process.posterior(points.part(slice(len(known), None)))
-        return WalkForecast(float(targets.min(initial=0.0)), posterior.mean, posterior)
+        return WalkForecast(float(targets.min(initial=0.0)), posterior.mean + trend[len(known):], posterior)
 
 
 def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
@@ -108,6 +120,20 @@ def expected_improvement(best: float, mean: Array, deviation: Array) -> Array:
     distance = (best - mean) / deviation
     density = np.exp(-0.5 * distance * distance) / np.sqrt(2 * np.pi)
     return np.asarray(deviation * (distance * ndtr(distance) + density))
+
+
+def _trend(foretold: Sequence[float | None], targets: Array) -> Array:
+    """The mean function at all walks, the measured ones first, whose costs are `targets`; 0 where nothing is foretold.
+    """
+    values = np.array([np.nan if one is None else one for one in foretold])
+    if not np.isfinite(values).any():
+        return np.zeros(len(values))
+    values -= np.nanmean(values)
+    deviation = float(np.nanstd(values))
+    values = np.nan_to_num(values / deviation if deviation > 0 else values)
+    known = values[: len(targets)]
+    slope = (known @ targets + TRUSTED * SLOPE) / (known @ known + TRUSTED)
+    return np.asarray(max(float(slope), 0.0) * values)
 
 
 def _standardised(costs: Array) -> Array:

@@ -29,6 +29,11 @@ class UnseenWalks:
         self._asked: dict[str, Walk] = {}
         self._used_up: PrefixTree | None = None
 
+    @property
+    def space(self) -> Space:
+        """What the walks go through."""
+        return self._space
+
     def draw(self, policy: Policy) -> Walk | None:
         """An unseen walk, or None when the space is exhausted."""
         if self._used_up is not None and self._used_up.exhausted:

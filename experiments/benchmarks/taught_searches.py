@@ -1,10 +1,10 @@
 """What cost models teach a search: `python -m experiments.benchmarks.taught_searches PIPELINE... [--device intel]`.
 
-For each pipeline of the suite and each seed, an explorer searches with its usual start plans and with the best plans of
-cost models before them (--models), one run right after the other; so do the explorers that follow one model alone. The
-runs are kept below --out, and those that are there already are not made again. Prints, at each budget, the best time
-without models over the best time with them; then how long the first plan of each model takes, over the best plan of
-all.
+For each pipeline of the suite and each seed, an explorer searches with its usual start plans, with the best plans of
+cost models before them (--models), and with foretold costs besides (--foretell), one run right after the other; so do
+the explorers that follow one model alone. The runs are kept below --out, and those that are there already are not made
+again. Prints, at each budget, the best time without models over the best time with them; then how long the first plan
+of each model takes, over the best plan of all.
 
 Times are those of the searches: on a machine with other work the ratios of single programs say little, their geometric
 mean a bit more.
@@ -36,6 +36,7 @@ class Way:
     name: str
     explorer: str
     models: tuple[str, ...] = ()
+    foretell: str | None = None
 
 
 class Silent:
@@ -52,8 +53,9 @@ class Silent:
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """The explorer as it is, the explorer taught, and each plan maker."""
+    """The explorer as it is, with plans of models, with these and foretold costs, and each plan maker."""
     return (Way(explorer, explorer), Way(f"{explorer}-taught", explorer, PLAN_MAKERS),
+            Way(f"{explorer}-foretold", explorer, PLAN_MAKERS, "sioutas"),
             *(Way(maker, maker) for maker in PLAN_MAKERS))
 
 
@@ -61,7 +63,8 @@ def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, devi
     """The options of a run."""
     program = pipeline(name)
     return RunOptions(str(program.file), Compilation(), Budget(evaluations=budget), explorer=way.explorer, seed=seed,
-                      parameters=program.parameters_at(size), device=device, space="pipeline", models=way.models)
+                      parameters=program.parameters_at(size), device=device, space="pipeline", models=way.models,
+                      foretell=way.foretell)
 
 
 def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
@@ -102,14 +105,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _print_ratios(table: dict[tuple[str, int], dict[str, tuple[Result, ...]]], explorer: str,
                   budgets: Sequence[int]) -> None:
-    print(f"| {explorer} without / with models |", *(f"after {budget} |" for budget in budgets))
+    print("| time without / with models |", *(f"after {budget} |" for budget in budgets))
     print("|---|" + "---|" * len(budgets))
-    ratios: dict[int, list[float]] = {budget: [] for budget in budgets}
-    for (name, seed), found in table.items():
-        for budget in budgets:
-            ratios[budget].append(best_after(found[explorer], budget) / best_after(found[f"{explorer}-taught"], budget))
-        print(f"| {name}, seed {seed} |", *(f"{ratios[budget][-1]:.2f} |" for budget in budgets))
-    print("| geometric mean |", *(f"{geometric_mean(ratios[budget]):.2f} |" for budget in budgets))
+    for way in (f"{explorer}-taught", f"{explorer}-foretold"):
+        ratios: dict[int, list[float]] = {budget: [] for budget in budgets}
+        for (name, seed), found in table.items():
+            for budget in budgets:
+                ratios[budget].append(best_after(found[explorer], budget) / best_after(found[way], budget))
+            print(f"| {way}, {name}, seed {seed} |", *(f"{ratios[budget][-1]:.2f} |" for budget in budgets))
+        print(f"| {way}, geometric mean |", *(f"{geometric_mean(ratios[budget]):.2f} |" for budget in budgets))
 
 
 def _print_first(table: dict[tuple[str, int], dict[str, tuple[Result, ...]]]) -> None:

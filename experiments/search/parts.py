@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from experiments.search.modelled import ModelPlans
 
 NOWHERE = "none"
+FORETELLING = ("sioutas", "polymage")
+"""Cost models that judge hundreds of plans in the time that one takes to measure: without their texts."""
 BEST, FEW = 30, 5
 """Plans that a plan maker is asked for: when it is the explorer, and when others begin with them."""
 
@@ -79,7 +81,12 @@ def _check_explorer(name: str) -> None:
 def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     if options.space == "tiles":
         return _make_tiles_space(program, target, options)
-    return make_reachable_space(program, target, options)
+    space = make_reachable_space(program, target, options)
+    if options.foretell is None:
+        return space
+    from experiments.search.foretold import foretold_space
+
+    return foretold_space(space, program, target, options.foretell, options.calibration)
 
 
 def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
@@ -185,7 +192,9 @@ def check_models(options: RunOptions) -> None:
     for name in options.models:
         if name not in PLAN_MAKERS:
             raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(PLAN_MAKERS)}")
-    asked = options.explorer if options.explorer in PLAN_MAKERS else next(iter(options.models), None)
+    if options.foretell not in (None, *FORETELLING):
+        raise InputError(f"--foretell: there is no model {options.foretell!r}; use one of {', '.join(FORETELLING)}")
+    asked = options.explorer if options.explorer in PLAN_MAKERS else next(iter(options.models), options.foretell)
     if asked is not None and options.space != "pipeline":
         raise InputError(f"`{asked}` decides where the stages of a program are computed, which is no question of the "
                          f"space `{options.space}`; use --space pipeline")

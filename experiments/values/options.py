@@ -140,7 +140,7 @@ class RunOptions:
     machine's memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are
     also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`). `models`: plan
     makers whose best plans the search begins with (`experiments.search.modelled`). `calibration`: constants of their
-    models (None: the defaults).
+    models (None: the defaults). `foretell`: a model whose costs the search begins with (`graph.foretelling`).
     """
 
     file: str
@@ -166,6 +166,7 @@ class RunOptions:
     reuse: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     calibration: Calibration | None = None
+    foretell: str | None = None
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

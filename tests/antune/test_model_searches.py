@@ -62,7 +62,17 @@ def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys:
     assert asked("taught")[1:] != asked("plain")[1:]
 
 
+def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(run_antune: Antune) -> None:
+    words = ("--foretell", "sioutas", "--ants", 5, "--seed", 3)
+    assert run_antune(*tune_words(*words, "--evaluations", 20, "--out", "whole")) == 0
+    assert run_antune(*tune_words(*words, "--evaluations", 10, "--out", "parts")) == 0
+    assert run_antune("resume", "parts", "--evaluations", 20) == 0
+    assert asked("parts") == asked("whole")
+
+
 @pytest.mark.parametrize(("words", "message"), [
+    (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),
+    (("--foretell", "polymage"), "use --space pipeline"),
     (("--explorer", "sioutas"), "`sioutas` decides where the stages of a program are computed"),
     (("--explorer", "sioutas", "--space", "pipeline"), "can judge: it computes no array between others; use another"),
     (("--models", "oracle"), "--models: there is no plan maker 'oracle'; use one of sioutas, polymage-dp")])

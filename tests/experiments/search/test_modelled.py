@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 import pytest
 
 from experiments.search import parts
+from experiments.search.costs import find_model, predicted
+from experiments.search.foretold import ForetoldSpace
 from experiments.search.modelled import MAKERS, model_plans, walks_of_models
 from experiments.search.parts import BEST, PARTS, check_models, make_reachable_space
 from experiments.values.options import Budget, RunOptions
@@ -20,7 +23,10 @@ from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
+from graph.foretelling import foretelling_of
 from graph.reaching import NotOnOffer, walk_to
+from graph.stage_graph import stage_graph_of
+from metrics.costs.base import Cost
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
@@ -171,3 +177,17 @@ def test_plans_of_models_for_random_pipelines_are_right(seed: int) -> None:
                 assert any(words in str(illegal) for words in FORESEEN), illegal
             else:
                 assert not differences(program, memory, original), (seed, plan.to_json())
+
+
+def test_a_space_that_foretells_is_the_same_space() -> None:
+    program = pipeline_program("unsharp", "medium")
+    inside = make_reachable_space(program, CPU, OPTIONS)
+    space = PARTS.make_space(program, CPU, replace(OPTIONS, foretell="sioutas"))
+    assert isinstance(space, ForetoldSpace) and foretelling_of(inside) is None
+    plan = model_plans(program, CPU, "sioutas", 3).plans[0]
+    assert walk_to(space, plan) == walk_to(inside, plan)
+    assert stage_graph_of(space) == stage_graph_of(inside)
+    whole = predicted(program, plan, CPU, find_model("sioutas", CPU))
+    assert isinstance(whole, Cost) and space.foretold(plan) == pytest.approx(log(whole.number))
+    walking = replace(plan, kernels=tuple(replace(kernel, walk=2) for kernel in plan.kernels))
+    assert space.foretold(walking) is None
