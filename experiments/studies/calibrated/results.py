@@ -60,11 +60,14 @@ class Results:
 
 
 def calibrated(device: DeviceInfo, programs: Sequence[Measured]) -> Results:
-    """Fit the constants to the plans of `programs`, and to those of all but one program for each of them."""
+    """Fit the constants to the plans of `programs`, and to those of all but one program for each of them.
+
+    Several sizes of a program are left out together.
+    """
     usual = usual_calibration(cost_device(device.target), device.key)
     rows = []
     for left_out in programs:
-        others = fitted([one for one in programs if one is not left_out], usual)
+        others = fitted([one for one in programs if one.program != left_out.program], usual)
         models = (
             Agreement(
                 "sioutas",

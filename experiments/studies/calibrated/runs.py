@@ -112,9 +112,10 @@ def measured_plans(directories: Sequence[Path]) -> tuple[DeviceInfo, list[Measur
     found = [
         one for program, plans in programs.values() if len((one := _measured(program, plans, known)).times_ms) >= FEWEST
     ]
-    if len(found) < 2:
+    names = {one.program for one in found}
+    if len(names) < 2:
         raise InputError(
-            f"{len(found)} program(s) with {FEWEST} timed plans that both models can judge; give runs of "
+            f"{len(names)} program(s) with {FEWEST} timed plans that both models can judge; give runs of "
             "two or more image pipelines (antune tune FILE.py)"
         )
     return device, found
