@@ -148,12 +148,14 @@ class Step:
     """A statement that computes elements of its target, each from nothing but that element and other arrays.
 
     The element `e` of the target is computed by the instances whose iterator `dims[d][0]` is `e[d] - dims[d][1]`; the
-    other iterators are `loops` (position, first and last value), outermost first.
+    other iterators are `loops` (position, first and last value), outermost first. Of all these instances, those exist
+    for which `condition`, on the iterators, holds (None: all).
     """
 
     statement: Statement
     dims: tuple[tuple[int, int], ...]
     loops: tuple[tuple[int, int, int], ...]
+    condition: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import LocalBox, Ring, corner_variables, padded_rows
 from generator.lowering.memory.cooperative import all_fill
 from generator.lowering.naming import fresh_name
-from generator.nest import Assign, Barrier, Declare, For, Node
+from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import STEP, ring_rows, stage_boxes, tile_names
 from generator.polyhedral.memory.footprint import StagePoint
 from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart
-from generator.program import Program, Stage, Step
+from generator.program import Lets, Program, Stage, Step
 
 NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
@@ -180,20 +180,29 @@ class Computing:
 
     def _updated(self, step: Step, element: tuple[Expr, ...], held: Load, known: dict[Load, Load],
                  at: Entered | None) -> list[Node]:
-        """The loops of an update of the variable `held`."""
-        iterators, own = step.statement.iterators, step.statement.body.target.array
+        """The loops of an update of the variable `held`; what a condition decides about is computed where it holds."""
+        iterators, body = step.statement.iterators, step.statement.body
         names = {iterators[d]: Name(self._variable(iterators[d])) for d, _, _ in step.loops}
         values: dict[str, Expr] = {**names, **iterators_at(step, element)}
-        nodes: list[Node] = []
+        outer: list[Node] = []
         inside = dict(known)  # what is declared inside of loops is unknown outside
 
-        def placed(expr: Expr) -> Expr:
-            return self.placed(_replaced(substitute(expr, values), own, held), nodes, inside, at)
+        def placed(expr: Expr, nodes: list[Node]) -> Expr:
+            return self.placed(_replaced(substitute(expr, values), body.target.array, held), nodes, inside, at)
 
-        for variable, value in step.statement.body.lets:
-            values[variable.name] = self.named(variable, placed(value), nodes)
-        value = placed(step.statement.body.value)
-        nodes.append(Assign(held, step.statement.body.op, value))
+        def let(lets: Lets, nodes: list[Node]) -> None:
+            for variable, value in lets:
+                values[variable.name] = self.named(variable, placed(value, nodes), nodes)
+
+        let(body.lets[:body.before_guard], outer)
+        guard = placed(body.guard, outer) if body.guard is not None else None
+        nodes = outer if guard is None else []
+        let(body.lets[body.before_guard:], nodes)
+        value = placed(body.value, nodes)
+        nodes.append(Assign(held, body.op, value))
+        nodes = nodes if guard is None else [*outer, If(guard, tuple(nodes))]
+        if step.condition is not None:
+            nodes = [If(simplify(substitute(step.condition, values)), tuple(nodes))]
         for d, low, high in reversed(step.loops):
             name = names[iterators[d]]
             nodes = [For(name.name, Int(low), Binary("<=", name, Int(high)), 1, tuple(nodes))]

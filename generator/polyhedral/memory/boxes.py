@@ -119,7 +119,7 @@ class _Finder:
         for stage in stages:
             elements = isl.UnionMap.from_map(held[stage.array] if stage.array in held else self.read(stage.array))
             for step in stage.steps:
-                writes = next(a for a in step.statement.accesses if a.kind == "write")
+                writes = step.statement.accesses[step.statement.body.target.access]
                 writers = isl.UnionMap.from_map(map_of(writes.relation))
                 written, runs = written.union(writers), runs.union(elements.apply_range(writers.reverse()))
                 readers.append(step.statement.name)
@@ -171,7 +171,7 @@ class _Finder:
         have so many parts, if a chain of inline stages reads this and that, that isl takes minutes.
         """
         if array not in self.between:
-            parts = [isl.Map.from_union_map(part) for part in self._readers(array)]
+            parts = [isl.Map.from_union_map(part) for part in self._readers(array) if not part.is_empty()]
             low, high = ([reduce(isl.PwAff.union_min if first else isl.PwAff.union_max, ends).coalesce()
                           for ends in zip(*(_ends(part, first) for part in parts), strict=True)]
                          for first in (True, False))

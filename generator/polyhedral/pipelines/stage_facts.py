@@ -156,7 +156,9 @@ def _size(steps: Sequence[Step]) -> int:
 
 
 def _extents(reads: Sequence[Any], side: int) -> list[int]:
-    """The extents of the box that `reads` reach from a cube of this side in the middle of their domain."""
+    """The extents of the box that `reads` reach from a cube of this side in the middle of their domain; from all of it
+    where nothing is read there.
+    """
     ranges = []
     for read in reads:
         cube = read.domain()
@@ -165,5 +167,6 @@ def _extents(reads: Sequence[Any], side: int) -> list[int]:
             first = max(low, (low + high - side) // 2)
             cube = cube.lower_bound_val(isl.dim_type.set, d, isl.Val(first))
             cube = cube.upper_bound_val(isl.dim_type.set, d, isl.Val(first + side - 1))
-        ranges.append(ends(read.intersect_domain(cube).range()))
+        inside = read.intersect_domain(cube)
+        ranges.append(ends((read if inside.is_empty() else inside).range()))
     return [1 + max(high for _, high in along) - min(low for low, _ in along) for along in zip(*ranges, strict=True)]

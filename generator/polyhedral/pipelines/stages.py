@@ -4,8 +4,9 @@
 
 A program is a sequence of nests. Nests that write the same arrays, one right after the other, are a *group*. An array
 is a stage if one group writes it and nothing else, statement by statement and element by element; if each element is
-computed from itself and from arrays that are complete before the group and never written again; if nobody sees it after
-the program; and if who reads it under a condition could do so without (`untimely`).
+computed from itself and from arrays that are complete before the group and never written again (by all statements but
+the first only if a condition holds, maybe); if nobody sees it after the program; and if who reads it under a condition
+could do so without (`untimely`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from typing import Any
 import islpy as isl
 
 from generator.expr import Binary, Expr, Int, Name, loads_of
+from generator.polyhedral.kit.ast import expression
 from generator.polyhedral.kit.members import coordinate, ends
 from generator.polyhedral.kit.parsed import map_of, set_of
+from generator.polyhedral.kit.regions import box
 from generator.polyhedral.kit.tree import Band, Leaf, Tree, from_isl, statements_of
 from generator.polyhedral.kit.tree import Sequence as SequenceTree
 from generator.polyhedral.pipelines.speculation import untimely
@@ -129,24 +132,34 @@ def _in_order(nest: Nest, statement: Statement) -> bool:
 
 
 def _step(statement: Statement, extents: tuple[int, ...], first: bool) -> Step | None:
-    """The statement as a step that computes every element of an array of these extents; None when it does not."""
+    """The statement as a step of an array of these extents, the `first` or a later one; None when it is none."""
     body = statement.body
-    own = [load for value in body.computed for load in loads_of(value) if load.array == body.target.array]
-    if body.guard is not None or any(a.kind == "may_write" for a in statement.accesses):
-        return None
+    exprs = (*body.computed, body.guard) if body.guard is not None else body.computed
+    own = [load for value in exprs for load in loads_of(value) if load.array == body.target.array]
     if any(load.index != body.target.index for load in own):
         return None
     dims = [iterator_and_constant(index, statement.iterators) for index in body.target.index]
     known = tuple(d for d in dims if d is not None)
     domain = set_of(statement.domain)
-    if len({position for position, _ in known}) < len(dims) or domain.is_empty() or not domain.is_box():
+    if len({position for position, _ in known}) < len(dims) or domain.is_empty():
         return None
-    ranges = ends(domain)
+    ranges = list(ends(domain))
     positions = {position for position, _ in known}
     loops = tuple((d, low, high) for d, (low, high) in enumerate(ranges) if d not in positions)
-    covers = all(ranges[p] == (-c, n - 1 - c) for (p, c), n in zip(known, extents, strict=True))
-    assigns = not (body.op or own or loops)
-    return Step(statement, known, loops) if covers and (assigns or not first) else None
+    for (position, constant), extent in zip(known, extents, strict=True):
+        ranges[position] = (-constant, extent - 1 - constant)
+    whole = box(statement.iterators, ranges).domain.set_tuple_name(statement.name)
+    condition = None if domain.is_equal(whole) else _condition(domain.gist(whole), statement.iterators)
+    plain = not (body.op or own or loops or condition or body.guard)
+    return Step(statement, known, loops, condition) if plain or not first else None
+
+
+def _condition(domain: Any, iterators: Sequence[str]) -> Expr:
+    """Whether a point is in an isl Set."""
+    points = domain.reset_tuple_id().move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, len(iterators))
+    for d, name in enumerate(iterators):
+        points = points.set_dim_name(isl.dim_type.param, d, name)
+    return expression(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_set(points.params()))
 
 
 def read_subscripts(statement: Statement, array: str) -> Iterator[tuple[Expr, ...]]:
@@ -172,7 +185,7 @@ def iterator_and_constant(index: Expr, iterators: Sequence[str]) -> tuple[int, i
 def reads_by_element(step: Step, number: int) -> Any:
     """`{ A[element] -> B[index] }` (isl Map): what access `number` of a step reads to compute an element."""
     statement = step.statement
-    write = next(a for a in statement.accesses if a.array == statement.body.target.array and a.kind == "write")
+    write = statement.accesses[statement.body.target.access]
     return map_of(write.relation).reverse().apply_range(map_of(statement.accesses[number].relation))
 
 

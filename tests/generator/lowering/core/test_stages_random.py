@@ -133,6 +133,8 @@ def features(program: Program, plan: Plan) -> set[str]:
             found |= {"sum together"} if isinstance(kernel.part.tree, Sequence) and any(
                 isinstance(child, Band) for child in kernel.part.tree.children) else set()
         for stage in stages.values():
+            if any(step.condition is not None or step.statement.body.guard is not None for step in stage.steps):
+                found |= {f"conditional {stage.where}"}
             found |= {stage.where, *([f"updated {stage.where}"] if len(stage.steps) > 1 else [])}
             found |= {{"unsigned char": "uint8", "float": "float"}.get(program.array(stage.array).type, "other type")}
             read = {a.array for step in stage.steps for a in step.statement.accesses} & set(stages) - {stage.array}

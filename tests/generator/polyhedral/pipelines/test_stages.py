@@ -70,6 +70,21 @@ POSSIBLE = {
     "target from data": FILL + f"for (i = 0; i < {N}; i++) out[(t[i] & 1023) % {N}] += t[i];",
     "loops that start later": FILL + f"for (i = 1; i < {N}; i++) out[i] = t[i - 1];",
     "condition on loops": FILL + f"for (i = 0; i < {N}; i++) if (i > 0) out[i] = t[i - 1];",
+    "an update of a part": FILL + f"for (i = 1; i < {N}; i++) t[i] += in[i - 1];" + COPY,
+    "a write that data decide": FILL + f"for (i = 0; i < {N}; i++) if (in[i] > 5) t[i] = 0;" + COPY,
+    "a write that loops decide": FILL + f"for (i = 0; i < {N}; i++) if (i > 5) t[i] = 0;" + COPY,
+    "a sum over a triangle": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j <= i; "
+        "j++) t[i] += B[i][j];"
+    "for (i = 0; i < 8; i++) out[i] = t[i];",
+    "a sum where data decide": FILL + f"for (i = 0; i < {N}; i++) if (in[i] > t[i] - 9) t[i] += in[{N - 1} - i] * t[i];"
+    + COPY,
+    "a part, assigned": FILL + f"for (i = 9; i < {N}; i++) t[i] = i;" + COPY,
+    "a condition on the element and a loop": "int t[8]; for (i = 0; i < 8; i++) t[i] = i; for (i = 0; i < 8; i++) "
+        "for (j = 0; j < 8; j++) if ((i + j) % 3 == 1) t[i] = t[i] * 2 + B[i][j];"
+    "for (i = 0; i < 8; i++) out[i] = t[i] - t[7 - i];",
+    "neighbours as far as there are any": SQUARE + "for (i = 1; i < 8; i++) for (j = 0; j < 7; j++) t[i][j] += "
+        "B[i - 1][j + 1]; for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) C[i][j] = t[i][j] + t[7 - i][j];",
+    "two parts": FILL + f"for (i = 0; i < {N}; i++) if (i < 3 || i > {N - 5}) t[i] += in[{N - 1} - i];" + COPY,
 }
 """C programs whose array `t` can be computed where it is read."""
 
@@ -116,14 +131,12 @@ IMPOSSIBLE = {
         f"i++) t[2 * i + 1] = i;"
     + COPY,
     "two halves": f"int t[{N}]; for (i = 0; i < 9; i++) t[i] = in[i]; for (i = 9; i < {N}; i++) t[i] = i;" + COPY,
-    "an update of a part": FILL + f"for (i = 1; i < {N}; i++) t[i] += in[i - 1];" + COPY,
-    "a write that data decide": FILL + f"for (i = 0; i < {N}; i++) if (in[i] > 5) t[i] = 0;" + COPY,
-    "a write that loops decide": FILL + f"for (i = 0; i < {N}; i++) if (i > 5) t[i] = 0;" + COPY,
     "a target that data decide": f"int t[{N}]; for (i = 0; i < {N}; i++) t[i] = 0; for (i = 0; i < {N}; i++) t[u[i] % "
         f"{N}] += 1;"
     + COPY,
     "two writers": FILL + f"for (i = 0; i < {N}; i++) out[i] = t[i]; for (i = 0; i < {N}; i++) t[i] = in[i] * 7;"
     f"for (i = 0; i < {N}; i++) other[i] = t[i];",
+    "its own neighbours in a condition": FILL + f"for (i = 1; i < {N}; i++) if (t[i - 1] > 3) t[i] = 0;" + COPY,
     "its own neighbours": FILL + f"for (i = 1; i < {N}; i++) t[i] = t[i - 1] + in[i];" + COPY,
     "another statement in the nest": f"int t[{N}]; for (i = 0; i < {N}; i++) {{ t[i] = in[i]; other[i] = t[i] + 1; }}"
     + COPY,
@@ -132,9 +145,6 @@ IMPOSSIBLE = {
     + " }",
     "a triangle": "int t[8][8]; for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) t[i][j] = B[i][j];"
     "for (i = 0; i < 8; i++) for (j = 0; j <= i; j++) C[i][j] = t[i][j] + t[i][0];",
-    "a sum over a triangle": "int t[8]; for (i = 0; i < 8; i++) t[i] = 0; for (i = 0; i < 8; i++) for (j = 0; j <= i; "
-        "j++) t[i] += B[i][j];"
-    "for (i = 0; i < 8; i++) out[i] = t[i];",
     "a diagonal": "int t[8][8]; for (i = 0; i < 8; i++) t[i][i] = B[i][i]; for (i = 0; i < 8; i++) out[i] = t[i][i];",
     "a scalar": f"int t; t = in[3] * 2; for (i = 0; i < {N}; i++) out[i] = t;",
     "a result": f"for (i = 0; i < {N}; i++) other[i] = in[i]; for (i = 0; i < {N}; i++) out[i] = other[i];",
@@ -179,6 +189,7 @@ def computing(found: Program, where: Where, seed: int) -> Plan:
 def test_what_can_be_a_stage_is_right_in_threads_and_in_blocks(name: str) -> None:
     found = program(POSSIBLE[name])
     assert list(possible_stages(found)) == ["t"]
+    assert [fact.array for fact in stage_facts(found)] == ["t"]
     for seed, where in enumerate(get_args(Where)):
         plan = computing(found, where, seed)
         written = {
