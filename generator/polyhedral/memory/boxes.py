@@ -34,8 +34,12 @@ def tile_names(point: StagePoint, walk: int = 0) -> tuple[str, ...]:
 
 
 def ring_rows(rows: int) -> int:
-    """How many rows are kept of a box that slides: a power of two, so that `row & (n - 1)` says where a row is."""
-    return 1 << (rows - 1).bit_length()
+    """How many rows are kept of a box that slides: a power of two, so that `row & (n - 1)` says where a row is.
+
+    Two at least: of a single one, LLVM sees that the next round of a loop along it reads again what this one reads,
+    keeps that in variables, and makes no vectors of a loop that carries values (see `lowering.memory.alone`).
+    """
+    return max(2, 1 << (rows - 1).bit_length())
 
 
 @lru_cache(maxsize=4096)

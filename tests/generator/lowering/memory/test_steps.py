@@ -176,3 +176,13 @@ def test_plans_say_how_blocks_walk() -> None:
     assert "a block goes down its tile, 2 row(s) per step, and keeps rows that the next step needs" in text
     with pytest.raises(InputError, match=r"walk is -1; use 0 or a positive integer"):
         plan_from_json(found.to_json().replace('"walk":2', '"walk":-1'))
+
+
+def test_a_single_row_is_kept_in_turn_at_two_places() -> None:
+    """LLVM makes no vectors of loops along a row at a fixed place."""
+    source, one, out = image(), hl.Func("one"), hl.Func("out")
+    one[x, y] = hl.u16(source[x, y]) * 3
+    out[x, y] = one[x, y] + one[x + 1, y]
+    program, schedule = pipeline_program([out], [WIDTH, HEIGHT]), Stages((("one", "block"),))
+    text = lower(program, plan(program, (8, 64), (1, 1), 1, schedule), TARGET).source
+    assert f"one_here[{2 * (WIDTH + 1)}]" in text and "& 1) *" in text
