@@ -108,6 +108,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
+            parts.reasons(problem.program, runner.device.target, options)  # raises before there is a run
             budget = with_base(options.budget, problem.program, problem.reference.sequential_ms, runner.device)
             info = _new_info(replace(options, budget=budget), source, problem, runner.device)
             known = known_results(options.reuse, info.program, runner.device, options.timing)

@@ -18,6 +18,7 @@ from explorer.plan_makers.choices import Choice, Grouping, Made
 from explorer.plan_makers.dynamic import dynamic_plans
 from explorer.plan_makers.greedy import greedy_plans
 from explorer.plan_makers.words import reasons
+from generator.dataflow import Dataflow
 from generator.decisions.base import Known
 from generator.decisions.deciding import nearest
 from generator.errors import IllegalPlan, InputError
@@ -59,11 +60,9 @@ def model_plans(
     flow, device = dataflow(program), cost_device(target)
     made = MAKERS[maker](program, target, count, calibration)
     if not made.groupings or not any(node.stage for node in flow.nodes):
-        refusals = "; ".join(dict.fromkeys(one.reason for one in made.left))
         raise InputError(
-            f"{program.name} has no stages that the model of `{maker}` can judge"
-            f"{': ' + refusals if refusals else ': it computes no array between others'}; use another "
-            f"explorer, such as colony"
+            f"{program.name} has no stages that the model of `{maker}` can judge: {_why_none(flow, made)}; "
+            "use another explorer, such as colony"
         )
     plans = {plan: grouping for grouping in made.groupings if (plan := _plan(program, target, grouping)) is not None}
     if not plans:
@@ -71,6 +70,19 @@ def model_plans(
     best = next(iter(plans.values()))
     told = Made((best, *(one for one in made.groupings if one is not best)), made.left)
     return ModelPlans(tuple(plans), tuple(reasons(told, device.host)))
+
+
+def _why_none(flow: Dataflow, made: Made) -> str:
+    """Why a program has no stages to place."""
+    if made.left:
+        return "; ".join(dict.fromkeys(one.reason for one in made.left))
+    kept = [node.array for node in flow.nodes if node.seen and flow.readers(node.array)]
+    if kept:
+        return (
+            f"somebody may read `{kept[0]}` after the loops, so that it has to be stored (in C: declare it inside of "
+            "them, where nobody does)"
+        )
+    return "it computes no array between others"
 
 
 def walks_of_models(found: Sequence[ModelPlans], space: Reachable) -> Iterator[Walk]:

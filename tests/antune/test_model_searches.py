@@ -81,3 +81,4 @@ def test_what_models_cannot_do_is_said_in_a_sentence(words: tuple[str, ...], mes
     options = ("tune", "scale.c", "--param", "n=40", "--device", "deterministic", "--evaluations", 2)
     assert run_antune(*options, *words) == 2
     assert message in capsys.readouterr().err
+    assert not list(Path("antune-runs").glob("*")), "there is no run"

@@ -106,6 +106,13 @@ def test_a_program_without_arrays_between_others_is_refused() -> None:
         model_plans(program, CPU, "sioutas", BEST)
 
 
+def test_an_array_that_the_program_keeps_is_no_stage_and_is_named() -> None:
+    body = ("for (i = 0; i < 64; i++) y[i] = x[i] + 1.0; "
+            "for (i = 0; i < 16; i++) for (j = 0; j < 16; j++) B[i][j] = y[i] + y[j];")
+    with pytest.raises(InputError, match="somebody may read `y` after the loops, so that it has to be stored"):
+        model_plans(expand(program_of(scop(body))), CPU, "sioutas", BEST)
+
+
 def test_a_program_that_models_cannot_judge_is_refused_with_the_reason() -> None:
     program = expand(program_of(scop("for (i = 0; i < 64; i++) y[idx[i]] += x[i];")))
     with pytest.raises(InputError, match="`y` is not computed element by element"):
