@@ -21,8 +21,10 @@ from tests.support.runs import Log, ToyRunner, toy_options, toy_parts
 from tests.support.spaces import large_space
 
 LONG, MOST_MB = 10_000, 300
-START_MB = 245
-"""Python, the libraries, isl's memory of a program, the picture of a run: there after a hundred evaluations already."""
+START_MB = 255
+"""Python, the libraries, the picture of a run (245 MB after a hundred evaluations), what is remembered of a program:
+that grows until a thousand evaluations or so.
+"""
 EVALUATIONS = 3000
 
 
