@@ -109,8 +109,8 @@ def read_calibration(file: Path) -> Calibration:
     try:
         found = from_json(text, Calibration)
         numbers = (found.load_cost, found.cached_bytes, *found.weights)
-        good = len(found.weights) == len(TERMS) and all(
-            isinstance(n, int | float) and math.isfinite(n) and n >= 0 for n in numbers
+        good = isinstance(found.device, str) and len(found.weights) == len(TERMS) and all(
+            isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) and n >= 0 for n in numbers
         )
     except (InputError, TypeError):
         good = False

@@ -93,6 +93,11 @@ def as_text(**changed: object) -> str:
         as_text(load_cost=0),
         as_text(load_cost="a"),
         as_text(weights=[1, 2, 3, 4, 5, 6, -7]),
+        as_text(load_cost=10**400),
+        as_text(load_cost=True),
+        as_text(device=["x"]),
+        "[" * 50_000,
+        "1" * 5000,
     ],
 )
 def test_files_without_constants_are_refused(text: str, tmp_path: Path) -> None:
