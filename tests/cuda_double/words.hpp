@@ -63,7 +63,7 @@ static unsigned epoch, warp_epochs[MOST / WARP], block_number, chance;
 static UNWATCHED void run()
 {
   body(arguments);
-  fibers[current].state = DONE;
+  fibers[current].state = DONE, fibers[current].line = 0;
 }
 
 /* The thread goes on when all others of its block, or of its warp, have come to the same line. */
