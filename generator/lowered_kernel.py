@@ -39,7 +39,7 @@ class LoweredKernel:
 
     `statements` (sorted) are its identity in the search, `comments` their texts. `arrays`, `scalars` (passed by value)
     and `iterators` (of host loops) are what it uses. `block` and `grid` are x first. `columns` is as in KernelPlan.
-    `in_a_row`: the device counts all blocks along x, as there are more along y or z than it counts there.
+    `linear_grid`: the device counts all blocks along x, as there are more along y or z than it counts there.
     """
 
     statements: tuple[str, ...]
@@ -52,7 +52,7 @@ class LoweredKernel:
     body: tuple[Node, ...]
     shared: tuple[SharedArray, ...] = ()
     columns: bool = False
-    in_a_row: bool = False
+    linear_grid: bool = False
 
     @property
     def local_bytes(self) -> int:
@@ -63,7 +63,7 @@ class LoweredKernel:
     def launched(self) -> tuple[int, ...]:
         """The grid as the device counts it."""
         counted = self.axes(self.grid)
-        return (prod(counted), *(1,) * (len(counted) - 1)) if self.in_a_row else counted
+        return (prod(counted), *(1,) * (len(counted) - 1)) if self.linear_grid else counted
 
     def axes(self, axes: tuple[T, ...]) -> tuple[T, ...]:
         """What belongs to the kernel's x, y and z, in the order of the device's, which counts blocks in its own."""

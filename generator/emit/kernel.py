@@ -140,7 +140,7 @@ def _indices(kernel: LoweredKernel, found: Mentioned, words: Words) -> Iterator[
 
 def _block_indices(kernel: LoweredKernel, words: Words) -> tuple[str, ...]:
     """Of the kernel's x, y and z."""
-    if not kernel.in_a_row:
+    if not kernel.linear_grid:
         return kernel.axes(tuple(words.group_index.format(axis=axis) for axis in words.axes[:len(kernel.grid)]))
     counted, number = kernel.axes(kernel.grid), words.group_index.format(axis=words.axes[0])
     first, *others = [f"{number} / {prod(counted[:k])} % {n}" for k, n in enumerate(counted)]

@@ -191,6 +191,17 @@ def test_an_unwritable_directory_is_refused(run_antune: Antune, capsys: pytest.C
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [("--no-picture",), ()])
+def test_the_picture_may_be_left_out(words: tuple[str, ...], run_antune: Antune, tmp_path: Path,
+                                     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTUNE_PICTURE", "1")
+    assert run_antune(*tune_words("--out", "run", *words)) == 0
+    [files] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Files:")]
+    written = (tmp_path / "run" / "convergence.png").exists()
+    assert written == ("convergence.png" in files) == (not words)
+    assert "summary.json, results.csv" in files and files.endswith("best.json, best.cl)")
+
+
 def test_nothing_valid_is_exit_code_3(run_antune: Antune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                       capsys: pytest.CaptureFixture[str]) -> None:
     runner = ToyRunner(answer=lambda _plan: CompileFailed("no", Durations()))

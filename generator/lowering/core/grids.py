@@ -20,4 +20,4 @@ def countable(kernel: LoweredKernel, most: tuple[int, int, int] | None) -> Lower
     if (blocks := prod(kernel.grid)) > most[0]:
         raise IllegalPlan(f"kernel {', '.join(kernel.statements)} would be launched in {blocks} blocks, of which the "
                           f"device counts {most[0]}: larger tiles make fewer")
-    return replace(kernel, in_a_row=True)
+    return replace(kernel, linear_grid=True)

@@ -4,7 +4,8 @@ Read `mapping.py` (blocks, threads, tiles), `footprint.py` and `tile_boxes.py` (
 boxes), `boxes.py` (what a block computes of a stage; `rough_boxes.py`: quickly), `private.py` (what a block updates in
 a copy of its own), `accumulate.py`, `placement.py` and `padding.py` (elements in registers), `thread_values.py` (arrays
 that are variables of a thread); then the exact checks: `staged.py` (copies), `overlap.py` (tiles that compute what
-others do, too), `coverage.py` (generated loops).
+others do, too), `coverage.py` (generated loops) with `loop_values.py`, and `mapped.py` (blocks and threads against the
+dependences, once per kernel where that is possible).
 
 May import all rooms of `polyhedral` before it.
 """
