@@ -84,6 +84,7 @@ def test_stages_in_blocks_have_no_races(name: str, device: DeviceInfo, said: Pat
         with suppress(IllegalPlan):
             lower(found.program, plan, target)
             plans.append(plan)
+    assert plans, "all were refused"
     check(found, device, plans, said, tmp_path)
 
 
