@@ -9,7 +9,7 @@ from typing import Any
 from generator.emit.names import free_name
 from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.members import iterator_of
-from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, statements_of
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, statements_of
 from generator.program import Program
 
 
@@ -52,7 +52,7 @@ def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], dims: Sequ
             for part, child in zip(filters, children, strict=True):
                 result |= point_loops(child, domain.intersect(part), names, dims, depth)
             return result
-        case Mapping(child=child) | Stage(child=child):
+        case Mapping(child=child) | Fill(child=child):
             return point_loops(child, domain, names, dims, depth)
         case Leaf() | Launch():
             return {statement: {} for statement in statements_of(domain)}
@@ -68,7 +68,7 @@ def _members(tree: Tree, depth: int) -> Iterator[tuple[int, Any, str]]:
         case Sequence(children=children):
             for child in children:
                 yield from _members(child, depth)
-        case Mapping(child=child) | Stage(child=child):
+        case Mapping(child=child) | Fill(child=child):
             yield from _members(child, depth)
         case Leaf() | Launch():
             return

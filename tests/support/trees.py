@@ -10,7 +10,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree
 from tests.support.programs import Instance, Pair, instances, pairs
 
 
@@ -35,7 +35,7 @@ def _run(tree: Tree, domain: Any, here: dict[Instance, Position]) -> dict[Instan
             return here
         case Launch(number):
             return {x: replace(place, launch=number) for x, place in here.items()}
-        case Stage(child=child):
+        case Fill(child=child):
             return _run(child, domain, here)
         case Band(members=members, child=child):
             values = _values(members, domain)
@@ -90,7 +90,7 @@ def _spots(tree: Tree) -> Iterator[tuple[int, Any]]:
 def _nodes(tree: Tree) -> Iterator[Tree]:
     yield tree
     match tree:
-        case Band(child=child) | Mapping(child=child) | Stage(child=child):
+        case Band(child=child) | Mapping(child=child) | Fill(child=child):
             yield from _nodes(child)
         case Sequence(children=children):
             for child in children:
@@ -105,7 +105,7 @@ def _change_at(tree: Tree, number: int, change: Any) -> tuple[Tree, int]:
         return change(tree), -1
     number -= 1
     match tree:
-        case Band(child=child) | Mapping(child=child) | Stage(child=child):
+        case Band(child=child) | Mapping(child=child) | Fill(child=child):
             changed, number = _change_at(child, number, change)
             return replace(tree, child=changed), number
         case Sequence(children=children):

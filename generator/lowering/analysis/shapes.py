@@ -14,7 +14,7 @@ from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
-from generator.polyhedral.memory.footprint import StagedArray, stage_points
+from generator.polyhedral.memory.footprint import StagedArray, fill_points
 from generator.polyhedral.memory.private import private_updates, update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -72,7 +72,7 @@ class KernelShape:
     `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `shareable` arrays may be
     put in shared memory. `sequential`: a loop runs inside each thread. `kept` holds, per array that a thread can keep
     in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
-    holds, per shareable array and stage, its footprint, element size and the extents of the tiled members. `coarse`: a
+    holds, by array and fill point, the footprint, element size and the extents of the tiled members. `coarse`: a
     point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
     `blocks`: what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can
     reduce in copies of their own. `launched`: the statements of a loop of the host that launches it, with others, for
@@ -173,8 +173,8 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
            dialect: Dialect) -> KernelShape:
     """`skewed`: barriers would stand under guards, and finding that out exactly takes long."""
     staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
-                   for point in stage_points(program, part) for a in point.arrays) if not skewed else ()
-    computes = any(point.computed for point in stage_points(program, part))
+                   for point in fill_points(program, part) for a in point.arrays) if not skewed else ()
+    computes = any(point.computed for point in fill_points(program, part))
     if (staged or computes) and not _may_wait(program, part, frame, dialect):
         if computes:
             raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")

@@ -1,4 +1,4 @@
-"""Statements into loops: every instance becomes an assignment, every stage its copies and barriers."""
+"""Statements into loops: every instance becomes an assignment, every fill point its copies and barriers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generator.nest import Assign, Atomic, Barrier, For, If, Instance, Node, app
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import Update
 from generator.polyhedral.kit.ast import enter, leave
-from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Lets, Program
 
@@ -46,7 +46,7 @@ class Filling:
     program: Program
     part: KernelPart
     plan: KernelPlan
-    points: tuple[StagePoint, ...]
+    points: tuple[FillPoint, ...]
     arrays: tuple[CopiedBox, ...]
     computing: Computing
     registers: Mapping[str, Register | Variable]
@@ -65,7 +65,7 @@ class Filler:
         self.leaving = {leave(n): n for n in range(count)}
 
     def fill(self, nodes: tuple[Node, ...], tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
-        """`nodes` with every instance replaced; `tiles` holds the tile indices of the stages entered so far."""
+        """`nodes` with every instance replaced; `tiles` holds the tile indices of the fill points entered so far."""
         result: list[Node] = []
         for node in nodes:
             match node:
@@ -77,7 +77,7 @@ class Filler:
                     tiles[self.entering[name]] = arguments
                     result += self._enter(self.entering[name], arguments)
                 case Instance(name, arguments) if name in self.leaving:
-                    if arguments:  # the stage is filled again in the next round of its tile loop
+                    if arguments:  # filled again in the next round of its tile loop
                         result.append(Barrier())
                 case Instance():
                     result += self._statement(node, tiles)
@@ -88,7 +88,7 @@ class Filler:
     def _enter(self, number: int, arguments: tuple[Expr, ...]) -> Iterator[Node]:
         filling = self.filling
         at = entered(number, filling.points[number], arguments, filling.plan.walk)
-        here = [box.at(at.tiles) for box in filling.arrays if box.stage == number]
+        here = [box.at(at.tiles) for box in filling.arrays if box.point == number]
         yield from (box.fill(filling.plan.block) for box in here)
         yield from filling.computing.enter(at, bool(here))
 
@@ -170,11 +170,11 @@ class Filler:
         filling = self.filling
         copies: dict[int, CopiedBox] = {}
         for box in filling.arrays:
-            point = filling.points[box.stage]
+            point = filling.points[box.point]
             if name in point.statements:
-                if box.stage not in tiles:  # isl put the copies under a condition of their own
+                if box.point not in tiles:  # isl put the copies under a condition of their own
                     raise BarrierRefused("a barrier would stand under a condition")
-                here = box.at(entered(box.stage, point, tiles[box.stage]).tiles)
+                here = box.at(entered(box.point, point, tiles[box.point]).tiles)
                 copies |= {number: here for reader, number in box.footprint.accesses if reader == name}
         return copies
 

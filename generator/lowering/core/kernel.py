@@ -31,13 +31,13 @@ from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
 from generator.polyhedral.memory.accumulate import summed
+from generator.polyhedral.memory.copied import check_copied
 from generator.polyhedral.memory.coverage import MissingLoop, check_instances, values_at
-from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapped import check_mapped
 from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
 from generator.polyhedral.memory.padding import Padded, padded
-from generator.polyhedral.memory.staged import check_stage
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
 from generator.polyhedral.pipelines.stages import reached
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, reordered
@@ -101,7 +101,7 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     within = team.plan(plan)
     # registers that the inner loops tell apart serve every step of the outer ones
-    mapped = map_kernel(part, within, stage_points(program, part), summed(program, part) if plan.registers else ())
+    mapped = map_kernel(part, within, fill_points(program, part), summed(program, part) if plan.registers else ())
     check_mapped(part, mapped.tree)
     try:
         made = _generated(program, part, frame, within, mapped, True)
@@ -126,7 +126,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     fill_up = not program.stages and unseen_outside(program, part, kept)
     whole = padded(program, part, plan, kept.elements) if fill_up else None
     staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
-        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, stage_points(whole.program, whole.part),
+        whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, fill_points(whole.program, whole.part),
                                                            mapped.several))
     owned = _owned(loops, kept)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
@@ -165,7 +165,7 @@ class _Staged:
 
     program: Program
     part: KernelPart
-    points: tuple[StagePoint, ...]
+    points: tuple[FillPoint, ...]
     mapped: MappedKernel
     arrays: tuple[CopiedBox, ...]
     computed: tuple[ComputedBox, ...]
@@ -175,10 +175,10 @@ def _staged(program: Program, part: KernelPart, plan: KernelPlan, taken: set[str
     """A kernel in blocks and threads with its shared copies and boxes, which are checked exactly; new names go to
     `taken`. Raises IllegalPlan.
     """
-    points = stage_points(program, part)
+    points = fill_points(program, part)
     arrays = copied_boxes(program, part, plan, points, taken)
     for local in arrays:
-        check_stage(program, part, plan, points[local.stage], local.footprint, local.box)
+        check_copied(program, part, plan, points[local.point], local.footprint, local.box)
     computed = computed_boxes(program, part, plan, points, taken)
     return _Staged(program, part, points, mapped, arrays, computed)
 

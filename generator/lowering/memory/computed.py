@@ -22,7 +22,7 @@ from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Barrier, Declare, For, If, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import STEP, ring_rows, stage_boxes, tile_names
-from generator.polyhedral.memory.footprint import StagePoint
+from generator.polyhedral.memory.footprint import FillPoint
 from generator.polyhedral.memory.tile_boxes import TileBox
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import Lets, Program, Stage, Step
@@ -32,12 +32,12 @@ NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ComputedBox(LocalBox):
-    """The box of a stage at stage point `stage`."""
+    """The box of a stage at fill point `point`."""
 
-    stage: int
+    point: int
 
 
-def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[StagePoint],
+def computed_boxes(program: Program, part: KernelPart, plan: KernelPlan, points: Sequence[FillPoint],
                     taken: set[str]) -> tuple[ComputedBox, ...]:
     """The boxes that a kernel computes, point by point, in the order of computation; new names go to `taken`.
 
@@ -69,14 +69,14 @@ def _ring(box: TileBox, dim: int) -> Ring:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A stage point at which loops are: its number, and the numbers of the tiles around it by name."""
+    """A fill point at which loops are: its number, and the numbers of the tiles around it by name."""
 
     number: int
     tiles: Mapping[str, Expr]
 
 
-def entered(number: int, point: StagePoint, tiles: Sequence[Expr], walk: int = 0) -> Entered:
-    """Stage point `number`, where the numbers of the steps (with `walk`) or tiles around it are `tiles`."""
+def entered(number: int, point: FillPoint, tiles: Sequence[Expr], walk: int = 0) -> Entered:
+    """Fill point `number`, where the numbers of the steps (with `walk`) or tiles around it are `tiles`."""
     return Entered(number, dict(zip(tile_names(point, walk), tiles, strict=False)))
 
 
@@ -95,8 +95,8 @@ class Computing:
         self.stages = {stage.array: stage for stage in self.program.stages}
 
     def enter(self, at: Entered, filled: bool) -> list[Node]:
-        """What fills the boxes of a stage point, up to the barrier; `filled`: copies before it await one, too."""
-        here = [box.at(at.tiles) for box in self.arrays if box.stage == at.number]
+        """What fills the boxes of a fill point, up to the barrier; `filled`: copies before it await one, too."""
+        here = [box.at(at.tiles) for box in self.arrays if box.point == at.number]
         nodes = in_turn(
             [(*box.declared, self._fill(box, self.stages[box.array], at)) for box in here], [box.name for box in here]
         )
@@ -113,7 +113,7 @@ class Computing:
                names: Mapping[str, Expr] = NOTHING) -> Expr:
         """`expr` with stages read from where they are; what has to run before it goes to `before`.
 
-        `known` maps elements to the variables that hold them already; `at` is the stage point above; `names` says what
+        `known` maps elements to the variables that hold them already; `at` is the fill point above; `names` says what
         is written for names.
 
         Raises:
@@ -130,7 +130,7 @@ class Computing:
         if stage.where == "block":
             if at is None:  # isl put what fills the box under a condition of its own
                 raise IllegalPlan("a barrier would stand under a condition")
-            local = next(a for a in self.arrays if a.array == expr.array and a.stage == at.number)
+            local = next(a for a in self.arrays if a.array == expr.array and a.point == at.number)
             return local.at(at.tiles).element(index)
         element = Load(expr.array, index)
         if element not in known:

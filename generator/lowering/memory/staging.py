@@ -13,7 +13,7 @@ from generator.lowering.naming import fresh_name
 from generator.nest import Assign, If, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import tile_names
-from generator.polyhedral.memory.footprint import Extent, StagedArray, StagePoint
+from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray
 from generator.polyhedral.memory.mapping import block_names
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program
@@ -21,13 +21,13 @@ from generator.program import Program
 
 @dataclass(frozen=True, slots=True)
 class CopiedBox(LocalBox):
-    """A copy, made at stage point `stage`, of what the accesses of `footprint` read.
+    """A copy, made at fill point `point`, of what the accesses of `footprint` read.
 
     Where `below[d]`, the box may begin before the array does; where `above[d]` is a number, it may end behind the
     array, whose extent that is. Such elements do not exist and are skipped.
     """
 
-    stage: int
+    point: int
     footprint: StagedArray
     below: tuple[bool, ...]
     above: tuple[int | None, ...]
@@ -47,28 +47,28 @@ def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
     return tuple(min(t, d.extent) for t, d in zip(plan.tile, part.parallel, strict=True))
 
 
-def inner_sizes(point: StagePoint, inner_tile: int) -> tuple[int, ...]:
-    """Values that each tiled member takes below the stage point; everything when untiled."""
+def inner_sizes(point: FillPoint, inner_tile: int) -> tuple[int, ...]:
+    """Values that each tiled member takes below the fill point; everything when untiled."""
     return tuple(d.extent if inner_tile == 1 else min(inner_tile, d.extent) for d in point.tiled)
 
 
 def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
-                 points: tuple[StagePoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
-    """The copies of a kernel, by stage; () when the plan wants none. Their names are added to `taken`."""
+                 points: tuple[FillPoint, ...], taken: set[str]) -> tuple[CopiedBox, ...]:
+    """The copies of a kernel, by fill point; () when the plan wants none. Their names are added to `taken`."""
     if not plan.shared:
         return ()
     staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays]
     result: list[CopiedBox] = []
     for number, point, footprint in staged:
-        copies_of = [stage for stage, _, a in staged if a.array == footprint.array]
+        copies_of = [where for where, _, a in staged if a.array == footprint.array]
         here = sum(local.array == footprint.array for local in result)
-        which = number if len(set(copies_of)) == len(copies_of) else here  # one per stage, or several
+        which = number if len(set(copies_of)) == len(copies_of) else here  # one per fill point, or several
         name = fresh_name(f"{footprint.array}_shared{which if len(copies_of) > 1 else ''}", taken)
         result.append(_box(program, part, plan, point, footprint, name, number))
     return tuple(result)
 
 
-def _box(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint, footprint: StagedArray, name: str,
+def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint, footprint: StagedArray, name: str,
          number: int) -> CopiedBox:
     array = program.array(footprint.array)
     box = footprint.sizes(tile_sizes(part, plan), inner_sizes(point, plan.inner_tile))
@@ -93,7 +93,7 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint
     )
 
 
-def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: StagePoint) -> Expr:
+def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> Expr:
     """The first index of the box in one array dimension, from block indices and the numbers of tiles."""
     terms: dict[Expr, int] = {}
     constant = extent.low
@@ -117,11 +117,11 @@ def _corner(extent: Extent, part: KernelPart, plan: KernelPlan, point: StagePoin
     return combination(terms, constant)
 
 
-def _steps(point: StagePoint, plan: KernelPlan) -> tuple[int, ...]:
+def _steps(point: FillPoint, plan: KernelPlan) -> tuple[int, ...]:
     return tuple(0 if plan.inner_tile == 1 else plan.inner_tile for _ in point.tiled)
 
 
-def _range(extent: Extent, part: KernelPart, plan: KernelPlan, point: StagePoint) -> tuple[int, int]:
+def _range(extent: Extent, part: KernelPart, plan: KernelPlan, point: FillPoint) -> tuple[int, int]:
     """Least and greatest value of `_corner` over all blocks and tiles."""
     low = high = extent.low
     outer = zip(extent.parallel, part.parallel, plan.tile, tile_sizes(part, plan), strict=True)

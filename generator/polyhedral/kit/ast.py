@@ -13,7 +13,7 @@ from generator.expr import Binary, Expr, Int, Name, Select, Unary
 from generator.linear import simplify
 from generator.nest import For, If, Instance, Node
 from generator.polyhedral.kit.context import isl_options
-from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, multi
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pdiv_q": "/", "pdiv_r": "%", "zdiv_r": "%", "eq": "==",
            "le": "<=", "lt": "<", "ge": ">=", "gt": ">", "and_": "&&", "and_then": "&&", "or_": "||",
@@ -30,12 +30,12 @@ class LoopName:
 
 
 def enter(number: int) -> str:
-    """The pseudo statement at which stage `number` fills its copies."""
+    """The pseudo statement at which fill point `number` fills its copies."""
     return f"enter_{number}"
 
 
 def leave(number: int) -> str:
-    """The pseudo statement after which stage `number` may be filled again."""
+    """The pseudo statement after which fill point `number` may be filled again."""
     return f"leave_{number}"
 
 
@@ -86,7 +86,7 @@ def _insert(tree: Tree, leaf: Any) -> Any:
                 inner = _insert(child, node.child(index).child(0))
                 node = inner.ancestor(inner.get_tree_depth() - depth)
             return node
-        case Stage(number, child):
+        case Fill(number, child):
             prefix = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
             points = isl.Set.from_union_set(prefix.range()).coalesce()
             node = _insert(child, leaf)

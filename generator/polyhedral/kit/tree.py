@@ -3,7 +3,7 @@
     Band        loops over the members of a partial schedule
     Sequence    children run one after the other, each on its own statements
     Mapping     block or thread indices: instances go where the partial schedule says
-    Stage       shared copies are filled before and protected after what is below
+    Fill        shared copies are filled before and protected after what is below
     Launch      a kernel runs (host trees end in these)
     Leaf        the statements themselves
 """
@@ -53,7 +53,7 @@ class Mapping:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class Fill:
     """At this point the block fills shared copies (`number` identifies which) and waits."""
 
     number: int
@@ -67,7 +67,7 @@ class Launch:
     number: int
 
 
-Tree: TypeAlias = Leaf | Launch | Band | Sequence | Mapping | Stage
+Tree: TypeAlias = Leaf | Launch | Band | Sequence | Mapping | Fill
 
 
 def from_isl(schedule: Any) -> Tree:
@@ -118,7 +118,7 @@ def restrict(tree: Tree, domain: Any) -> Tree:
             return Sequence(tuple(f for f, _ in kept), tuple(restrict(c, f) for f, c in kept))
         case Leaf() | Launch():
             return tree
-        case Mapping() | Stage():
+        case Mapping() | Fill():
             raise AssertionError("only unmapped trees are restricted")
 
 

@@ -16,7 +16,7 @@ from generator.decisions.walk import walked
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of
 from generator.polyhedral.kit.tree import multi
-from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import block_names, step_member, tile_member
 from generator.polyhedral.memory.overlap import OverlappedTiles, check_overlap
 from generator.polyhedral.memory.tile_boxes import TileBox, tile_box
@@ -28,8 +28,8 @@ STEP = "w"
 """The name of the number of a step, in a block that walks."""
 
 
-def tile_names(point: StagePoint, walk: int = 0) -> tuple[str, ...]:
-    """Names of the numbers of the steps and tiles around a stage point."""
+def tile_names(point: FillPoint, walk: int = 0) -> tuple[str, ...]:
+    """Names of the numbers of the steps and tiles around a fill point."""
     return (STEP,) if walk else tuple(f"q{d}" for d in range(len(point.tiled)))
 
 
@@ -45,13 +45,13 @@ def ring_rows(rows: int) -> int:
 @lru_cache(maxsize=4096)
 def stage_boxes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile: int,
                 number: int, walk: int = 0) -> tuple[TileBox, ...]:
-    """The boxes at stage point `number` of a kernel, in the order in which they can be computed; with `walk`, those
+    """The boxes at fill point `number` of a kernel, in the order in which they can be computed; with `walk`, those
     of one step.
 
     Raises:
         IllegalPlan: a box does not hold what is read (never seen; checked because wrong results would come of it).
     """
-    point = stage_points(program, part)[number]
+    point = fill_points(program, part)[number]
     loops = [_loop(name, d, t) for name, d, t in zip(block_names(len(tile)), part.parallel, tile, strict=True)]
     if walk:
         along = walked(len(tile))
@@ -102,7 +102,7 @@ class _Tiles:
 class _Finder:
     """Follows reads from the statements of a kernel to the stages that it computes."""
 
-    def __init__(self, program: Program, point: StagePoint, tiles: _Tiles) -> None:
+    def __init__(self, program: Program, point: FillPoint, tiles: _Tiles) -> None:
         self.program, self.point, self.tiles = program, point, tiles
         self.numbers = tiles.numbers(point.domain).reverse()
         self.computed: dict[str, tuple[TileBox, Any]] = {}
@@ -169,7 +169,7 @@ class _Finder:
         return self.computed[stage.array]
 
     def read(self, array: str) -> Any:
-        """`{ [numbers] -> array[element] }`: what is read of a stage below the stage point, and all between (isl Map).
+        """`{ [numbers] -> array[element] }`: what is read of a stage below the fill point, and all between (isl Map).
 
         Between the first and the last element that is read in each dimension, that is, for given numbers: exact sets
         have so many parts, if a chain of inline stages reads this and that, that isl takes minutes.

@@ -1,7 +1,7 @@
 """Which arrays are worth a shared copy, where the copies are filled, and the boxes they hold.
 
-A *stage point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none, or
-where several bands, one after the other, need the same stage).
+A *fill point* lies below the tile loops of a kernel's sequential band (or at the kernel's top when there is none, or
+where several bands, one after the other, need the same copies).
 There, an access is `index = sum a_p * parallel_p + sum a_q * tiled_q + rest`, so that one tile of a block touches a
 box whose corner is affine in block and tile indices and whose size is constant.
 """
@@ -40,7 +40,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class StagedArray:
-    """A part of an array that can be copied to shared memory at a stage point; one Extent per array dimension.
+    """A part of an array that can be copied to shared memory at a fill point; one Extent per array dimension.
 
     `accesses` (statement, number) are those that read the copy: all accesses to the array that move alike with block
     and tile. A product of a matrix with itself reads two parts, one that moves with its rows and one with its columns.
@@ -56,7 +56,7 @@ class StagedArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StagePoint:
+class FillPoint:
     """A place for shared copies: what runs below it, the members tiled above it, the arrays that qualify.
 
     `computed` are the stages that a block computes there.
@@ -74,8 +74,8 @@ class StagePoint:
 
 
 @lru_cache(maxsize=1024)
-def stage_points(program: Program, part: KernelPart) -> tuple[StagePoint, ...]:
-    """The stage points of a kernel, in tree order (one per path to its first sequential band)."""
+def fill_points(program: Program, part: KernelPart) -> tuple[FillPoint, ...]:
+    """The fill points of a kernel, in tree order (one per path to its first sequential band)."""
     return tuple(_points(program, part, part.tree, part.domain))
 
 
@@ -84,7 +84,7 @@ def tiled_members(band: Band) -> int:
     return len(band.members) if band.permutable else 1
 
 
-def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iterator[StagePoint]:
+def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iterator[FillPoint]:
     names = statements_of(domain)
     blocks = {stage.array for stage in program.stages if stage.where == "block"}
     if isinstance(tree, Sequence) and not _computes_alike(program, tree, domain, blocks):
@@ -95,7 +95,7 @@ def _points(program: Program, part: KernelPart, tree: Tree, domain: Any) -> Iter
     if isinstance(tree, Band):
         tiled = tuple(dimension(m, domain) for m in tree.members[:tiled_members(tree)])
     arrays = tuple(_arrays(program, part, tree, domain, tiled)) if part.parallel else ()
-    yield StagePoint(names, domain, tiled, arrays, reached(program, names) & blocks)
+    yield FillPoint(names, domain, tiled, arrays, reached(program, names) & blocks)
 
 
 def _computes_alike(program: Program, tree: Sequence, domain: Any, blocks: Collection[str]) -> bool:

@@ -10,7 +10,7 @@ import islpy as isl
 
 from generator.polyhedral.dependences.model import sets
 from generator.polyhedral.kit.ast import LoopName
-from generator.polyhedral.kit.tree import Band, Launch, Leaf, Sequence, Stage, Tree
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Sequence, Tree
 from generator.polyhedral.kit.tree import Mapping as Indices
 
 LoopValues: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -43,7 +43,7 @@ def _leaves(tree: Tree, domain: Any, members: tuple[Any, ...]) -> Iterator[tuple
             yield domain, members
         case Band(members=more, child=child):
             yield from _leaves(child, domain, (*members, *more))
-        case Indices(child=child) | Stage(child=child):
+        case Indices(child=child) | Fill(child=child):
             yield from _leaves(child, domain, members)
         case Sequence(filters, children):
             for part, child in zip(filters, children, strict=True):

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from generator.errors import IllegalPlan
-from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, multi
 from generator.polyhedral.memory.footprint import tiled_members
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.polyhedral.schedules.legality import check_kernel, check_threads
@@ -54,7 +54,7 @@ def _tiles_in_order(tree: Tree, dependences: Any) -> bool:
         case Sequence(filters, children):
             return all(_tiles_in_order(child, dependences.intersect_domain(part).intersect_range(part))
                        for part, child in zip(filters, children, strict=True))
-        case Launch() | Mapping() | Stage():
+        case Launch() | Mapping() | Fill():
             raise AssertionError("a part has neither threads nor launches yet")
         case _:
             assert_never(tree)

@@ -1,4 +1,4 @@
-"""A kernel's tree with blocks, threads, points per thread, inner tiles and stages."""
+"""A kernel's tree with blocks, threads, points per thread, inner tiles and fill points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import islpy as isl
 from generator.decisions.walk import walked
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
-from generator.polyhedral.kit.tree import Band, Mapping, Sequence, Stage, Tree, statements_of
-from generator.polyhedral.memory.footprint import StagePoint, tiled_members
+from generator.polyhedral.kit.tree import Band, Fill, Mapping, Sequence, Tree, statements_of
+from generator.polyhedral.memory.footprint import FillPoint, tiled_members
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 
 
@@ -38,14 +38,14 @@ def thread_names(count: int) -> tuple[str, ...]:
 
 
 def map_kernel(
-    part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...], outer: tuple[int, ...] = ()
+    part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...], outer: tuple[int, ...] = ()
 ) -> MappedKernel:
-    """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the stages.
+    """Tile and map the parallel dimensions of `part`, tile its sequential band, mark the fill points.
 
-    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [stage] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a
+    `for i, j: for k: S` -> `block(i/T, j/T): for k/I: [fill] thread(i%T%B, j%T%B): for points: for k%I: S`. Of a
     thread's points, the loops over the dimensions `outer` come first, in their order.
 
-    A block that walks has a loop over steps around all that: `block(i/T): for i%T/W: [stage] thread(i%W%B): ..`.
+    A block that walks has a loop over steps around all that: `block(i/T): for i%T/W: [fill] thread(i%W%B): ..`.
 
     Raises:
         IllegalPlan: sizes that do not fit the kernel.
@@ -109,31 +109,31 @@ def _check_walk(plan: KernelPlan) -> None:
 class _Mapper:
     """Builds the part of the tree inside a block."""
 
-    def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[StagePoint, ...],
+    def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...],
                  sizes: list[tuple[Dimension, int, int]], several: tuple[int, ...]) -> None:
         self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
         self.points = {point.statements for point in points}
-        self.stages = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
+        self.fills = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
 
     def below(self, tree: Tree, domain: Any) -> Tree:
-        """`tree` with the threads put where they belong: below stages, else at the top."""
-        if not self.stages:
+        """`tree` with the threads put where they belong: below fill points, else at the top."""
+        if not self.fills:
             return self.threads(self.tiled(tree, domain, lambda child: child), domain)
-        return self.staged(tree, domain)
+        return self.filled(tree, domain)
 
-    def staged(self, tree: Tree, domain: Any) -> Tree:
-        """Every path gets its stage point, in the order of `stage_points`."""
+    def filled(self, tree: Tree, domain: Any) -> Tree:
+        """Every path gets its fill point, in the order of `fill_points`."""
         if isinstance(tree, Sequence) and statements_of(domain) not in self.points:
             parts = [domain.intersect(f) for f in tree.filters]
-            return Sequence(tuple(parts), tuple(self.staged(c, p)
+            return Sequence(tuple(parts), tuple(self.filled(c, p)
                                                 for c, p in zip(tree.children, parts, strict=True)))
-        return self.tiled(tree, domain, lambda child: self.stage(self.threads(child, domain), domain))
+        return self.tiled(tree, domain, lambda child: self.fill(self.threads(child, domain), domain))
 
-    def stage(self, tree: Tree, domain: Any) -> Tree:
-        """A stage, where any array qualifies."""
+    def fill(self, tree: Tree, domain: Any) -> Tree:
+        """A fill point, where any array qualifies."""
         listed = domain.get_set_list()
         first = min(listed.get_at(i).get_tuple_name() for i in range(listed.n_set()))
-        return Stage(self.stages[first], tree) if first in self.stages else tree
+        return Fill(self.fills[first], tree) if first in self.fills else tree
 
     def tiled(self, tree: Tree, domain: Any, inside: Any) -> Tree:
         """Tile the first sequential band by `inner_tile`; `inside` wraps what is below the tile loops."""

@@ -19,7 +19,7 @@ from generator.expr import Binary, Expr, Int, Name, Select, Unary, children
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.memory.boxes import ring_rows, stage_boxes
-from generator.polyhedral.memory.footprint import StagePoint, stage_points
+from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.mapping import step_tile
 from generator.polyhedral.pipelines.stages import reached, read_subscripts
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
@@ -36,7 +36,7 @@ def block_bytes(program: Program, part: KernelPart, tile: tuple[int, ...], inner
                 walk: int = 0) -> int:
     """Bytes of shared memory that a block of the kernel needs for its stages, `walk` rows at a time."""
     total = 0
-    for number, point in enumerate(stage_points(program, part)):
+    for number, point in enumerate(fill_points(program, part)):
         found = dict(_sizes(program, part, step_tile(tile, walk), inner_tile, number)) if point.computed else {}
         if walk and found:
             for array, sizes in _sizes(program, part, step_tile(tile, 2 * walk), inner_tile, number):
@@ -55,7 +55,7 @@ def _sizes(program: Program, part: KernelPart, tile: tuple[int, ...], inner_tile
     blocks = {name: one.middle((*tile, *[inner_tile] * one.tiled)) for name, one in loops.items()}
     finder = _Finder(program, blocks)
     for stage in program.stages:
-        if stage.array in stage_points(program, part)[number].computed:
+        if stage.array in fill_points(program, part)[number].computed:
             yield stage.array, [1 + high - low for low, high in finder.read(stage)]
 
 
@@ -84,8 +84,8 @@ class _Loops:
 
 @lru_cache(maxsize=4096)
 def _loops(program: Program, part: KernelPart, number: int) -> Mapping[str, _Loops] | None:
-    """The loops around every statement below a stage point; None when they are no plain boxes."""
-    point: StagePoint = stage_points(program, part)[number]
+    """The loops around every statement below a fill point; None when they are no plain boxes."""
+    point: FillPoint = fill_points(program, part)[number]
     found = {}
     for name in point.statements:
         domain = point.domain.extract_set(set_of(program.statement(name).domain).get_space())

@@ -14,7 +14,7 @@ import islpy as isl
 
 from generator.errors import IllegalPlan
 from generator.polyhedral.dependences.model import maps
-from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Stage, Tree, multi
+from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, multi
 
 Tiles: TypeAlias = MappingOf[int, tuple[Any, ...]]
 """By number of a kernel that runs the tiles of a wavefront: the parallel numbers of its tiles."""
@@ -34,7 +34,7 @@ def check_host(tree: Tree, dependences: Any, tiles: Tiles) -> dict[int, Any]:
             for child, inner in zip(children, _split(filters, dependences, "launch order"), strict=True):
                 left |= check_host(child, inner, tiles)
             return left
-        case Leaf() | Mapping() | Stage():
+        case Leaf() | Mapping() | Fill():
             raise AssertionError("a host tree ends in launches")
 
 
@@ -69,7 +69,7 @@ def check_kernel(tree: Tree, dependences: Any) -> None:
         case Sequence(filters, children):
             for child, inner in zip(children, _split(filters, dependences, "order of statements"), strict=True):
                 check_kernel(child, inner)
-        case Stage(child=child):
+        case Fill(child=child):
             check_kernel(child, dependences)
         case Launch():
             raise AssertionError("a kernel launches no kernel")
@@ -93,7 +93,7 @@ def indices(tree: Tree, level: str) -> tuple[Any, ...]:
             return ()
         case Mapping(level=here, members=members) if here == level:
             return members
-        case Band(child=child) | Stage(child=child) | Mapping(child=child):
+        case Band(child=child) | Fill(child=child) | Mapping(child=child):
             return indices(child, level)
         case Sequence(filters, children):
             branches = [tuple(m.intersect_domain(part) for m in indices(child, level))

@@ -12,7 +12,7 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Band, Leaf, Tree, from_isl
-from generator.polyhedral.memory.footprint import stage_points
+from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.mapped import check_mapped, legal_for_all_sizes
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, schedule_kernels
@@ -36,7 +36,7 @@ def mapped(program: Program, part: KernelPart, rng: np.random.Generator) -> tupl
     tiles = [block * int(rng.integers(1, 4)) for block in blocks]
     plan = KernelPlan(part.statements, tuple(tiles), tuple(blocks), shared=bool(rng.integers(2)),
                       inner_tile=int(rng.integers(1, 6)), points_inside=bool(rng.integers(2)))
-    return plan, map_kernel(part, plan, stage_points(program, part)).tree
+    return plan, map_kernel(part, plan, fill_points(program, part)).tree
 
 
 def exactly(part: KernelPart, tree: Tree) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.suites.image_pipelines import PIPELINES, Pipeline
 from generator.polyhedral.memory.boxes import stage_boxes
-from generator.polyhedral.memory.footprint import stage_points
+from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.rough_boxes import block_bytes
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.polyhedral.pipelines.stage_facts import stage_facts
@@ -28,7 +28,7 @@ def test_it_is_near_the_exact_boxes_and_rarely_below(program: Pipeline) -> None:
     found = small_problem(program)[0].program
     below = kernels = 0
     for kernel in kernels_of(found, openings(stage_facts(found), TARGET)[1]):
-        part, points = kernel.section.program, stage_points(kernel.section.program, kernel.part)
+        part, points = kernel.section.program, fill_points(kernel.section.program, kernel.part)
         if not any(point.computed for point in points):
             continue
         for _ in range(3):

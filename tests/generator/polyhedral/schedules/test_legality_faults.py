@@ -13,7 +13,7 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Tree, from_isl
-from generator.polyhedral.memory.footprint import stage_points
+from generator.polyhedral.memory.footprint import fill_points
 from generator.polyhedral.memory.mapping import map_kernel
 from generator.polyhedral.schedules.kernels import schedule_kernels
 from generator.polyhedral.schedules.legality import check_host, check_kernel, check_threads
@@ -91,7 +91,7 @@ def check_mapped(name: str, seed: int, faults: int) -> Counter[bool]:
             blocks = tuple(int(rng.integers(1, 3)) for _ in range(count))
             plan = KernelPlan(part.statements, tuple(b * int(rng.integers(1, 3)) for b in blocks), blocks,
                               shared=bool(rng.integers(2)), inner_tile=int(rng.integers(1, 3)))
-            mapped = map_kernel(part, plan, stage_points(program(name), part))
+            mapped = map_kernel(part, plan, fill_points(program(name), part))
             assert verdict(mapped.tree, part.dependences)
             total += compare(mapped.tree, part.domain, part.dependences, rng, faults)
     return total

@@ -14,9 +14,9 @@ from generator.nest import Barrier, For, If, Instance
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.kit.tree import Band, Launch, Leaf, Mapping, Sequence, Tree, from_isl
-from generator.polyhedral.memory.footprint import Extent, StagedArray, stage_points
+from generator.polyhedral.memory.copied import check_copied
+from generator.polyhedral.memory.footprint import Extent, StagedArray, fill_points
 from generator.polyhedral.memory.mapping import map_kernel
-from generator.polyhedral.memory.staged import check_stage
 from generator.polyhedral.schedules.kernels import KernelPart, dimension, schedule_kernels
 from generator.polyhedral.schedules.legality import check_host, check_kernel, check_threads
 from generator.program import Program
@@ -133,30 +133,30 @@ def gemm_part() -> KernelPart:
 
 
 def test_a_shared_copy_of_an_array_written_in_the_launch() -> None:
-    part, points = gemm_part(), stage_points(GEMM, gemm_part())
+    part, points = gemm_part(), fill_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=4)
     copied = StagedArray("A", (Extent((1, 0), (0,), 0, 0), Extent((0, 1), (0,), 0, 0)), ())
     with pytest.raises(IllegalPlan, match=r"`A` has a shared copy but S\d writes it in the same launch"):
-        check_stage(GEMM, part, plan, points[-1], copied, (4, 4))
+        check_copied(GEMM, part, plan, points[-1], copied, (4, 4))
 
 
 @pytest.mark.parametrize("inner_tile", [1, 4])
 def test_a_shared_copy_that_is_too_small(inner_tile: int) -> None:
-    part, points = gemm_part(), stage_points(GEMM, gemm_part())
+    part, points = gemm_part(), fill_points(GEMM, gemm_part())
     plan = KernelPlan(part.statements, (4, 4), (2, 2), shared=True, inner_tile=inner_tile)
     for point in points:
         inner = tuple(d.extent if inner_tile == 1 else inner_tile for d in point.tiled)
         for staged in point.arrays:
             sizes = staged.sizes((4, 4), inner)
-            check_stage(GEMM, part, plan, point, staged, sizes)
+            check_copied(GEMM, part, plan, point, staged, sizes)
             for dim in range(2):
                 less = tuple(size - (d == dim) for d, size in enumerate(sizes))
                 with pytest.raises(IllegalPlan, match=rf"reads `{staged.array}` outside its shared copy: local "
                                                       rf"subscript {dim} goes from 0 to {less[dim]}"):
-                    check_stage(GEMM, part, plan, point, staged, less)
+                    check_copied(GEMM, part, plan, point, staged, less)
             moved = replace(staged, extents=tuple(replace(e, low=e.low + 1) for e in staged.extents))
             with pytest.raises(IllegalPlan, match="outside its shared copy: local subscript 0 goes from -1"):
-                check_stage(GEMM, part, plan, point, moved, sizes)
+                check_copied(GEMM, part, plan, point, moved, sizes)
 
 
 def loop(iterator: str, end: Binary | Int | Name, *body: For | If | Barrier | Instance) -> For:

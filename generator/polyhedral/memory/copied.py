@@ -1,4 +1,4 @@
-"""The exact check of shared copies: everything a stage's statements read lies in the box that was copied."""
+"""The exact check of shared copies: the copied box holds everything that statements below a fill point read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.parsed import map_of, set_of
-from generator.polyhedral.memory.footprint import Extent, StagedArray, StagePoint
+from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 from generator.program import Program, Statement
 
 
-def check_stage(program: Program, part: KernelPart, plan: KernelPlan, point: StagePoint, footprint: StagedArray,
+def check_copied(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint, footprint: StagedArray,
                 sizes: tuple[int, ...]) -> None:
-    """Compare the subscripts of all accesses to the copy with its box, exactly, over all instances below the stage.
+    """Compare the subscripts of all accesses to the copy with its box, exactly, over all instances below it.
 
     Independent of how the box was found: the tile indices are recomputed from the members.
 
@@ -51,7 +51,7 @@ def _check_access(access: str, statement: Statement, instances: Any, corners: li
                               f"{dim} goes from {low} to {high}, the copy has {size}")
 
 
-def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, point: StagePoint) -> Any:
+def _corner(extent: Extent, instances: Any, part: KernelPart, plan: KernelPlan, point: FillPoint) -> Any:
     """The box's first index as a function of the instance."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(instances.get_space()))
     corner = isl.PwAff.from_aff(zero.set_constant_val(isl.Val(extent.low)))
