@@ -20,6 +20,7 @@ from generator.linear import substitute
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.analysis.addresses import Enclosing, Point, access_facts, enter, outer_point
 from generator.lowering.analysis.counting import Counts, Grounds, NodePath, children_of, count
+from generator.lowering.analysis.index_values import with_index_values
 from generator.lowering.analysis.sampling import samples, trips, values
 from generator.lowering.core.assemble import lowered_program
 from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, walk
@@ -69,7 +70,7 @@ def sampled_launches(operations: Sequence[HostOp], names: Mapping[str, int], wei
 
 
 def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Run]) -> KernelFacts:
-    body = _as_loops(kernel.body)
+    body = _as_loops(with_index_values(kernel.body))
     study = _Study(_types(kernel), _layouts(kernel))
     launches = sum(weight for _, weight, _ in runs)
     counts = count(body, grounds(kernel, runs), study.cost)

@@ -18,7 +18,7 @@ from antune import halide as hl
 from explorer.registry import make_explorer
 from generator.decisions.combine import Combine
 from generator.emit.kernel import printed
-from generator.expr import Binary, Expr, Int, Load, Name, Select, children, evaluate
+from generator.expr import Binary, Expr, Int, Load, Name, Select, children, evaluate, map_children
 from generator.facts import Access, Operations
 from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowered_kernel import LoweredKernel
@@ -28,7 +28,7 @@ from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.memory.staging import CopiedBox
-from generator.nest import Assign, Atomic, For, If, Node
+from generator.nest import Assign, Atomic, Declare, For, If, Level, Node, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.memory.footprint import StagedArray
 from generator.polyhedral.pipelines.sections import kernels_of
@@ -64,12 +64,20 @@ def touched(node: Assign | Atomic) -> list[Load]:
     return [*(Load(array, index) for array, index in reads), node.target]
 
 
+def number_of(expr: Expr, names: Mapping[str, int]) -> int:
+    """The value of an expression with variables of the kernel in it."""
+    def known(part: Expr) -> Expr:
+        return Int(names[part.array]) if isinstance(part, Load) else map_children(part, known)
+    return evaluate(known(expr), names)
+
+
 class Simulation:
     """All accesses of the threads of one kernel."""
 
     def __init__(self, program: Program, lowered: LoweredKernel) -> None:
         self.extents = {**{a.name: a.extents for a in program.arrays if not a.by_value},
                         **{a.name: a.sizes for a in lowered.shared}}
+        self.indices = {n.name for n in walk(lowered.body) if isinstance(n, Declare) and n.type == "int"}
 
     def events(self, nodes: tuple[Node, ...], at: tuple[int, ...], names: Mapping[str, int],
                iteration: tuple[int, ...]) -> Iterator[Event]:
@@ -78,13 +86,15 @@ class Simulation:
             place = (*at, number)
             match node:
                 case For():
-                    value, ordinal = evaluate(node.start, names), 0
-                    while evaluate(node.condition, {**names, node.iterator: value}):
+                    value, ordinal = number_of(node.start, names), 0
+                    while number_of(node.condition, {**names, node.iterator: value}):
                         yield from self.events(node.body, place, {**names, node.iterator: value}, (*iteration, ordinal))
                         value, ordinal = value + node.step, ordinal + 1
                 case If(condition, then, otherwise):
-                    taken = then if evaluate(condition, names) else otherwise
+                    taken = then if number_of(condition, names) else otherwise
                     yield from self.events(taken, (*place, int(taken is otherwise)), names, iteration)
+                case Assign(Load(variable, ()), "", value) if variable in self.indices:
+                    names = {**names, variable: number_of(value, names)}
                 case Assign(target, op, Select(condition, then, otherwise)) if not any(loads(condition)):
                     branch = int(not evaluate(condition, names))
                     chosen = Assign(target, op, (then, otherwise)[branch])
@@ -97,7 +107,7 @@ class Simulation:
                     pass
 
     def element(self, load: Load, names: Mapping[str, int]) -> int:
-        index = [evaluate(i, names) for i in load.index]
+        index = [number_of(i, names) for i in load.index]
         extents = self.extents[load.array]
         assert all(0 <= i < n for i, n in zip(index, extents, strict=True)), (load, names)
         return sum(i * prod(extents[d + 1:]) for d, i in enumerate(index))
@@ -152,6 +162,24 @@ def test_many_random_plans_against_every_lane(name: str) -> None:
     program = problem(name, SMALL[name]).program
     for plan in plans_of(program, 40, 6):
         check(program, plan)
+
+
+@pytest.mark.parametrize(("level", "block"), [("block", (1, 32)), ("thread", (1, 8))])
+def test_blocks_that_walk_against_every_lane(level: Level, block: tuple[int, ...]) -> None:
+    """Variables of the kernel hold where the rows of a box begin. The last tile is none of whole steps."""
+    x, y, near, out = hl.Var("x"), hl.Var("y"), hl.Func("near"), hl.Func("out")
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    near[x, y] = image[x, y] * 2.0
+    out[x, y] = near[x, y] + near[x + 1, y + 1] + near[x, y + 2]
+    program, schedule = pipeline_program([out], [64, 22]), Stages((("near", "block"),))
+    kernel, = kernels_of(program, schedule)
+    plan = Plan(schedule, (KernelPlan(kernel.statements, (16, 32), block, walk=4, level=level),))
+    lowered, = lowered_kernels(program, plan)
+    assert Simulation(program, lowered).indices
+    facts, = kernel_facts(program, plan, TARGET)
+    found, threads = simulate(program, lowered, [()])
+    executions = [sum(len(lanes) for lanes in warps.values()) for _, warps in sorted(found.items())]
+    assert [access.executions * threads for access in facts.accesses] == pytest.approx(executions, rel=0.01)
 
 
 def check(program: Program, plan: Plan) -> None:
