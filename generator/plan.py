@@ -23,6 +23,7 @@ from generator.decisions.level import LEVEL
 from generator.decisions.padding import PADDING
 from generator.decisions.points_inside import POINTS_INSIDE
 from generator.decisions.registers import REGISTERS
+from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
 from generator.decisions.unroll import UNROLL
@@ -44,7 +45,8 @@ class KernelPlan:
     """Decisions for the kernel that executes `statements` (sorted names: the kernel's identity).
 
     `tile[d]` and `block[d]` belong to the parallel dimension d, outermost first (the last one is the device's
-    x); each thread computes `tile / block` points per dimension, cyclically, so that neighbours stay coalesced.
+    x); each thread computes `tile / block` points per dimension, cyclically, so that neighbours stay coalesced
+    (along x: `run` neighbours at a time).
     `order` permutes the parallel dimensions of the schedule before that (empty: as they are).
 
     Each of the other fields is a decision with a file of its own in `generator.decisions`.
@@ -66,12 +68,14 @@ class KernelPlan:
     columns: bool = COLUMNS.default
     level: Level = LEVEL.default
     walk: int = WALK.default
+    run: int = RUN.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     X_DIMENSION,
     WALK,
     SIZES,
+    RUN,
     UNROLL,
     POINTS_INSIDE,
     REGISTERS,

@@ -10,7 +10,11 @@ from generator.emit.names import free_name
 from generator.polyhedral.kit.ast import LoopName
 from generator.polyhedral.kit.members import iterator_of
 from generator.polyhedral.kit.tree import Band, Fill, Launch, Leaf, Mapping, Sequence, Tree, statements_of
+from generator.polyhedral.memory.mapping import Points
 from generator.program import Program
+
+SHORT = {"neighbour": "next"}
+"""What kinds of loops are called in names."""
 
 
 def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[LoopName, ...]:
@@ -22,8 +26,9 @@ def loop_names(tree: Tree, program: Program, taken: Iterable[str]) -> tuple[Loop
             continue  # another branch of a sequence: one name serves both
         base = iterator_of(member, program) or "c"
         words = {"tile": f"tile of {base}", "point": f"points of this thread along {base}",
+                 "neighbour": f"neighbours of this thread along {base}",
                  "wavefront": "one wavefront of tiles", "step": f"steps of this block along {base}"}
-        name = fresh_name(f"{base}_{kind}" if kind else base, used)
+        name = fresh_name(f"{base}_{SHORT.get(kind, kind)}" if kind else base, used)
         names.append(LoopName(name, words.get(kind, "")))
     return tuple(names)
 
@@ -35,25 +40,25 @@ def fresh_name(name: str, taken: set[str]) -> str:
     return free
 
 
-def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], dims: SequenceOf[int],
-                depth: int = 0) -> dict[str, dict[int, str]]:
-    """The names of the loops over a thread's points, by statement and parallel dimension.
+def point_loops(tree: Tree, domain: Any, names: SequenceOf[LoopName], points: SequenceOf[Points],
+                depth: int = 0) -> dict[str, dict[Points, str]]:
+    """The names of the loops over a thread's points, by statement.
 
-    `dims` are the dimensions that have such loops, outermost first; `names` those of all loops by depth.
+    `points` are these loops, outermost first; `names` those of all loops by depth.
     """
     match tree:
         case Band(members=members, child=child, notes=notes):
-            if notes[:1] == ("point",):
-                found = {d: names[depth + k].name for k, d in enumerate(dims)}
+            if notes[:1] in (("point",), ("neighbour",)):
+                found = {one: names[depth + k].name for k, one in enumerate(points)}
                 return dict.fromkeys(statements_of(domain), found)
-            return point_loops(child, domain, names, dims, depth + len(members))
+            return point_loops(child, domain, names, points, depth + len(members))
         case Sequence(filters, children):
-            result: dict[str, dict[int, str]] = {}
+            result: dict[str, dict[Points, str]] = {}
             for part, child in zip(filters, children, strict=True):
-                result |= point_loops(child, domain.intersect(part), names, dims, depth)
+                result |= point_loops(child, domain.intersect(part), names, points, depth)
             return result
         case Mapping(child=child) | Fill(child=child):
-            return point_loops(child, domain, names, dims, depth)
+            return point_loops(child, domain, names, points, depth)
         case Leaf() | Launch():
             return {statement: {} for statement in statements_of(domain)}
 

@@ -188,8 +188,8 @@ def test_order_of_decisions() -> None:
     assert names[:4] == ["algorithm", "serialize SCCs", "maximize band depth", "outer coincidence"]
     of_s = [choice.decision.name for choice in walk.choices if choice.decision.subject == ("S",)]
     assert of_s == ["x dimension", "outer tile size x", "thread block size x", "outer tile size y",
-                    "thread block size y", "unroll factor", "points inside sequential loops", "shared memory",
-                    "inner tile size", "atomic store", "blocks along columns"]
+                    "thread block size y", "neighbours in a row", "unroll factor", "points inside sequential loops",
+                    "shared memory", "inner tile size", "atomic store", "blocks along columns"]
     assert [kernel.statements for kernel in walk.plan.kernels] == [("S",), ("T",)]
 
 

@@ -46,6 +46,12 @@ WATCHED = "CUDA_DOUBLE_RACES"
 LIMITS = Limits(compile_s=60.0, run_s=20.0, half_width=0.0, min_repeats=2, max_repeats=3, time_s=0.5)
 
 
+def found_in(said: Path) -> list[str]:
+    """What the double, which was told to write to the file `said` (CUDA_DOUBLE_LOG), found wrong."""
+    wrong = ("race in", "diverges at", "without some lanes")
+    return [line for line in said.read_text().splitlines() if any(words in line for words in wrong)]
+
+
 def build_driver(folder: Path, library: str = "libcuda.so.1") -> Path:
     """Make the double below `folder`; the answer is what LD_LIBRARY_PATH must be."""
     source = FOLDER / f"{library.partition('.')[0]}.c"

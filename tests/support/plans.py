@@ -121,7 +121,15 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
         combine=combine,
         exchange=bool(rng.integers(6) == 0),
         columns=sum(block) % 2 == 1,
+        run=_run(tile, tuple(block)),
     )
+
+
+def _run(tile: tuple[int, ...], block: tuple[int, ...]) -> int:
+    """Neighbours in a row: all points of a thread along x, half of them, or one, by the other sizes."""
+    points = tile[-1] // block[-1] if tile else 1
+    runs = [run for run in (1, 2, 3) if points % run == 0]
+    return runs[sum((*tile, *block)) % len(runs)]
 
 
 def random_plan(program: Program, rng: np.random.Generator) -> Plan:

@@ -18,7 +18,7 @@ from generator.polyhedral.dependences.reductions import update_of
 from generator.polyhedral.kit.tree import Band, Tree
 from generator.polyhedral.kit.tree import Mapping as TreeMapping
 from generator.polyhedral.memory.accumulate import Kept, Sharing, keepable, sharing
-from generator.polyhedral.memory.mapping import MappedKernel
+from generator.polyhedral.memory.mapping import MappedKernel, Points, points_of
 from generator.polyhedral.memory.placement import locate
 from generator.polyhedral.memory.thread_values import thread_values
 from generator.polyhedral.schedules.kernels import KernelPart
@@ -59,7 +59,7 @@ class Threads:
     """A mapped kernel and its surroundings; `whole`: nothing runs but its program.
 
     `prefix` names the host loops, `reductions` are relaxed statements, `loops` names the loops over the points of a
-    thread by statement and dimension.
+    thread by statement.
     """
 
     part: KernelPart
@@ -67,7 +67,7 @@ class Threads:
     mapped: MappedKernel
     prefix: Sequence[str]
     reductions: Sequence[str]
-    loops: Mapping[str, Mapping[int, str]]
+    loops: Mapping[str, Mapping[Points, str]]
     whole: bool
 
 
@@ -106,9 +106,8 @@ def _variables(program: Program, threads: Threads, taken: set[str], allowed: boo
     Targets of relaxed reductions are left to `keepable`, whose order of updates is another one.
     """
     part, plan = threads.part, threads.plan
-    points = tuple((d, plan.tile[d] // plan.block[d]) for d in sorted(threads.mapped.several)) if not _one_by_one(
-        threads.mapped.tree) else ()
-    if not threads.whole or (points and not allowed) or prod(count for _, count in points) > MAX_REGISTERS:
+    points = points_of(plan) if not _one_by_one(threads.mapped.tree) else ()
+    if not threads.whole or (points and not allowed) or prod(p.count for p in points) > MAX_REGISTERS:
         return ()
     relaxed = {program.statement(name).body.target.array for name in threads.reductions if name in part.statements}
     single = {kept.array: kept for kept in keepable(program, part)}
@@ -119,7 +118,7 @@ def _variables(program: Program, threads: Threads, taken: set[str], allowed: boo
         ):  # inner tiles change the order within a point
             continue
         users = [s for s in part.statements if any(a.array == array for a in program.statement(s).accesses)]
-        loops = {s: tuple(threads.loops[s][d] for d, _ in points) for s in users}
+        loops = {s: tuple(threads.loops[s][p] for p in points) for s in users}
         name = fresh_name(f"{array}_here", taken)
         found.append(Variable(name, array, program.array(array).type, points, loops, single.get(array)))
     return tuple(found)
@@ -129,7 +128,7 @@ def _one_by_one(tree: Tree) -> bool:
     """Whether a thread ends one of its points before it begins the next."""
     while isinstance(tree, TreeMapping):
         tree = tree.child
-    return isinstance(tree, Band) and tree.notes[:1] == ("point",)
+    return isinstance(tree, Band) and tree.notes[:1] in (("point",), ("neighbour",))
 
 
 def _check_atomics(program: Program, together: Iterable[str]) -> None:
@@ -153,14 +152,14 @@ def _wanted(kept: Kept, plan: KernelPlan, together: Mapping[str, Sharing]) -> Sh
 
 def _register(program: Program, threads: Threads, kept: Kept, shared: Sharing, taken: set[str]) -> Register:
     plan = threads.plan
-    points = tuple((d, plan.tile[d] // plan.block[d]) for d in kept.owned if plan.tile[d] > plan.block[d])
+    points = tuple(p for p in points_of(plan) if p.dim in kept.owned)
     name = fresh_name(f"{kept.array}_here", taken)
-    names = tuple(fresh_name(f"{kept.array}_{d}", taken) for d, _ in points)
+    names = tuple(fresh_name(f"{kept.array}_{p.dim}{'_next' if p.run else ''}", taken) for p in points)
     every_thread = shared == "thread" or plan.combine == "atomic"
-    numbered = [(d, n) for (d, _), n in zip(points, names, strict=True)]
+    numbered = list(zip(points, names, strict=True))
     where = locate(kept, threads.part, plan, threads.prefix, numbered, every_thread)
     update = update_of(program, program.statement(kept.statements[0])) if shared != "thread" else None
-    by_statement = {s: tuple(threads.loops[s][d] for d, _ in points) for s in kept.statements}
+    by_statement = {s: tuple(threads.loops[s][p] for p in points) for s in kept.statements}
     loaded = any(access.kind != "write" and access.array == kept.array  # what may be written may stay as it is
                  for s in kept.statements for access in program.statement(s).accesses)
     return Register(name, kept.array, program.array(kept.array).type, kept, points, by_statement, names, where.element,

@@ -36,7 +36,15 @@ from generator.polyhedral.memory.coverage import MissingLoop, check_instances, v
 from generator.polyhedral.memory.footprint import FillPoint, fill_points
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapped import check_mapped
-from generator.polyhedral.memory.mapping import MappedKernel, block_names, map_kernel, point_member, thread_names
+from generator.polyhedral.memory.mapping import (
+    MappedKernel,
+    Points,
+    block_names,
+    map_kernel,
+    point_member,
+    step_tile,
+    thread_names,
+)
 from generator.polyhedral.memory.padding import Padded, padded
 from generator.polyhedral.pipelines.sections import Section, SectionKernel
 from generator.polyhedral.pipelines.stages import reached
@@ -127,7 +135,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
     whole = padded(program, part, plan, kept.elements) if fill_up else None
     staged = _staged(program, part, plan, taken, mapped) if whole is None else _staged(
         whole.program, whole.part, plan, taken, map_kernel(whole.part, plan, fill_points(whole.program, whole.part),
-                                                           mapped.several))
+                                                           tuple(points.dim for points in mapped.several)))
     owned = _owned(loops, kept)
     nest = _nest(staged.part, plan, staged.mapped, frame.prefix, names, owned)
     scratch = scratch_for(kept.registers, plan, lambda name: fresh_name(name, taken))
@@ -225,10 +233,10 @@ def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,
 
 
 def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tuple[str, ...],
-          names: tuple[LoopName, ...], points: Mapping[str, Mapping[int, str]]) -> tuple[Node, ...]:
+          names: tuple[LoopName, ...], points: Mapping[str, Mapping[Points, str]]) -> tuple[Node, ...]:
     """The loops of one thread, for given host iterators, block and thread indices.
 
-    `points` (by statement and dimension) names loops whose values must be those of the points; they are checked, too.
+    `points` (by statement) names loops whose values must be those of the points; they are checked, too.
     """
     ranges = [dimension(member, part.domain) for member in part.prefix]
     bounds = [(name, d.low, d.high) for name, d in zip(prefix, ranges, strict=True)]
@@ -238,11 +246,11 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
     domain = part.domain
     if prefix:
         domain = domain.intersect(index_filter(part.prefix, prefix))
-    nest = over_all_points(generate(mapped.tree, domain, box_context(bounds), names), points, plan)
-    numbers = {d for loops in points.values() for d in loops}
+    nest = over_all_points(generate(mapped.tree, domain, box_context(bounds), names), points)
+    numbers = [p for p in mapped.several if any(p in loops for loops in points.values())]
     places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"),
-              *(point_member(part.parallel[d], plan.tile[d], plan.block[d]) for d in sorted(numbers)))
-    checked = {name: tuple(loops[d] for d in sorted(numbers)) for name, loops in points.items()}
+              *(point_member(part.parallel[p.dim], step_tile(plan.tile, plan.walk)[p.dim], p) for p in numbers))
+    checked = {name: tuple(loops[p] for p in numbers) for name, loops in points.items()}
     check_instances(nest, bounds, values_at(places, part.domain), checked,
                     loop_values(mapped.tree, part.domain, names))
     return nest
@@ -262,19 +270,19 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
     return [array for array in program.arrays if array.name in used]
 
 
-def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[int, str]], whole_points: bool) -> Node:
+def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[Points, str]], whole_points: bool) -> Node:
     """Innermost loops get the unroll factor; those over `points` are unrolled completely if `whole_points`."""
-    whole = {name: plan.tile[d] // plan.block[d] for loops in points.values() for d, name in loops.items()}
+    whole = {name: p.count for loops in points.values() for p, name in loops.items()}
     return _with_factors(node, plan.unroll, whole if whole_points else {})
 
 
-def _owned(loops: Mapping[str, Mapping[int, str]], kept: KeptArrays) -> Mapping[str, Mapping[int, str]]:
+def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mapping[str, Mapping[Points, str]]:
     """The loops over points that tell registers apart."""
     if not kept.registers and not any(variable.points for variable in kept.variables):
         return {}
     dims = {*(d for register in kept.registers for d in register.kept.owned),
-            *(d for variable in kept.variables for d, _ in variable.points)}
-    return {statement: {d: name for d, name in names.items() if d in dims} for statement, names in loops.items()}
+            *(p.dim for variable in kept.variables for p in variable.points)}
+    return {statement: {p: name for p, name in names.items() if p.dim in dims} for statement, names in loops.items()}
 
 
 def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:

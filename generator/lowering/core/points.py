@@ -7,18 +7,17 @@ from dataclasses import replace
 
 from generator.expr import Binary, Expr, Int, Name
 from generator.nest import For, If, Instance, Node, walk
-from generator.plan import KernelPlan
+from generator.polyhedral.memory.mapping import Points
 
 
-def over_all_points(nodes: tuple[Node, ...], loops: Mapping[str, Mapping[int, str]],
-                    plan: KernelPlan) -> tuple[Node, ...]:
+def over_all_points(nodes: tuple[Node, ...], loops: Mapping[str, Mapping[Points, str]]) -> tuple[Node, ...]:
     """The nodes, where loops over points run over all of them; a condition inside leaves out those that do not exist.
 
     Unrolled completely, such a loop has constants for subscripts. With a bound that depends on the thread, compilers
-    put the registers into memory. `loops` names the loops over points by statement and parallel dimension; their values
-    must be the numbers of the points.
+    put the registers into memory. `loops` names the loops over points by statement; their values must be the numbers of
+    the points.
     """
-    counts = {name: {loop: plan.tile[d] // plan.block[d] for d, loop in found.items()} for name, found in loops.items()}
+    counts = {name: {loop: points.count for points, loop in found.items()} for name, found in loops.items()}
     return tuple(_over_all(node, counts) for node in nodes)
 
 

@@ -18,14 +18,14 @@ from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Node, Shuf
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import Operator
 from generator.polyhedral.memory.accumulate import Kept, Sharing
-from generator.polyhedral.memory.mapping import thread_names
+from generator.polyhedral.memory.mapping import Points, thread_names
 from generator.program import ELEMENT_BYTES
 from generator.target import LANES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Register:
-    """An array kept in registers: variable `name` with one element per point in `points` (dimension, count).
+    """An array kept in registers: variable `name` with one element per point in `points`.
 
     `loops` gives, per statement, the names of the loops over these points. `sharing` tells who else updates an element;
     `operator` combines their values. `element` and `exists` are subscripts and existence of the element of point
@@ -36,7 +36,7 @@ class Register:
     array: str
     type: str
     kept: Kept
-    points: tuple[tuple[int, int], ...]
+    points: tuple[Points, ...]
     loops: Mapping[str, tuple[str, ...]]
     names: tuple[str, ...]
     element: tuple[Expr, ...]
@@ -70,7 +70,7 @@ class Variable:
     name: str
     array: str
     type: str
-    points: tuple[tuple[int, int], ...]
+    points: tuple[Points, ...]
     loops: Mapping[str, tuple[str, ...]]
     kept: Kept | None
 
@@ -81,12 +81,12 @@ class Variable:
     @property
     def declared(self) -> Node:
         """Its declaration: every read comes after a write."""
-        return Declare(self.name, self.type, tuple(count for _, count in self.points))
+        return Declare(self.name, self.type, tuple(p.count for p in self.points))
 
 
 def opening(register: Register) -> Iterator[Node]:
     """Declaration and first values."""
-    yield Declare(register.name, register.type, tuple(count for _, count in register.points))
+    yield Declare(register.name, register.type, tuple(p.count for p in register.points))
     first: Expr = Int(0)
     if register.sharing != "thread":
         assert register.operator is not None, "only reductions are combined"
@@ -206,8 +206,8 @@ def _flat(dims: tuple[int, ...], block: tuple[int, ...]) -> tuple[Expr, int]:
 
 def _over_points(register: Register, body: tuple[Node, ...]) -> tuple[Node, ...]:
     """`body` for every point of the thread."""
-    for name, (_, count) in reversed(list(zip(register.names, register.points, strict=True))):
-        body = (For(name, Int(0), Binary("<", Name(name), Int(count)), 1, body, "", count),)
+    for name, points in reversed(list(zip(register.names, register.points, strict=True))):
+        body = (For(name, Int(0), Binary("<", Name(name), Int(points.count)), 1, body, "", points.count),)
     return body
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import islpy as isl
 
@@ -14,17 +14,47 @@ from generator.polyhedral.kit.tree import Band, Fill, Mapping, Sequence, Tree, s
 from generator.polyhedral.memory.footprint import FillPoint, tiled_members
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart, dimension
 
+PointNote: TypeAlias = Literal["point", "neighbour"]
+"""A loop over points of a thread, or over a run of neighbours among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Of a thread's points along the parallel dimension `dim`, `count` that lie `stride` apart: one loop.
+
+    Runs of neighbours are two loops: one over runs, and in it one over neighbours, the `run`.
+    """
+
+    dim: int
+    count: int
+    stride: int
+    run: bool = False
+
+    @property
+    def note(self) -> PointNote:
+        """What its loop is."""
+        return "neighbour" if self.run else "point"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MappedKernel:
     """The final tree and the number of blocks per parallel dimension (outermost first).
 
-    `several` are the dimensions in which a thread has several points, in the order of the loops over these.
+    `several` are the loops over the points of a thread, the outermost first.
     """
 
     tree: Tree
     blocks: tuple[int, ...]
-    several: tuple[int, ...]
+    several: tuple[Points, ...]
+
+
+def points_of(plan: KernelPlan) -> tuple[Points, ...]:
+    """The loops over the points of a thread, dimension by dimension: only those with several points."""
+    found, x = list[Points](), len(plan.tile) - 1
+    for d, (tile, block) in enumerate(zip(step_tile(plan.tile, plan.walk), plan.block, strict=True)):
+        run = plan.run if d == x else 1
+        found += [Points(d, tile // (block * run), block * run), Points(d, run, 1, run=True)]
+    return tuple(points for points in found if points.count > 1)
 
 
 def block_names(count: int) -> tuple[str, ...]:
@@ -53,10 +83,7 @@ def map_kernel(
     _check_sizes(part, plan)
     sizes = list(zip(part.parallel, step_tile(plan.tile, plan.walk), plan.block, strict=True))
     several = tuple(
-        sorted(
-            (d for d, (_, t, b) in enumerate(sizes) if t > b),
-            key=lambda d: (outer.index(d) if d in outer else len(outer), d),
-        )
+        sorted(points_of(plan), key=lambda p: (outer.index(p.dim) if p.dim in outer else len(outer), p.dim))
     )
     mapper = _Mapper(part, plan, points, sizes, several)
     inside = mapper.below(part.tree, part.domain)
@@ -88,6 +115,10 @@ def check_sizes(plan: KernelPlan) -> None:
         if block < 1 or tile % block:
             raise IllegalPlan(f"block size {block} does not divide {'tile size' if not plan.walk else 'step or size'} "
                               f"{tile}")
+    each = plan.tile[-1] // plan.block[-1] if plan.tile else 1
+    if plan.run < 1 or each % plan.run:
+        raise IllegalPlan(f"{plan.run} neighbours in a row of {', '.join(plan.statements)}: a thread has {each} points "
+                          "along x; use a number that divides them")
     if plan.inner_tile < 1 or plan.unroll < 1:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 
@@ -110,7 +141,7 @@ class _Mapper:
     """Builds the part of the tree inside a block."""
 
     def __init__(self, part: KernelPart, plan: KernelPlan, points: tuple[FillPoint, ...],
-                 sizes: list[tuple[Dimension, int, int]], several: tuple[int, ...]) -> None:
+                 sizes: list[tuple[Dimension, int, int]], several: tuple[Points, ...]) -> None:
         self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
         self.points = {point.statements for point in points}
         self.fills = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
@@ -149,9 +180,11 @@ class _Mapper:
         if not self.sizes:
             return tree
         if self.several:
-            steps = tuple(point_member(*self.sizes[d]).intersect_domain(domain) for d in self.several)
+            steps = tuple(point_member(*self.sizes[p.dim][:2], p).intersect_domain(domain) for p in self.several)
             tree = self.around(tree, steps)
-        members = tuple(thread_member(*size).intersect_domain(domain) for size in self.sizes)
+        runs = (1,) * (len(self.sizes) - 1) + (self.plan.run,)
+        members = tuple(thread_member(*size, run).intersect_domain(domain)
+                        for size, run in zip(self.sizes, runs, strict=True))
         return Mapping("thread", thread_names(len(self.sizes)), members, tree)
 
     def around(self, tree: Tree, steps: tuple[Any, ...]) -> Tree:
@@ -165,7 +198,7 @@ class _Mapper:
             return Sequence(tree.filters, tuple(
                 self.around(child, tuple(s.intersect_domain(part) for s in steps))
                 for part, child in zip(tree.filters, tree.children, strict=True)))
-        return Band(steps, (True,) * len(steps), True, tree, ("point",) * len(steps))
+        return Band(steps, (True,) * len(steps), True, tree, tuple(points.note for points in self.several))
 
 
 def _shifted(dim: Dimension) -> Any:
@@ -190,14 +223,16 @@ def step_member(dim: Dimension, tile: int, walk: int) -> Any:
     return _scaled_floor(_in_tile(dim, tile), walk)
 
 
-def thread_member(dim: Dimension, tile: int, block: int) -> Any:
-    """The thread that runs an instance: points of a tile go to the threads of a block in turn."""
-    return _in_tile(dim, tile).mod_val(isl.Val(block))
+def thread_member(dim: Dimension, tile: int, block: int, run: int) -> Any:
+    """The thread that runs an instance: points of a tile, or runs of them, go to the threads of a block in turn."""
+    return _scaled_floor(_in_tile(dim, tile), run).mod_val(isl.Val(block))
 
 
-def point_member(dim: Dimension, tile: int, block: int) -> Any:
-    """The number of an instance's point among those of its thread."""
-    return _scaled_floor(_in_tile(dim, tile), block)
+def point_member(dim: Dimension, tile: int, points: Points) -> Any:
+    """The number of an instance's point among `points` of its thread."""
+    if points.run:
+        return _shifted(dim).mod_val(isl.Val(points.count))
+    return _scaled_floor(_in_tile(dim, tile), points.stride)
 
 
 def _in_tile(dim: Dimension, size: int) -> Any:

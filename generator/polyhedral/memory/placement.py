@@ -13,7 +13,14 @@ from generator.plan import KernelPlan
 from generator.polyhedral.kit.ast import box_context, expression
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.memory.accumulate import Kept, places
-from generator.polyhedral.memory.mapping import block_names, point_member, thread_member, thread_names, tile_member
+from generator.polyhedral.memory.mapping import (
+    Points,
+    block_names,
+    point_member,
+    thread_member,
+    thread_names,
+    tile_member,
+)
 from generator.polyhedral.schedules.kernels import Dimension, KernelPart
 
 
@@ -25,11 +32,11 @@ class Location:
     exists: Expr
 
 
-def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str], points: Sequence[tuple[int, str]],
+def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str], points: Sequence[tuple[Points, str]],
            every_thread: bool) -> Location:
     """The element that a thread keeps for one of its points.
 
-    `prefix` names the host loops, `points` (dimension, name) the point numbers. `every_thread`: the element exists for
+    `prefix` names the host loops, `points` with names the point numbers. `every_thread`: the element exists for
     a thread if this very thread accesses it; otherwise if some thread does that differs only in dimensions which the
     element does not depend on.
     """
@@ -38,8 +45,9 @@ def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str]
     sizes = list(zip(part.parallel, plan.tile, plan.block, strict=True))
     names = [*prefix, *block_names(len(sizes)), *(thread_names(len(sizes))[d] for d in threads),
              *(n for _, n in points)]
-    members = [*part.prefix, *(tile_member(d, t) for d, t, _ in sizes), *(thread_member(*sizes[d]) for d in threads),
-               *(point_member(*sizes[d]) for d, _ in points)]
+    members = [*part.prefix, *(tile_member(d, t) for d, t, _ in sizes),
+               *(thread_member(*sizes[d], _run(plan, d)) for d in threads),
+               *(point_member(*sizes[p.dim][:2], p) for p, _ in points)]
     hosts = [value_range(member.intersect_domain(part.domain)) for member in part.prefix]
     bounds = [(name, *ends) for name, ends in zip(prefix, hosts, strict=True)]
     counts = _counts(sizes, threads, points)
@@ -47,7 +55,7 @@ def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str]
     where = places(kept, members)
     for position, name in enumerate(names):
         where = where.set_dim_name(isl.dim_type.set, position, name)
-    numbers = _members_of(kept, plan, part, list(prefix), dict(points))
+    numbers = _members_of(kept, plan, part, points)
     by_number = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join([*prefix, *numbers])}] }}")
     element = by_number.apply_range(kept.element).intersect_domain(where)
     context = box_context(bounds)
@@ -62,19 +70,24 @@ def locate(kept: Kept, part: KernelPart, plan: KernelPlan, prefix: Sequence[str]
 
 
 def _counts(sizes: Sequence[tuple[Dimension, int, int]], threads: Sequence[int],
-            points: Sequence[tuple[int, str]]) -> list[int]:
+            points: Sequence[tuple[Points, str]]) -> list[int]:
     """How many blocks, threads and points there are per dimension."""
     blocks = [-(-dim.extent // tile) for dim, tile, _ in sizes]
-    return [*blocks, *(sizes[d][2] for d in threads), *(sizes[d][1] // sizes[d][2] for d, _ in points)]
+    return [*blocks, *(sizes[d][2] for d in threads), *(p.count for p, _ in points)]
 
 
-def _members_of(kept: Kept, plan: KernelPlan, part: KernelPart, prefix: list[str], points: dict[int, str]) -> list[str]:
+def _run(plan: KernelPlan, dim: int) -> int:
+    """How many neighbours in a row a thread has."""
+    return plan.run if dim == len(plan.tile) - 1 else 1
+
+
+def _members_of(kept: Kept, plan: KernelPlan, part: KernelPart, points: Sequence[tuple[Points, str]]) -> list[str]:
     """The owned parallel members in terms of block, thread and point numbers, as isl text."""
     blocks, threads = block_names(len(part.parallel)), thread_names(len(part.parallel))
     texts = []
     for d in kept.owned:
-        text = f"{part.parallel[d].low} + {plan.tile[d]} * {blocks[d]} + {threads[d]}"
-        texts.append(f"{text} + {plan.block[d]} * {points[d]}" if d in points else text)
+        text = f"{part.parallel[d].low} + {plan.tile[d]} * {blocks[d]} + {_run(plan, d)} * {threads[d]}"
+        texts.append("".join([text, *(f" + {p.stride} * {name}" for p, name in points if p.dim == d)]))
     return texts
 
 

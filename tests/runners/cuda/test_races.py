@@ -24,7 +24,7 @@ from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
 from runners.devices import find_device
-from tests.support.cuda_double import UNUSABLE, WATCHED, measured, pretended
+from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
 from tests.support.edits import edited, replaced
 from tests.support.shuffles import by_shuffles
 from tests.support.slow import few
@@ -50,12 +50,6 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file with what reaches the double, and what it finds."""
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     return tmp_path / "calls"
-
-
-def found_in(said: Path) -> list[str]:
-    """What was found wrong."""
-    wrong = ("race in", "diverges at", "without some lanes")
-    return [line for line in said.read_text().splitlines() if any(words in line for words in wrong)]
 
 
 @pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))

@@ -1,0 +1,40 @@
+"""Runs of neighbours: how many points in a row a thread computes along x, before the next thread's (ours).
+
+    1:  thread  0 1 2 3 0 1 2 3        2:  thread  0 0 1 1 2 2 3 3
+"""
+
+from __future__ import annotations
+
+from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.sizes import SIZES
+from generator.forms import POSITIVE
+
+RUNS = (1, 2, 4)
+
+
+def _offer(known: Known) -> Offer[int]:
+    """Where a thread has so many points along x, and other threads lie beside it. Threads of CPUs make vectors of
+    neighbouring threads instead.
+    """
+    found = known[SIZES]
+    if not known.wide or known.target.shares_host_cores or not found.block or found.block[-1] == 1:
+        return Offer((1,))
+    points = found.tile[-1] // found.block[-1]
+    offered = tuple(run for run in RUNS if points % run == 0)
+    return Offer(offered, (("points along x", points),) if len(offered) > 1 else ())
+
+
+RUN = KernelDecision(
+    "run",
+    "neighbours in a row",
+    1,
+    POSITIVE,
+    _offer,
+    Row(
+        "1, 2, 4",
+        "how many neighbours along x a thread computes before the next thread's begin: what they load lies side by "
+        "side, and what they load twice (a stencil) is there",
+        "wide, on GPUs",
+    ),
+    younger=True,
+)

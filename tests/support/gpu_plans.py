@@ -1,0 +1,48 @@
+"""Random plans with what only spaces of GPUs offer, for devices that run on CPUs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.values.options import LevelName
+from generator.errors import IllegalPlan
+from generator.lowering import lower
+from generator.plan import KernelPlan, Plan
+from generator.program import Program
+from generator.target import Target
+from tests.support.space_plans import random_plans
+
+THREADS = 64
+"""In a block at most: CPUs take long for more that wait for each other."""
+
+
+def gpu_plans(program: Program, target: Target, level: LevelName, count: int, seed: int) -> list[Plan]:
+    """Random plans of the space of a GPU with the limits of `target`, changed so that kernels often have several points
+    per thread in runs; those that cannot be lowered are left out.
+    """
+    rng, found = np.random.default_rng(seed), []
+    for plan in random_plans(program, replace(target, shares_host_cores=False), level, count, seed):
+        changed = replace(plan, kernels=tuple(_changed(kernel, rng) for kernel in plan.kernels))
+        with suppress(IllegalPlan):
+            lower(program, changed, target)
+            found.append(changed)
+    return found
+
+
+def _changed(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
+    """The kernel with fewer threads and more points along x."""
+    if not kernel.tile or kernel.walk:
+        return kernel
+    block = list(kernel.block)
+    while np.prod(block) > THREADS:
+        block[int(np.argmax(block))] //= 2
+    block[-1] = min(block[-1], 16)
+    points = [max(1, min(4, t // b)) for t, b in zip(kernel.tile, kernel.block, strict=True)]
+    if rng.integers(4):
+        points[-1] = int(rng.choice([2, 4, 8]))
+    tile = tuple(n * b for n, b in zip(points, block, strict=True))
+    run = int(rng.choice([run for run in (1, 2, 4) if points[-1] % run == 0]))
+    return replace(kernel, tile=tile, block=tuple(block), run=run, level="block")

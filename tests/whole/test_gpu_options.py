@@ -1,0 +1,77 @@
+"""What only spaces of GPUs offer computes what the program computes: on CPU devices and on the pretended GPU; and NVRTC
+takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from generator.lowering import lower
+from generator.problem import Problem
+from metrics.outcome import Timed
+from runners.base import DeviceInfo
+from runners.cuda.compiler import Nvrtc
+from runners.devices import find_device
+from tests.support.cuda_compiler import ELF, translator
+from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.devices import check_plans, device_named, has_intel
+from tests.support.gpu_plans import gpu_plans
+from tests.support.slow import few
+from tests.support.suite import ALL_NAMES, ODD_SIZES, problem
+from tests.support.targets import HOPPER
+
+QUICK = ("gemm", "jacobi-2d")
+FLOAT = "DATA_TYPE_IS_FLOAT"
+
+
+def even(name: str, *defines: str) -> Problem:
+    """A program with sizes that are multiples of 4, so that rows of arrays are."""
+    sizes = (size.split("=") for size in ODD_SIZES[name])
+    return problem(name, (*(f"{n}={value if n in ('TSTEPS', 'TMAX') else -(-int(value) // 4) * 4}"
+                            for n, value in sizes), *defines))
+
+
+@pytest.mark.parametrize("selector", ["pocl", "intel"])
+@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
+def test_cpu_devices(name: str, selector: str) -> None:
+    if selector == "intel" and not has_intel():
+        pytest.skip("the extra `intel` is not installed")
+    device, count = device_named(selector), 2 if name in QUICK else 6
+    for found in (problem(name, ODD_SIZES[name]), even(name), even(name, FLOAT)):
+        plans = [plan for level in ("o1", "o2") for plan in gpu_plans(found.program, device.target, level, count, 3)]
+        check_plans(device, found, plans)
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
+    """The pretended GPU, which watches what kernels do to memory."""
+    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WATCHED, "1")
+        yield find_device("cuda")
+
+
+@pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
+@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK[:1]))
+def test_pretended_gpu(name: str, gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No races, no barrier that some threads miss, right results."""
+    said = tmp_path / "calls"
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
+    monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
+    for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
+        plans = gpu_plans(found.program, gpu.target, "o1", 4, 5)
+        results = measured(found, gpu, plans, tmp_path / "work")
+        wrong = [(plans[n].to_json(), outcome) for n, outcome in results.items() if not isinstance(outcome, Timed)]
+        assert not wrong and not found_in(said), (wrong, found_in(said))
+
+
+@pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
+def test_compilers_take_it(name: str) -> None:
+    """Without warnings."""
+    found, nvrtc = even(name, FLOAT), translator(Nvrtc)
+    for capability in ((7, 5), (8, 0), (9, 0)):
+        for plan in gpu_plans(found.program, HOPPER, "o1", 2, 9):
+            cubin, log = nvrtc.translate(lower(found.program, plan, HOPPER).source, capability)
+            assert cubin.startswith(ELF) and "warning" not in log
