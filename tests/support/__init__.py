@@ -5,8 +5,8 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 
 - random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`,
   `graphs` (expressions),  `teams` (with plans)
-- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces), `hyperplanes`,
-  `shuffles`
+- their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces),
+  `gpu_plans` (with what GPUs have), `hyperplanes`, `shuffles`
 - what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,
   `oracles`, `pipelines`, `camera`, `lens_blur`; `printed` (what C programs print)
 - what is wrong on purpose: `faults` in lowered kernels, `edits` of their text, `hostile` variants
