@@ -84,7 +84,8 @@ def random_kernels(found: Program, schedule: Hyperplanes, rng: np.random.Generat
         kernel = replace(random_kernel(shape.statements, len(shape.extents), rng), shared=False)
         if shape.skewed:
             several = not shape.coarse and len(kernel.tile) < 2
-            kernel = replace(kernel, inner_tile=1, tile=kernel.tile if several else kernel.block)
+            kernel = replace(kernel, inner_tile=1)
+            kernel = kernel if several else replace(kernel, tile=kernel.block, run=1)
         kernels.append(kernel)
     return tuple(kernels)
 

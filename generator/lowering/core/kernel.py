@@ -246,7 +246,7 @@ def _nest(part: KernelPart, plan: KernelPlan, mapped: MappedKernel, prefix: tupl
     domain = part.domain
     if prefix:
         domain = domain.intersect(index_filter(part.prefix, prefix))
-    nest = over_all_points(generate(mapped.tree, domain, box_context(bounds), names), points)
+    nest = over_all_points(generate(mapped.tree, domain, box_context(bounds), names, part.coarse), points)
     numbers = [p for p in mapped.several if any(p in loops for loops in points.values())]
     places = (*part.prefix, *indices(mapped.tree, "block"), *indices(mapped.tree, "thread"),
               *(point_member(part.parallel[p.dim], step_tile(plan.tile, plan.walk)[p.dim], p) for p in numbers))

@@ -19,6 +19,7 @@ _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pdiv_q": "/", "pdiv_
            "le": "<=", "lt": "<", "ge": ">=", "gt": ">", "and_": "&&", "and_then": "&&", "or_": "||",
            "or_else": "||", "min": "min", "max": "max"}
 _OPERATIONS = {getattr(isl.ast_expr_op_type, name): op for name, op in _BINARY.items()}
+MOST_OPERATIONS = 100_000  # that isl counts, some 0.15 s; a number of them, so that all machines make the same text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,12 @@ def leave(number: int) -> str:
     return f"leave_{number}"
 
 
-def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName]) -> tuple[Node, ...]:
+def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName],
+             quickly: bool = False) -> tuple[Node, ...]:
     """Loop nests that run `domain` in the order of `tree`; `context` is what is known of parameters.
 
-    `names[d]` belongs to schedule dimension d.
+    `names[d]` belongs to schedule dimension d. isl makes a loop for each part of a range in which the same conditions
+    hold. `quickly`: where that takes it too long, every loop stands once in the text, with conditions inside.
 
     Raises:
         IllegalPlan: isl fails (on some conditions with several divisions).
@@ -52,30 +55,46 @@ def generate(tree: Tree, domain: Any, context: Any, names: SequenceOf[LoopName])
         ids = ids.add(isl.Id.read_from_str(isl.DEFAULT_CONTEXT, loop.name))
     notes = {loop.name: loop.note for loop in names}
     with isl_options(ast_build_detect_min_max=1, ast_build_atomic_upper_bound=1, ast_build_scale_strides=0):
-        schedule = to_schedule(tree, domain)
         build = isl.AstBuild.from_context(context).set_iterators(ids)
         try:
-            root = build.node_from_schedule(schedule)
+            root = _within_limit(tree, domain, build) if quickly else None
+            root = root or build.node_from_schedule(to_schedule(tree, domain, atomic=quickly))
         except isl.Error as error:
             raise IllegalPlan(f"isl fails to make loops for this schedule: {error}") from None
         return _nodes(root, notes)
 
 
-def to_schedule(tree: Tree, domain: Any) -> Any:
-    """The isl Schedule of `tree` on `domain`."""
+def _within_limit(tree: Tree, domain: Any, build: Any) -> Any | None:
+    """isl's AST; None if it takes too long."""
+    schedule = to_schedule(tree, domain)
+    isl.DEFAULT_CONTEXT.reset_operations()
+    try:
+        with isl_options(max_operations=MOST_OPERATIONS):
+            return build.node_from_schedule(schedule)
+    except isl.Error as error:
+        if "maximal number of operations" in str(error):
+            return None
+        raise
+
+
+def to_schedule(tree: Tree, domain: Any, atomic: bool = False) -> Any:
+    """The isl Schedule of `tree` on `domain`; `atomic`: its AST has every loop once."""
     root = isl.Schedule.from_domain(domain).get_root()
-    return _insert(tree, root.child(0)).get_schedule()
+    return _insert(tree, root.child(0), atomic).get_schedule()
 
 
-def _insert(tree: Tree, leaf: Any) -> Any:
+def _insert(tree: Tree, leaf: Any, atomic: bool) -> Any:
     """Put `tree` at the isl node `leaf`; returns the node at its top."""
     match tree:
         case Leaf() | Launch():
             return leaf
         case Band(members=members, child=child):
-            return _below(leaf.insert_partial_schedule(multi(members)), child)
+            band = leaf.insert_partial_schedule(multi(members))
+            for loop in range(len(members) if atomic else 0):
+                band = band.band_member_set_ast_loop_type(loop, isl.ast_loop_type.atomic)
+            return _below(band, child, atomic)
         case Mapping(names=names, members=members, child=child):
-            return _below(leaf.insert_filter(index_filter(members, names)), child)
+            return _below(leaf.insert_filter(index_filter(members, names)), child, atomic)
         case Sequence(filters, children):
             listed = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(filters))
             for part in filters:
@@ -83,20 +102,20 @@ def _insert(tree: Tree, leaf: Any) -> Any:
             node = leaf.insert_sequence(listed)
             for index, child in enumerate(children):
                 depth = node.get_tree_depth()
-                inner = _insert(child, node.child(index).child(0))
+                inner = _insert(child, node.child(index).child(0), atomic)
                 node = inner.ancestor(inner.get_tree_depth() - depth)
             return node
         case Fill(number, child):
             prefix = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
             points = isl.Set.from_union_set(prefix.range()).coalesce()
-            node = _insert(child, leaf)
+            node = _insert(child, leaf, atomic)
             node = node.graft_before(_pseudo(points, enter(number)))
             return node.graft_after(_pseudo(points, leave(number)))
 
 
-def _below(node: Any, child: Tree) -> Any:
+def _below(node: Any, child: Tree, atomic: bool) -> Any:
     depth = node.get_tree_depth()
-    inner = _insert(child, node.child(0))
+    inner = _insert(child, node.child(0), atomic)
     return inner.ancestor(inner.get_tree_depth() - depth)
 
 

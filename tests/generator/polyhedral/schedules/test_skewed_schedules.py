@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
 from generator.frontend_c.source import Compilation
 from generator.lowering.analysis.shapes import kernel_shapes
+from generator.nest import For, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.model import model
 from generator.polyhedral.schedules.hyperplanes import MOST_BESIDE, O3
@@ -36,6 +38,7 @@ from tests.support.hyperplanes import (
     random_kernels,
     random_walk_plan,
 )
+from tests.support.plans import lowered_kernels
 from tests.support.slow import few
 from tests.support.suite import ODD_SIZES, problem
 from tests.support.suite import TARGET as DEVICE
@@ -77,6 +80,20 @@ def test_diagonals_compute_what_the_program_computes(seed: int) -> None:
     plan = random_walk_plan(program("sweeps"), rng, wanted)
     assert plan is not None and isinstance(plan.schedule, Hyperplanes) and mixed(plan.schedule.nests)
     assert check(program("sweeps"), plan, rng) == "right"
+
+
+@pytest.mark.parametrize("name", ["seidel", "jacobi", "waves"])
+def test_tiles_of_wavefronts_with_every_loop_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So isl writes them where loops for parts of the ranges take it too long."""
+    monkeypatch.setattr("generator.polyhedral.kit.ast.MOST_OPERATIONS", 1)
+    found, rng = program(name), np.random.default_rng(3)
+    for _ in range(4):
+        plan = random_walk_plan(found, rng, {("tile wavefront 1", ()): True})
+        assert plan is not None
+        assert check(found, plan, rng) == "right"
+        for kernel in lowered_kernels(found, plan):
+            loops = Counter(node.iterator for node in walk(kernel.body) if isinstance(node, For))
+            assert max(loops.values(), default=0) <= len(kernel.statements), plan.to_json()
 
 
 def adi_schedule(found: Program) -> Hyperplanes:
