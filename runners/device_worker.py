@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import ceil
 from typing import Literal, assert_never
 
 from generator.problem import Problem
@@ -41,6 +42,8 @@ from runners.repeats import judge
 from runners.tasks import Compiled, Count, DeviceTask, Interleave, Interleaved, Measure, WorkerSetup
 
 TURN_RUNS, TURN_S = 3, 0.005  # a turn of a short variant: so many runs, or as many as begin in this time
+KERNELS_S = 0.5  # no further run for the times of kernels is begun that would end later
+MOST_REPEATED = 1024  # launches for one time, of a program that is run several times over
 LAST_SHARE = 0.9  # of the limit: no repeat is begun that would end later
 
 
@@ -60,12 +63,16 @@ class _Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A Variant on the device, with all its launches in order, and the metrics of its kernels."""
+    """A Variant on the device, with all its launches in order, and the metrics of its kernels.
+
+    It is run `times` times over for one time.
+    """
 
     variant: Variant
     ratings: Ratings
     executable: Executable
     launches: tuple[BoundLaunch, ...]
+    times: int = 1
 
 
 class DeviceWorker:
@@ -124,13 +131,16 @@ class DeviceWorker:
                 report("compile", limits.compile_s)
                 loaded.append(self._load(compiled, ()))
                 report("check", limits.run_s)
-                if (message := self._first(loaded[-1])[1]) is not None:
+                first, message = self._first(loaded[-1])
+                if message is not None:
                     return WrongResult(message, clock.durations)
+                loaded[-1] = self._repeated(loaded[-1], first)
             spent = clock.lap() / len(loaded)
             report("time", task.sitting.seconds + len(loaded) * limits.run_s)
             played = play([partial(self._turn, entry) for entry in loaded], task.sitting)
+            kernels = []
             for entry in loaded:
-                self._repeat(entry)
+                kernels.append([self._repeat(entry, by_kernel=True)])
                 if (last := self._difference("last")) is not None:
                     return WrongResult(last, clock.durations)
         except BuildError as error:
@@ -138,9 +148,8 @@ class DeviceWorker:
         except LaunchError as error:
             return LaunchFailed(str(error), clock.durations)
         durations = Durations(check_s=spent, time_s=clock.lap() / len(loaded))
-        return Interleaved(
-            tuple(_timed(entry, runs, False, durations) for entry, runs in zip(loaded, played, strict=True))
-        )
+        return Interleaved(tuple(_timed(entry, runs, last_runs, False, durations)
+                                 for entry, runs, last_runs in zip(loaded, played, kernels, strict=True)))
 
     def _count(self, compiled: Compiled, report: Report) -> Profile | NoProfile:
         setup, limit_s = self._setup, self._setup.limits.run_s
@@ -163,12 +172,24 @@ class DeviceWorker:
             runs.append(self._repeat(loaded))
         return sorted(runs, key=lambda run: run.device_ms)[(len(runs) - 1) // 2]
 
-    def _repeat(self, loaded: _Loaded) -> RunTime:
+    def _repeat(self, loaded: _Loaded, by_kernel: bool = False) -> RunTime:
         """A run from whole data, in the wanted state of the caches."""
         self._memory.restore()
         if self._setup.limits.cache == "cold":
             self._device.flush()
-        return loaded.executable.run(loaded.launches)
+        return loaded.executable.run(loaded.launches, loaded.times, by_kernel)
+
+    def _repeated(self, loaded: _Loaded, first: RunTime) -> _Loaded:
+        """`loaded`, to be run so many times over that the device's clock is exact enough.
+
+        Only a program that changes nothing which it reads does the same each time.
+        """
+        again = all(array.role != "inout" for array in self._setup.program.arrays)
+        if not again or self._setup.limits.cache == "cold" or first.device_ms >= self._device.least_ms:
+            return loaded
+        warm_ms = self._repeat(loaded).device_ms
+        wanted = ceil(self._device.least_ms / max(warm_ms, 1e-6))
+        return replace(loaded, times=max(1, min(wanted, MOST_REPEATED // max(1, len(loaded.launches)))))
 
     def _load(self, compiled: Compiled, ratings: Ratings) -> _Loaded:
         variant = compiled.variant
@@ -177,7 +198,7 @@ class DeviceWorker:
     def _first(self, loaded: _Loaded) -> tuple[RunTime, str | None]:
         """Run once from whole data (which also warms up), and compare: what that took, and what is wrong."""
         self._memory.upload()
-        took = loaded.executable.run(loaded.launches)
+        took = loaded.executable.run(loaded.launches, by_kernel=True)
         return took, self._difference("first")
 
     def _difference(self, which: Literal["first", "last"]) -> str | None:
@@ -191,7 +212,7 @@ class DeviceWorker:
     def _time(self, loaded: _Loaded, task: Measure, first: RunTime, check_s: float, clock: _Clock) -> Outcome:
         limits = task.limits
         left_s = LAST_SHARE * limits.run_s - check_s
-        runs: list[RunTime] = []
+        loaded, runs, elapsed = self._repeated(loaded, first), list[RunTime](), 0.0
         begin, verdict = time.perf_counter(), judge((), 0.0, limits, task.best_ms, first.device_ms)
         while verdict == "go on":
             runs.append(self._repeat(loaded))
@@ -199,18 +220,29 @@ class DeviceWorker:
             verdict = judge([run.device_ms for run in runs], elapsed, limits, task.best_ms, first.device_ms)
             if elapsed + elapsed / len(runs) > left_s:
                 break
+        kernels = self._by_kernel(loaded, runs, left_s - elapsed) if verdict == "enough" else []
         last = self._difference("last")
         clock.durations = replace(clock.durations, time_s=clock.lap())
         if last is not None:
             return WrongResult(last, clock.durations)
-        return _timed(loaded, runs or [first], verdict == "hopeless", clock.durations)
+        return _timed(loaded, runs or [first], kernels or [first], verdict == "hopeless", clock.durations)
+
+    def _by_kernel(self, loaded: _Loaded, runs: Sequence[RunTime], left_s: float) -> list[RunTime]:
+        """Runs that know the times of kernels: `runs` if they do, else a few more, as long as there is time."""
+        if runs[0].kernels_ms:
+            return list(runs)
+        begin, more, last_s = time.perf_counter(), list[RunTime](), runs[-1].host_ms * loaded.times / 1e3
+        while len(more) < TURN_RUNS and time.perf_counter() - begin + last_s < min(left_s, KERNELS_S):
+            more.append(self._repeat(loaded, by_kernel=True))
+        return more
 
 
-def _timed(loaded: _Loaded, runs: Sequence[RunTime], stopped_early: bool, durations: Durations) -> Timed:
+def _timed(loaded: _Loaded, runs: Sequence[RunTime], kernels: Sequence[RunTime], stopped_early: bool,
+           durations: Durations) -> Timed:
     samples = tuple(run.device_ms for run in runs)
     interval = series_interval(samples)
     return Timed(median(samples), interval.low, interval.high, samples, median([run.host_ms for run in runs]),
-                 _kernel_times(loaded, runs), loaded.variant.code_hash, stopped_early, durations)
+                 _kernel_times(loaded, kernels), loaded.variant.code_hash, stopped_early, durations)
 
 
 def _kernel_times(loaded: _Loaded, runs: Sequence[RunTime]) -> tuple[KernelTime, ...]:

@@ -30,15 +30,15 @@ class LaunchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RunTime:
-    """Times of one run of the whole host program in ms: by kernel (device events), and as the host saw it."""
+    """Times of one run of the whole host program in ms; docs/timing.md says what is in them.
 
-    kernels_ms: tuple[float, ...]
+    `device_ms`: from when the device begins with the first launch until it is done with the last, by its own clock.
+    `host_ms`: until the host knew. `kernels_ms`: the sum over its launches for each kernel, empty where not known.
+    """
+
+    device_ms: float
     host_ms: float
-
-    @property
-    def device_ms(self) -> float:
-        """The sum over all launches."""
-        return sum(self.kernels_ms)
+    kernels_ms: tuple[float, ...]
 
 
 class Memory(Protocol):
@@ -65,8 +65,10 @@ class Memory(Protocol):
 class Executable(Protocol):
     """A Variant on a device with its arguments bound: ready to run any number of times."""
 
-    def run(self, launches: Sequence[BoundLaunch]) -> RunTime:
-        """Run `launches` in order and wait for the last.
+    def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
+        """Run `launches` in order, all of them `times` times over, and wait for the last: the times are those of one.
+
+        `by_kernel`: each kernel is to be timed, which may cost the whole time some exactness.
 
         Raises:
             LaunchError: the device refused or aborted one of them.
@@ -82,6 +84,10 @@ class Device(Protocol):
     @property
     def memory(self) -> Memory:
         """The arrays."""
+
+    @property
+    def least_ms(self) -> float:
+        """What a time must be for the resolution of the device's clock to be a thousandth of it."""
 
     def flush(self) -> None:
         """Write more on the device than its caches hold and wait for it: the next run finds none of its data there.

@@ -9,8 +9,10 @@ from typing import Any, Literal
 import cuda.bindings.driver as cuda
 from numpy.typing import NDArray
 
+from runners.cuda.library import cuda_library
 from runners.driver import LaunchError
 from runners.gpu.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
+from runners.gpu.graphs import Library
 
 PARAMETERS, PARAMETERS_SIZE, END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END."""
@@ -131,27 +133,25 @@ class CudaPython:
         """See `Api`."""
         _done(cuda.cuFuncSetCacheConfig(function, cuda.CUfunc_cache(preference.value)))
 
+    def stream(self) -> tuple[Any, int]:
+        """See `Api`."""
+        made = _done(cuda.cuStreamCreate(0))
+        return made, int(made)
+
+    def library(self) -> Library:
+        """See `Api`."""
+        return cuda_library()
+
     def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
-               arguments: bytes) -> None:
+               arguments: bytes, stream: Any) -> None:
         """See `Api`."""
         buffer = ctypes.create_string_buffer(arguments, max(len(arguments), 1))
         size = ctypes.c_size_t(len(arguments))
         extra = (ctypes.c_void_p * 5)(
             PARAMETERS, ctypes.addressof(buffer), PARAMETERS_SIZE, ctypes.addressof(size), END
         )
-        _done(cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, 0, 0, ctypes.addressof(extra)))
+        _done(cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, stream, 0, ctypes.addressof(extra)))
 
-    def event(self) -> Any:
-        """See `Api`."""
-        return _done(cuda.cuEventCreate(0))
-
-    def record(self, event: Any) -> None:
-        """See `Api`."""
-        _done(cuda.cuEventRecord(event, 0))
-
-    def elapsed_ms(self, start: Any, stop: Any) -> float:
-        """See `Api`."""
-        return float(_done(cuda.cuEventElapsedTime(start, stop)))
 
 
 def _done(answer: tuple[Any, ...]) -> Any:

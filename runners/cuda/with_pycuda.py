@@ -10,8 +10,10 @@ import pycuda
 import pycuda.driver as cuda
 from numpy.typing import NDArray
 
+from runners.cuda.library import cuda_library
 from runners.driver import LaunchError
 from runners.gpu.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
+from runners.gpu.graphs import Library
 from runners.gpu.texture_object import make_texture
 
 
@@ -145,23 +147,18 @@ class PyCuda:
         with self._errors:
             function.set_cache_config(getattr(cuda.func_cache, preference.name))
 
+    def stream(self) -> tuple[Any, int]:
+        """See `Api`."""
+        with self._errors:
+            made = cuda.Stream()
+        return made, int(made.handle)
+
+    def library(self) -> Library:
+        """See `Api`."""
+        return cuda_library()
+
     def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
-               arguments: bytes) -> None:
+               arguments: bytes, stream: Any) -> None:
         """See `Api`."""
         with self._errors:
-            function._launch_kernel(grid, block, arguments, shared_bytes, None)
-
-    def event(self) -> Any:
-        """See `Api`."""
-        with self._errors:
-            return cuda.Event()
-
-    def record(self, event: Any) -> None:
-        """See `Api`."""
-        with self._errors:
-            event.record()
-
-    def elapsed_ms(self, start: Any, stop: Any) -> float:
-        """See `Api`."""
-        with self._errors:
-            return float(stop.time_since(start))
+            function._launch_kernel(grid, block, arguments, shared_bytes, stream)

@@ -1,7 +1,7 @@
 """What antune needs of the driver API of CUDA or HIP, as a thin interface over whichever binding is installed.
 
-Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Everything
-happens in order on the default stream.
+Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Memory is
+copied on the default stream.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from generator.errors import InputError
+from runners.gpu.graphs import Library
 
 
 class NoDriver(InputError):
@@ -160,15 +161,12 @@ class Api(Protocol):
     def set_cache_preference(self, function: Any, preference: CachePreference) -> None:
         """How a kernel wants the memory of a multiprocessor divided."""
 
+    def stream(self) -> tuple[Any, int]:
+        """A new stream, which waits for the default one, and its handle in the driver."""
+
+    def library(self) -> Library:
+        """What makes graphs and events in the driver."""
+
     def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
-               arguments: bytes) -> None:
-        """Begin a kernel; `arguments` are its parameters, each aligned to its size."""
-
-    def event(self) -> Any:
-        """A new event with a time."""
-
-    def record(self, event: Any) -> None:
-        """Note the time when all before is done."""
-
-    def elapsed_ms(self, start: Any, stop: Any) -> float:
-        """Milliseconds between two recorded events that have happened."""
+               arguments: bytes, stream: Any) -> None:
+        """Begin a kernel, or record it; `arguments` are its parameters, each aligned to its size."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
@@ -21,6 +21,8 @@ from metrics.resources import Resources
 from runners.caches import flush_bytes
 from runners.driver import MESSAGE_CHARS, BuildError, LaunchError, RunTime
 from runners.gpu.api import Api, CachePreference, DeviceAttribute, FunctionAttribute
+from runners.gpu.graphs import Graphs
+from runners.gpu.intervals import Part, parts
 from runners.gpu.keys import device_keys
 from runners.gpu.textures import Textures
 from runners.gpu.units import Binary, unpacked
@@ -28,7 +30,8 @@ from runners.host_program import BoundLaunch
 from runners.kernel_codes import alone
 from runners.memory import GUARD, Bytes, GuardedMemory
 
-EVENT_PAIRS = 1024
+MOST_KEPT = 16384
+"""Launches the graphs of which stay for the next run."""
 ALL_SHARED = 100  # per cent of a multiprocessor's memory
 
 
@@ -102,49 +105,92 @@ class _Bound:
     shared_bytes: int
 
 
-class Events:
-    """Pairs of events, made when first needed and used again and again."""
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A stream with its handle's graphs: what launches are queued on, and timed by."""
 
-    def __init__(self, api: Api) -> None:
-        """None is made yet."""
-        self._api = api
-        self._pairs: list[tuple[Any, Any]] = []
+    stream: Any
+    graphs: Graphs
 
-    def pair(self, number: int) -> tuple[Any, Any]:
-        """The pair of this number, counted from 0 without gaps."""
-        while number >= len(self._pairs):
-            self._pairs.append((self._api.event(), self._api.event()))
-        return self._pairs[number]
 
-    def milliseconds(self, number: int) -> float:
-        """The time between the events of a pair, once both have happened."""
-        return self._api.elapsed_ms(*self._pairs[number])
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """The graphs of a program, as far as there are any: `of`, so many times."""
+
+    of: Sequence[BoundLaunch]
+    times: int
+    parts: tuple[tuple[Part, int], ...]
 
 
 class GpuExecutable:
     """`driver.Executable`: a module for each kernel, which has its arguments. They are unloaded with this object."""
 
-    def __init__(self, api: Api, events: Events, memory: GpuMemory, variant: Variant, binaries: Sequence[Binary],
+    def __init__(self, api: Api, clock: Clock, memory: GpuMemory, variant: Variant, binaries: Sequence[Binary],
                  unit_shared_bytes: int) -> None:
         """`unit_shared_bytes`: the shared memory of a multiprocessor. Raises BuildError and LaunchError."""
-        self._api, self._events, self._variant, self._binaries = api, events, variant, binaries
+        self._api, self._clock, self._variant, self._binaries = api, clock, variant, binaries
         self._unit_shared_bytes = unit_shared_bytes
+        self._recorded: _Recorded | None = None
+        self._graphs: list[int] = []
+        weakref.finalize(self, _forget, clock.graphs, self._graphs).atexit = False
         self._kernels = [self._load(kernel, binary, memory)
                          for kernel, binary in zip(variant.kernels, binaries, strict=True)]
 
-    def run(self, launches: Sequence[BoundLaunch]) -> RunTime:
+    def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
         """Run `launches` in order and wait for the last; see `driver.Executable`."""
-        totals = [0.0] * len(self._kernels)
-        start = time.perf_counter()
-        for first in range(0, len(launches), EVENT_PAIRS):
-            some = launches[first:first + EVENT_PAIRS]
-            for number, launch in enumerate(some):
-                self._launch(launch, *self._events.pair(number))
+        kernels_ms = [0.0] * len(self._kernels)
+        device_ms = host_ms = 0.0
+        for part, graph in self._prepared(launches, times, by_kernel):
+            start = time.perf_counter()
+            if graph is None:
+                self._queue(part)
+            else:
+                self._clock.graphs.launch(graph)
             self._api.synchronize()
-            host_ms = (time.perf_counter() - start) * 1e3
-            for number, launch in enumerate(some):
-                totals[launch.kernel] += self._events.milliseconds(number)
-        return RunTime(tuple(totals), host_ms if launches else 0.0)
+            host_ms += (time.perf_counter() - start) * 1e3
+            for number, interval in enumerate(part):
+                taken_ms = self._clock.graphs.milliseconds(2 * number, 2 * number + 1)
+                device_ms += taken_ms
+                if interval.kernel is not None:
+                    kernels_ms[interval.kernel] += taken_ms
+        if not by_kernel:
+            kernels_ms = [device_ms] if len(kernels_ms) == 1 else []
+        return RunTime(device_ms / times, host_ms / times, tuple(ms / times for ms in kernels_ms))
+
+    def _prepared(self, launches: Sequence[BoundLaunch], times: int,
+                  by_kernel: bool) -> Iterator[tuple[Part, int | None]]:
+        """The parts of a program with their graphs. Those of a short one stay for its next run."""
+        graphs, kept = self._clock.graphs, self._recorded
+        if not graphs.records:
+            yield from ((part, None) for part in parts(launches, times, by_kernel))
+        elif kept is not None and not by_kernel and kept.of is launches and kept.times == times:
+            yield from kept.parts
+        elif not by_kernel and len(launches) * times <= MOST_KEPT:
+            self._forget()
+            made = [(part, self._record(part)) for part in parts(launches, times, by_kernel)]
+            self._recorded = _Recorded(launches, times, tuple(made))
+            yield from made
+        else:
+            self._forget()
+            for part in parts(launches, times, by_kernel):
+                yield part, self._record(part)
+                self._forget()
+
+    def _record(self, part: Part) -> int:
+        graph = self._clock.graphs.recorded(lambda: self._queue(part))
+        self._graphs.append(graph)
+        return graph
+
+    def _forget(self) -> None:
+        self._recorded = None
+        _forget(self._clock.graphs, self._graphs)
+
+    def _queue(self, part: Part) -> None:
+        for number, interval in enumerate(part):
+            self._clock.graphs.mark(2 * number)
+            for launch in interval.launches:
+                self._launch(launch)
+            self._clock.graphs.mark(2 * number + 1)
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """What the driver says of each kernel; spills are the compiler's word."""
@@ -159,14 +205,13 @@ class GpuExecutable:
                          ask(bound.function, FunctionAttribute.SHARED_SIZE_BYTES) + bound.shared_bytes,
                          ask(bound.function, FunctionAttribute.LOCAL_SIZE_BYTES))
 
-    def _launch(self, launch: BoundLaunch, begin: Any, end: Any) -> None:
+    def _launch(self, launch: BoundLaunch) -> None:
         bound = self._kernels[launch.kernel]
         x, y, z = (*(items // threads for items, threads in zip(launch.items, launch.block, strict=True)), 1, 1)[:3]
         width, height, depth = (*launch.block, 1, 1)[:3]
         arguments = bound.layout.pack(*bound.fixed, *launch.iterators)
-        self._api.record(begin)
-        self._api.launch(bound.function, (x, y, z), (width, height, depth), bound.shared_bytes, arguments)
-        self._api.record(end)
+        self._api.launch(bound.function, (x, y, z), (width, height, depth), bound.shared_bytes, arguments,
+                         self._clock.stream)
 
     def _load(self, kernel: Kernel, binary: Binary, memory: GpuMemory) -> _Bound:
         try:
@@ -230,6 +275,12 @@ def _unload(api: Api, module: Any) -> None:
         api.unload(module)
 
 
+def _forget(graphs: Graphs, numbers: list[int]) -> None:
+    while numbers:
+        with suppress(LaunchError):  # as above
+            graphs.forget(numbers.pop())
+
+
 def open_gpu(api: Api, dialect: Dialect, key: str, problem: Problem) -> GpuDevice:
     """The device called `key` with the arrays of `problem`. Raises InputError, LaunchError."""
     keys = device_keys(api, dialect)
@@ -250,12 +301,18 @@ class GpuDevice:
         self._unit_shared_bytes = ask(ordinal, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
         self._flush_bytes = flush_bytes(ask(ordinal, DeviceAttribute.L2_CACHE_SIZE), False)
         self._flushed: int | None = None
-        self._events = Events(self._api)
+        stream, handle = self._api.stream()
+        self._clock = Clock(stream, Graphs(self._api.library(), handle))
 
     @property
     def memory(self) -> GpuMemory:
         """The arrays."""
         return self._memory
+
+    @property
+    def least_ms(self) -> float:
+        """Events are half a microsecond exact (cuEventElapsedTime in NVIDIA's driver API)."""
+        return 0.5
 
     def flush(self) -> None:
         """Write more than the L2 cache holds; see `driver.Device`."""
@@ -268,4 +325,4 @@ class GpuDevice:
         """What a UnitCompiler made, ready to run; see `driver.Device`."""
         self._memory.hold(variant.scratch)
         binaries = [unpacked(code) for code in codes]
-        return GpuExecutable(self._api, self._events, self._memory, variant, binaries, self._unit_shared_bytes)
+        return GpuExecutable(self._api, self._clock, self._memory, variant, binaries, self._unit_shared_bytes)

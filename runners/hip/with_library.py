@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from runners.driver import LaunchError
 from runners.gpu.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
+from runners.gpu.graphs import HIP_NAMES, Library
 from runners.gpu.texture_object import make_texture
 from runners.hip.library import load
 
@@ -153,31 +154,26 @@ class HipLibrary:
         """As `set_function_attribute`."""
         raise LaunchError(f"HIP cannot set {preference.name} of a kernel")
 
+    def stream(self) -> tuple[Any, int]:
+        """See `Api`."""
+        made = self._pointer(self._hip.hipStreamCreate) or 0
+        return made, made
+
+    def library(self) -> Library:
+        """See `Api`."""
+        return Library(self._hip, HIP_NAMES, self._words)
+
     def launch(self, function: Any, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
-               arguments: bytes) -> None:
+               arguments: bytes, stream: Any) -> None:
         """See `Api`."""
         buffer = ctypes.create_string_buffer(arguments, max(len(arguments), 1))
         size = ctypes.c_size_t(len(arguments))
         extra = (ctypes.c_void_p * 5)(
             PARAMETERS, ctypes.addressof(buffer), PARAMETERS_SIZE, ctypes.addressof(size), END
         )
-        self._done(
-            self._hip.hipModuleLaunchKernel(ctypes.c_void_p(function), *grid, *block, shared_bytes, None, None, extra)
-        )
+        self._done(self._hip.hipModuleLaunchKernel(ctypes.c_void_p(function), *grid, *block, shared_bytes,
+                                                   ctypes.c_void_p(stream), None, extra))
 
-    def event(self) -> Any:
-        """See `Api`."""
-        return self._pointer(self._hip.hipEventCreate)
-
-    def record(self, event: Any) -> None:
-        """See `Api`."""
-        self._done(self._hip.hipEventRecord(ctypes.c_void_p(event), None))
-
-    def elapsed_ms(self, start: Any, stop: Any) -> float:
-        """See `Api`."""
-        found = ctypes.c_float()
-        self._done(self._hip.hipEventElapsedTime(ctypes.byref(found), ctypes.c_void_p(start), ctypes.c_void_p(stop)))
-        return found.value
 
     def _number(self, call: Any, *arguments: object) -> int:
         """What a call writes to the int that its first argument points to."""

@@ -31,7 +31,8 @@ from runners.opencl.flush import Flusher
 from runners.opencl.images import Images
 from runners.opencl.probe import open_device
 
-FLUSH_EVERY = 4096
+BATCH = 512
+"""Launches that are enqueued before the first of them may begin: drivers have room for a thousand or so."""
 FROM_TEXT = "// what follows was compiled on this machine, where the driver's own cache holds it\n"
 """What begins like this is no device code but text to build."""
 MOST_PROGRAMS = 256
@@ -212,45 +213,51 @@ class Executable:
             self._kernels.append(_bind(function, kernel, memory))
             self._first_iterator.append(len(kernel.arrays) + len(kernel.scalars))
 
-    def run(self, launches: Sequence[BoundLaunch]) -> RunTime:
-        """Run `launches` in order and wait for the last.
+    def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
+        """Run `launches` in order and wait for the last; see `driver.Executable`. Kernels are timed each time.
 
         Raises:
             LaunchError: the device refused or aborted one of them.
         """
-        totals = [0] * len(self._kernels)
-        start = time.perf_counter()
-        events: list[tuple[int, cl.Event]] = []
-        with _refusals():
-            for launch in launches:
-                events.append((launch.kernel, self._enqueue(launch)))
-                if len(events) >= FLUSH_EVERY:  # a driver keeps all events alive: bound them
-                    self._collect(events, totals)
+        kernels_ns = [0] * len(self._kernels)
+        device_ns, host_s = 0, 0.0
+        several = tuple(launches) * times
+        for first in range(0, len(several), BATCH):
+            some = several[first:first + BATCH]
+            with _refusals():
+                events, seconds = self._batch(some)
+                host_s += seconds
+                device_ns += events[-1].profile.end - events[0].profile.start
+                for launch, event in zip(some, events, strict=True):
+                    kernels_ns[launch.kernel] += event.profile.end - event.profile.start
+        return RunTime(device_ns * 1e-6 / times, host_s * 1e3 / times, tuple(ns * 1e-6 / times for ns in kernels_ns))
+
+    def _batch(self, launches: Sequence[BoundLaunch]) -> tuple[list[cl.Event], float]:
+        """The events of launches that all were in the queue before the first began, and the seconds that they took."""
+        gate = cl.UserEvent(self._session.context)
+        try:
+            events = [self._enqueue(launches[0], [gate]), *map(self._enqueue, launches[1:])]
+            self._session.queue.flush()
+        finally:
+            start = time.perf_counter()
+            gate.set_status(cl.command_execution_status.COMPLETE)
             self._session.queue.finish()
-            host_ms = (time.perf_counter() - start) * 1e3
-            self._collect(events, totals)
-        return RunTime(tuple(total * 1e-6 for total in totals), host_ms)
+        seconds = time.perf_counter() - start
+        for event in events:
+            if event.command_execution_status < 0:
+                raise LaunchError(f"a launch was aborted with status {event.command_execution_status}")
+        return events, seconds
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """Local and private memory per kernel; OpenCL knows of no registers. What a driver cannot tell is absent."""
         return tuple((kernel.name, _resources(bound, self._session.device))
                      for kernel, bound in zip(self._variant.kernels, self._kernels, strict=True))
 
-    def _enqueue(self, launch: BoundLaunch) -> cl.Event:
+    def _enqueue(self, launch: BoundLaunch, after: Sequence[cl.Event] = ()) -> cl.Event:
         kernel, first = self._kernels[launch.kernel], self._first_iterator[launch.kernel]
         for position, value in enumerate(launch.iterators, first):
             kernel.set_arg(position, np.int32(value))
-        return cl.enqueue_nd_range_kernel(self._session.queue, kernel, launch.items, launch.block)
-
-    def _collect(self, events: list[tuple[int, cl.Event]], totals: list[int]) -> None:
-        """Add the events' durations (ns) to `totals` and forget them."""
-        self._session.queue.finish()
-        for kernel, event in events:
-            if event.command_execution_status < 0:
-                raise LaunchError(f"a launch was aborted with status {event.command_execution_status}")
-            profile = event.profile
-            totals[kernel] += profile.end - profile.start
-        events.clear()
+        return cl.enqueue_nd_range_kernel(self._session.queue, kernel, launch.items, launch.block, wait_for=after)
 
 
 def _bind(function: Function, kernel: Kernel, memory: Memory) -> cl.Kernel:
@@ -299,6 +306,11 @@ class OpenCLDevice:
     def memory(self) -> Memory:
         """The arrays."""
         return self._memory
+
+    @property
+    def least_ms(self) -> float:
+        """See `driver.Device`; CPUs count nanoseconds, some GPUs microseconds."""
+        return float(self._session.device.profiling_timer_resolution) * 1e-3
 
     def flush(self) -> None:
         """Write more on the device than its caches hold; see `driver.Device`."""

@@ -54,14 +54,19 @@ int hipFuncGetAttribute(int *value, int attribute, Function *function)
   return cuFuncGetAttribute(value, attribute, function);
 }
 int hipModuleLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                          unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
+                          unsigned bz, unsigned shared, Stream *stream, void **parameters, void **extra)
 {
   if (!extra || (uintptr_t)extra[4] != 3 || shared) return INVALID_VALUE;
   void *ended[] = {extra[0], extra[1], extra[2], extra[3], NULL};
   return cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, ended);
 }
-int hipEventCreate(Event **event) { return cuEventCreate(event, 0); }
-int hipEventRecord(Event *event, void *stream) { return cuEventRecord(event, stream); }
+/* As in HIP before 6.4, no event can be recorded in a graph. */
+int hipStreamCreate(Stream **stream) { return cuStreamCreate(stream, 0); }
+int hipStreamSynchronize(Stream *stream) { return cuStreamSynchronize(stream); }
+int hipStreamBeginCapture(Stream *stream, int mode) { return cuStreamBeginCapture_v2(stream, mode); }
+int hipStreamEndCapture(Stream *stream, Graph **graph) { return cuStreamEndCapture(stream, graph); }
+int hipEventCreateWithFlags(Event **event, unsigned flags) { return cuEventCreate(event, flags); }
+int hipEventRecord(Event *event, Stream *stream) { return cuEventRecord(event, stream); }
 int hipEventElapsedTime(float *ms, Event *start, Event *stop) { return cuEventElapsedTime(ms, start, stop); }
 const char *hipGetErrorString(int status)
 {

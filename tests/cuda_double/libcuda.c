@@ -18,13 +18,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, INVALID_IMAGE = 200, NOT_FOUND = 500 };
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, INVALID_IMAGE = 200, NOT_FOUND = 500, CAPTURES = 906 };
 enum { PIECES = 4096, OPTIN = 232448, STATIC = 49152, MEMORY = 1 << 30, TEXTURE_ALIGNMENT = 512, PITCH_ALIGNMENT = 32 };
 
 typedef struct { char *start; size_t size; } Piece;
 typedef void (*Body)(const unsigned *grid, const unsigned *block, unsigned shared, const char *arguments);
 typedef struct { Body body; int dynamic, carveout; char name[64]; } Function;
-typedef struct { struct timespec when; } Event;
+typedef struct { uint64_t when; } Event; /* ns */
+typedef struct Node Node; /* a launch, or the record of an event */
+struct Node { Function *function; unsigned grid[3], block[3], shared; char *arguments; size_t size; Event *event; Node *next; };
+typedef struct { Node *first, **end; } Graph;
+typedef struct { Graph *graph; } Stream; /* graph: while work is recorded */
 
 typedef struct { /* CUDA_RESOURCE_DESC */
   int kind;
@@ -45,7 +49,7 @@ typedef struct { /* CUDA_TEXTURE_DESC */
 typedef struct { const char *texels; size_t pitch; } Texture; /* what a kernel on the host reads */
 
 static Piece pieces[PIECES];
-static int piece_count, sticky, has_context;
+static int piece_count, sticky, has_context, recording;
 static size_t used;
 
 static void note(const char *format, ...)
@@ -67,6 +71,17 @@ void double_fail(int status) { sticky = status; }
 /* Called by kernels: a line for the log. */
 void double_note(const char *text) { note("%s", text); }
 
+/* The time in ns. With $CUDA_DOUBLE_CLOCK it is pretended: queueing takes the host 1 ms a call, every kernel 1 us. */
+static uint64_t pretended_ns;
+static int pretends(void) { return getenv("CUDA_DOUBLE_CLOCK") != NULL; }
+static void host_works(void) { pretended_ns += 1000000; }
+static uint64_t now(void)
+{
+  struct timespec real;
+  clock_gettime(CLOCK_MONOTONIC, &real);
+  return pretends() ? pretended_ns : real.tv_sec * (uint64_t)1000000000 + real.tv_nsec;
+}
+
 static int state(void) { return sticky ? sticky : has_context ? OK : NO_CONTEXT; }
 
 static int inside(uint64_t address, size_t size)
@@ -82,6 +97,7 @@ static int copied(char *to, const char *from, size_t size, int known)
 {
   if (state()) return state();
   if (!known) return INVALID_VALUE;
+  if (recording) return CAPTURES;
   memmove(to, from, size);
   return OK;
 }
@@ -128,7 +144,7 @@ int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
 int cuCtxPopCurrent_v2(void **context) { *context = &has_context; has_context = 0; return OK; }
 int cuCtxGetDevice(int *device) { *device = 0; return OK; }
 int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return OK; }
-int cuCtxSynchronize(void) { return state(); }
+int cuCtxSynchronize(void) { return recording ? CAPTURES : state(); }
 
 int cuMemAlloc_v2(uint64_t *address, size_t size)
 {
@@ -154,6 +170,7 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) { return copied(to, (c
 int cuMemsetD8_v2(uint64_t to, unsigned char byte, size_t size)
 {
   if (state() || !inside(to, size)) return state() ? state() : INVALID_VALUE;
+  if (recording) return CAPTURES;
   memset((char *)to, byte, size);
   note("fill %zu", size);
   return OK;
@@ -232,36 +249,114 @@ int cuFuncSetAttribute(Function *function, int attribute, int value)
 }
 int cuFuncSetCacheConfig(Function *function, int config) { note("cache %s %d", function->name, config); return state(); }
 
-int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void *stream, void **parameters, void **extra)
+static void done(Node *node)
+{
+  if (!node->function) {
+    node->event->when = now();
+    note("record");
+    return;
+  }
+  const unsigned *grid = node->grid, *block = node->block;
+  note("launch %s grid %u %u %u block %u %u %u shared %u, %zu bytes", node->function->name, grid[0], grid[1], grid[2],
+       block[0], block[1], block[2], node->shared, node->size);
+  node->function->body(node->grid, node->block, node->shared, node->arguments);
+  pretended_ns += 1000;
+}
+static int queued(Stream *stream, Node work)
 {
   if (state()) return state();
-  if (stream || parameters || !extra || (uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4]) return INVALID_VALUE;
+  if (recording && !(stream && stream->graph)) return CAPTURES;
+  host_works();
+  if (stream && stream->graph) {
+    Node *kept = malloc(sizeof *kept);
+    *kept = work;
+    *stream->graph->end = kept;
+    stream->graph->end = &kept->next;
+    return OK;
+  }
+  done(&work);
+  free(work.arguments);
+  return OK;
+}
+
+int cuGraphExecDestroy(Graph *graph);
+int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, Stream *stream, void **parameters, void **extra)
+{
+  if (state()) return state();
+  if (parameters || !extra || (uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4]) return INVALID_VALUE;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || (size_t)bx * by * bz > 1024 || bz > 64) return INVALID_VALUE;
   if (shared > STATIC && (int)shared > function->dynamic) return INVALID_VALUE;
-  note("launch %s grid %u %u %u block %u %u %u shared %u, %zu bytes", function->name, gx, gy, gz, bx, by, bz, shared,
-       *(size_t *)extra[3]);
-  const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
-  function->body(grid, block, shared, extra[1]);
-  return OK; /* like the real one, which says at the next synchronization what went wrong */
+  const size_t size = *(size_t *)extra[3];
+  Node work = {function, {gx, gy, gz}, {bx, by, bz}, shared, malloc(size + 1), size, NULL, NULL};
+  memcpy(work.arguments, extra[1], size);
+  return queued(stream, work); /* like the real one, which says at the next synchronization what went wrong */
 }
 
 int cuEventCreate(Event **event, unsigned flags) { (void)flags; *event = calloc(1, sizeof **event); return state(); }
-int cuEventRecord(Event *event, void *stream)
+int cuEventRecord(Event *event, Stream *stream)
 {
-  (void)stream;
-  clock_gettime(CLOCK_MONOTONIC, &event->when);
-  note("record");
-  return state();
+  return stream && stream->graph ? CAPTURES : queued(stream, (Node){.event = event});
+}
+int cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags)
+{
+  return flags == 1 && stream && stream->graph ? queued(stream, (Node){.event = event}) : INVALID_VALUE;
 }
 int cuEventDestroy_v2(Event *event) { free(event); return OK; }
 int cuEventSynchronize(Event *event) { (void)event; return state(); }
 int cuEventElapsedTime(float *ms, Event *start, Event *stop)
 {
-  *ms = (stop->when.tv_sec - start->when.tv_sec) * 1e3f + (stop->when.tv_nsec - start->when.tv_nsec) * 1e-6f;
-  return state();
+  *ms = (stop->when - start->when) * 1e-6f;
+  return recording ? CAPTURES : start->when && stop->when ? state() : INVALID_VALUE;
 }
 int cuEventElapsedTime_v2(float *ms, Event *start, Event *stop) { return cuEventElapsedTime(ms, start, stop); }
+
+int cuStreamCreate(Stream **stream, unsigned flags) { *stream = calloc(1, sizeof **stream); return flags ? INVALID_VALUE : state(); }
+int cuStreamDestroy_v2(Stream *stream) { free(stream); return OK; }
+int cuStreamSynchronize(Stream *stream) { return stream && stream->graph ? CAPTURES : state(); }
+int cuStreamBeginCapture_v2(Stream *stream, int mode)
+{
+  if (!stream || stream->graph || mode != 2) return INVALID_VALUE;
+  stream->graph = calloc(1, sizeof *stream->graph);
+  stream->graph->end = &stream->graph->first;
+  recording = 1;
+  return state();
+}
+int cuStreamEndCapture(Stream *stream, Graph **graph)
+{
+  if (!stream->graph) return INVALID_VALUE;
+  *graph = stream->graph;
+  stream->graph = NULL;
+  recording = 0;
+  return state();
+}
+int cuGraphInstantiateWithFlags(Graph **launchable, Graph *graph, unsigned long long flags)
+{
+  *launchable = malloc(sizeof **launchable);
+  **launchable = *graph;
+  graph->first = NULL; /* no graph is instantiated twice */
+  note("graph");
+  return flags ? INVALID_VALUE : state();
+}
+int cuGraphDestroy(Graph *graph) { return cuGraphExecDestroy(graph); }
+int cuGraphLaunch(Graph *launchable, Stream *stream)
+{
+  if (state() || recording || !stream) return state() ? state() : INVALID_VALUE;
+  host_works();
+  note("graph launched");
+  for (Node *node = launchable->first; node; node = node->next) done(node);
+  return OK;
+}
+int cuGraphExecDestroy(Graph *graph)
+{
+  for (Node *node = graph->first, *next; node; node = next) {
+    next = node->next;
+    free(node->arguments);
+    free(node);
+  }
+  free(graph);
+  return OK;
+}
 
 #include "refused.h"
 

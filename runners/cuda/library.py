@@ -1,0 +1,20 @@
+"""NVIDIA's driver by ctypes, for what the bindings do not have."""
+
+from __future__ import annotations
+
+import ctypes
+
+from runners.gpu.graphs import CUDA_NAMES, Library
+
+
+def cuda_library() -> Library:
+    """The library that the binding in use has loaded."""
+    functions = ctypes.CDLL("libcuda.so.1")
+
+    def words(status: int) -> str:
+        texts = [ctypes.c_char_p() for _ in range(2)]
+        functions.cuGetErrorName(status, ctypes.byref(texts[0]))
+        functions.cuGetErrorString(status, ctypes.byref(texts[1]))
+        return ": ".join((text.value or b"an error of the driver").decode(errors="replace") for text in texts)
+
+    return Library(functions, CUDA_NAMES, words)

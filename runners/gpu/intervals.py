@@ -1,0 +1,39 @@
+"""Which launches are timed together: a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from runners.host_program import BoundLaunch
+
+MOST_LAUNCHES = 4096
+"""In one graph: a driver keeps some KB for each. What a GPU waits between two graphs does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Launches between two times; `kernel` is that of all of them, or None."""
+
+    kernel: int | None
+    launches: tuple[BoundLaunch, ...]
+
+
+Part: TypeAlias = tuple[Interval, ...]
+"""What the host waits for once."""
+
+
+def parts(launches: Sequence[BoundLaunch], times: int, by_kernel: bool) -> Iterator[Part]:
+    """The launches of a program, `times` times over, in order.
+
+    One interval for each part, or, `by_kernel`, one for each row of launches of one kernel.
+    """
+    several = tuple(launches) * times
+    for first in range(0, len(several), MOST_LAUNCHES):
+        some = several[first:first + MOST_LAUNCHES]
+        if by_kernel:
+            yield tuple(Interval(kernel, tuple(same)) for kernel, same in groupby(some, lambda launch: launch.kernel))
+        else:
+            yield (Interval(None, some),)
