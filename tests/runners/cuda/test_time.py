@@ -1,5 +1,5 @@
-"""What is in a time, on a double of CUDA's driver with a pretended clock: each call that queues work takes the host 1 ms,
-each kernel takes the device 1 us (tests/cuda_double/libcuda.c).
+"""What is in a time, on a double of CUDA's driver with a pretended clock: each call that queues work takes the host
+1 ms, each kernel takes the device 1 us (tests/cuda_double/libcuda.c).
 """
 
 from __future__ import annotations
