@@ -1,0 +1,75 @@
+"""NVRTC compiles what is generated for each generation of NVIDIA's GPUs without a warning: one plan per program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from experiments.suites.image_pipelines import PIPELINES
+from generator.lowering import lower
+from generator.lowering.heuristics.default import default_plan
+from generator.target import Target
+from generator.variant import Variant
+from metrics.resources import parse_ptxas
+from runners.cuda.compiler import Capability, Nvrtc
+from tests.support.cuda_compiler import ELF, translator
+from tests.support.slow import few
+from tests.support.space_plans import lowered, random_plans
+from tests.support.suite import ALL_NAMES, ODD_SIZES, pipeline_program, problem
+from tests.support.targets import HOPPER
+
+SHARED_KB: dict[Capability, int] = {(7, 5): 64, (8, 0): 163, (9, 0): 227, (12, 0): 99}
+"""Shared memory of a block by compute capability (CUDA C++ Programming Guide, "Technical Specifications")."""
+PIPELINE_NAMES = tuple(program.name for program in PIPELINES)
+
+
+def check_without_warnings(variant: Variant, capability: Capability) -> None:
+    """Device code for `capability` with resources for every kernel, and a log of nothing but ptxas' figures."""
+    cubin, log = translator(Nvrtc).translate(variant.source, capability)
+    assert cubin.startswith(ELF)
+    assert set(parse_ptxas(log)) == {kernel.name for kernel in variant.kernels}
+    assert not warnings(log)
+
+
+def warnings(log: str) -> Sequence[str]:
+    """The lines of a log that are no figures."""
+    return [line for line in log.splitlines()
+            if line.strip() and not line.startswith("ptxas info") and "bytes stack frame" not in line]
+
+
+def target_of(capability: Capability) -> Target:
+    return replace(HOPPER, capability=capability, local_bytes=SHARED_KB[capability] << 10)
+
+
+def test_a_warning_would_be_seen() -> None:
+    _, log = translator(Nvrtc).translate('extern "C" __global__ void k(int *a) { int unused; a[0] = 1; }', (9, 0))
+    assert any("never referenced" in line for line in warnings(log))
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_default_plans(name: str) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    for capability in SHARED_KB:
+        target = target_of(capability)
+        check_without_warnings(lower(program, default_plan(program, target), target), capability)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_random_plans(name: str) -> None:
+    program = problem(name, ODD_SIZES[name]).program
+    for capability in SHARED_KB:
+        target = target_of(capability)
+        for plan in random_plans(program, target, "o2", 5, 7):
+            if (variant := lowered(program, plan, target)) is not None:
+                check_without_warnings(variant, capability)
+
+
+@pytest.mark.parametrize("name", few(PIPELINE_NAMES, ("blur", "conv_layer")))
+def test_pipelines(name: str) -> None:
+    program = pipeline_program(name, "small")
+    for capability in SHARED_KB:
+        target = target_of(capability)
+        check_without_warnings(lower(program, default_plan(program, target), target), capability)
