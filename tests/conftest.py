@@ -20,6 +20,11 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Of `-n auto`: one process more than cores, since many tests wait: for limits, locks, ends of processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest --update-golden` rewrites the expected texts; read the diff before you commit it."""
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden from what the code says now")

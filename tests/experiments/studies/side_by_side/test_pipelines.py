@@ -216,6 +216,7 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path, antune: Antune, capsy
     assert rows["blur"][BEST]["ms"] <= rows["blur"]["colony"]["ms"]
 
 
+@pytest.mark.slow
 def test_the_suite_on_a_real_device(tmp_path: Path, antune: Antune) -> None:
     words = ("--programs", "blur", "--size", "small", "--budget", 1, "--explorers", "colony", "--device", "pocl")
     assert antune(*words, "--out", tmp_path) == 0

@@ -224,7 +224,7 @@ def test_kernels_that_compute_stages_are_offered_levels_that_fit(target: Target,
     """All that is offered can be lowered; kernels without stages inside are not asked."""
     shapes = partial(kernel_shapes, chain(), dialect=target.dialect)
     space = make_pipeline_space(shapes, stage_facts(chain()), target)
-    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(120)]
+    plans = [walk.plan for walk in make_explorer("random", space, 1).ask(60)]
     seen: set[Level] = set()
     for plan in plans:
         lower(chain(), plan, target)
