@@ -11,6 +11,7 @@ import typer
 
 from antune.command_calibrate import calibrate
 from antune.command_everyday import everyday
+from antune.command_first_contact import first_contact
 from antune.command_pipelines import pipelines
 from antune.command_polybench import polybench
 from antune.command_timing import timing
@@ -30,6 +31,7 @@ suite.command(cls=GroupedCommand)(polybench)
 suite.command(cls=GroupedCommand)(pipelines)
 suite.command(cls=GroupedCommand)(timing)
 suite.command(cls=GroupedCommand)(calibrate)
+suite.command("first-contact", cls=GroupedCommand)(first_contact)
 
 Files = Annotated[list[Path] | None, typer.Argument(
     metavar="[FILE]...", show_default=False,

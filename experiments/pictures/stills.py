@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -33,6 +34,11 @@ class Still:
     draw: Draw
     size: tuple[float, float] = (8, 4.5)
     legend: bool = False
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is installed: machines that only measure do without."""
+    return find_spec("matplotlib") is not None
 
 
 def write_still(still: Still, directory: Path, formats: tuple[Format, ...] = FORMATS) -> list[Path]:

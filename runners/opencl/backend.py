@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from generator.problem import Problem
@@ -32,8 +33,8 @@ def _device(key: str, problem: Problem) -> Device:
 OPENCL = Backend(
     "opencl",
     "",
-    present=lambda: True,
-    absent="",
+    present=lambda: find_spec("pyopencl") is not None,
+    absent="pyopencl is not installed; `pip install pyopencl[pocl]` installs it with a device that any CPU is",
     find=_find,
     open_compiler=_compiler,
     open_device=_device,

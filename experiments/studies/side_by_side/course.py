@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.pictures.palette import LIGHT
-from experiments.pictures.stills import blank, log_scale, plain, save
+from experiments.pictures.stills import blank, can_draw, log_scale, plain, save
 from experiments.studies.comparison.figures import compare_all
 from experiments.studies.comparison.groups import sections_of
 from experiments.studies.comparison.plot import over_evaluations, write_comparison
@@ -26,10 +26,10 @@ COURSE_FILE = "convergence.png"
 
 def draw_course(lanes: Sequence[Lane], rival: str, folder: Path) -> None:
     """Draw the searches of an entry into its folder, those of the rival left out (it has few plans); nothing
-    without a result.
+    without a result, or without matplotlib.
     """
     comparisons, _ = compare_all(sections_of([read_trial(lane.directory) for lane in lanes if lane.way != rival]), None)
-    if comparisons:
+    if comparisons and can_draw():
         write_comparison(comparisons, folder / COURSE_FILE)
 
 
@@ -56,7 +56,7 @@ def _shares(trials: Sequence[Trial]) -> tuple[float, ...]:
 def draw_means(sections: Sequence[Section], path: Path) -> None:
     """Draw the geometric means over the programs, a row per section; nothing where no courses are known."""
     known = [section for section in sections if any(entry.courses for entry in section.entries)]
-    if not known:
+    if not known or not can_draw():
         return
     figure = blank((9, 4.5 * len(known)))
     for (axes,), section in zip(figure.subplots(len(known), 1, squeeze=False), known, strict=True):

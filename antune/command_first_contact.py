@@ -1,0 +1,57 @@
+"""`antune suite first-contact`: all that is worth knowing of a machine with a GPU, in steps of some minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NOTHING = 3
+Minutes = Annotated[float, typer.Option("--minutes", metavar="M", min=0.1, help="The most that this call may take.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where everything is kept: a JSON and a Markdown file "
+                                   "per step, summary.md, and the runs of the suites.")]
+Device = Annotated[str, typer.Option("--device", metavar="D", help="Which device, as `antune tune` takes it.")]
+Programs = Annotated[str, typer.Option("--programs", metavar="A,B", help="Programs of PolyBench, or groups of them.")]
+Pipelines = Annotated[str, typer.Option("--pipelines", metavar="A,B", help="Image pipelines.")]
+Size = Annotated[str, typer.Option("--size", metavar="SIZE", help="That of PolyBench's programs.")]
+PipelineSize = Annotated[str, typer.Option("--pipeline-size", metavar="SIZE", help="That of the pipelines.")]
+Evaluations = Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Of each search.")]
+Plans = Annotated[int, typer.Option("--plans", metavar="N", min=1, help="Random plans of every program to check.")]
+Peers = Annotated[Path | None, typer.Option("--peers", metavar="DIR", show_default=False, exists=True, file_okay=False,
+                                            help="A folder with programs of others, which print their times.")]
+Steps = Annotated[str, typer.Option("--steps", metavar="A,B", show_default=False, help="These only: devices, tests, "
+                                    "ceilings, polybench, pipelines, plans, profile, peers.")]
+
+
+def first_contact(minutes: Minutes, out: Out = Path("first-contact"), device: Device = "cuda",
+                  programs: Programs = "all", pipelines: Pipelines = "all", size: Size = "large",
+                  pipeline_size: PipelineSize = "full", evaluations: Evaluations = 30, plans: Plans = 10,
+                  peers: Peers = None, steps: Steps = "") -> None:
+    """Get to know a machine with a GPU: tests, ceilings, suites, random plans, counters, programs of others.
+
+    Each step takes 8 minutes at most and leaves a JSON and a Markdown file, so that what was reached counts when time
+    runs out. The same command goes on: what is done stays, what was not finished continues. No network is needed;
+    docs/gpu_first_contact.md says what to bring along.
+
+    \b
+    Examples:
+      antune suite first-contact --minutes 55 --out contact
+      antune suite first-contact --minutes 10 --steps devices,tests,ceilings
+    """
+    from experiments.studies.first_contact.steps import Wish, chosen
+    from experiments.studies.first_contact.steps import steps as all_steps
+    from experiments.studies.first_contact.visit import visit
+    from experiments.studies.side_by_side.pipelines import parse_pipelines
+    from experiments.studies.side_by_side.polybench import parse_programs
+
+    parse_programs(programs), parse_pipelines(pipelines)
+    wish = Wish(out.absolute(), device, programs, pipelines, size, pipeline_size, evaluations, plans,
+                peers.absolute() if peers else None)
+    told = visit(lambda: chosen(all_steps(wish), steps), wish.folder, 60 * minutes,
+                 lambda text: print(text, flush=True))
+    for one in told:
+        print(f"{one.state:>13}  {one.title}")
+    print(f"\nFiles: {out}/summary.md, and a .md and a .json for each step")
+    if not any(one.state == "done" for one in told):
+        raise typer.Exit(NOTHING)

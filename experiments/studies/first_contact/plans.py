@@ -1,0 +1,112 @@
+"""Random plans of every program, checked: `python -m experiments.studies.first_contact.plans FILE DEVICE N PROGRAMS
+PIPELINES`.
+
+FILE is written anew after each program; the same command goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from experiments.files import write_atomically
+from experiments.search.parts import PARTS, find_device
+from experiments.studies.side_by_side.pipelines import Pipelines, parse_pipelines
+from experiments.studies.side_by_side.polybench import LEVELS, PolyBench, parse_programs
+from experiments.values.options import Budget, RunOptions
+from generator.errors import AntuneError
+from generator.plan import Plan
+from generator.problem import Problem
+from metrics.outcome import Illegal, Timed
+from runners.base import DeviceInfo, Job, Limits
+from runners.pool_runner import DeviceRunner
+
+SEED = 27
+LIMITS = Limits(min_repeats=2, max_repeats=2)
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How the plans of a program went: `not_offered` make no code, as the generator says. `faults`: a line for each
+    other one that has no right result, with the plan.
+    """
+
+    program: str
+    right: int
+    not_offered: int
+    wrong: int
+    faults: tuple[str, ...] = ()
+
+
+def options_of(programs: str, pipelines: str, device: str) -> Iterator[tuple[str, tuple[RunOptions, ...]]]:
+    """Each program with the searches that its plans are drawn from, one per level. Raises InputError."""
+    small, budget = PolyBench("SMALL"), Budget(evaluations=1)
+    for name in parse_programs(programs):
+        yield name, tuple(small.run_options(name, f"random@{level}", budget, SEED, device) for level in LEVELS)
+    images = Pipelines("small")
+    for name in parse_pipelines(pipelines):
+        yield name, (images.run_options(name, "random", budget, SEED, device),)
+
+
+def draw(found: Problem, device: DeviceInfo, searches: tuple[RunOptions, ...], count: int) -> list[Plan]:
+    """The default plan, and `count` random ones of all searches in turn."""
+    plans = [PARTS.default_plan(found.program, device.target, searches[0])]
+    for number, options in enumerate(searches):
+        share = len(range(number, count, len(searches)))
+        space = PARTS.make_space(found.program, device.target, options)
+        plans += [walk.plan for walk in PARTS.make_explorer("random", space, SEED, ()).ask(share)] if share else []
+    return plans
+
+
+def check(name: str, searches: tuple[RunOptions, ...], device: DeviceInfo, count: int) -> Checked:
+    """Draw, run and compare. A program that cannot be read is one fault."""
+    try:
+        found = PARTS.read_problem(searches[0], lambda text: None)
+    except AntuneError as error:
+        return Checked(name, 0, 0, 0, (str(error),))
+    plans = draw(found, device, searches, count)
+    with tempfile.TemporaryDirectory(prefix="antune-plans-") as folder:
+        runner = DeviceRunner(found, device, LIMITS, Path(folder))
+        try:
+            outcomes = dict(runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)]))
+        finally:
+            runner.close()
+    checked = Checked(name, 0, 0, 0)
+    for number, outcome in sorted(outcomes.items()):
+        match outcome:
+            case Timed():
+                checked = replace(checked, right=checked.right + 1)
+            case Illegal():
+                checked = replace(checked, not_offered=checked.not_offered + 1)
+            case _:
+                line = f"{type(outcome).__name__}: {outcome.message}: {plans[number].to_json()}"
+                checked = replace(checked, wrong=checked.wrong + 1, faults=(*checked.faults, line))
+    return checked
+
+
+def main(file: Path, device: str, count: int, programs: str, pipelines: str) -> None:
+    """Check what `file` does not have yet. Raises InputError."""
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    done = {row["program"] for row in known}
+    found = find_device(device)
+    for name, searches in options_of(programs, pipelines, device):
+        if name not in done:
+            checked = check(name, searches, found, count)
+            known.append(asdict(checked))
+            write_atomically(file, json.dumps(known, indent=2) + "\n")
+            print(f"{name}: {checked.right} right, {checked.not_offered} not offered, {checked.wrong} wrong")
+            print("".join(f"  {fault}\n" for fault in checked.faults), end="", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:6])
+    except AntuneError as error:
+        sys.exit(f"antune: {error}")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,105 @@
+"""What a step has found, as a JSON and a Markdown file: whole at any time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from xml.etree import ElementTree
+
+from experiments.files import write_atomically
+from experiments.studies.first_contact.steps import Step
+
+State: TypeAlias = Literal["done", "not finished", "failed", "cannot be run"]
+SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a step went. `exit_code` is None when it was stopped or not run; `output` are its last lines."""
+
+    name: str
+    title: str
+    state: State
+    seconds: float
+    exit_code: int | None
+    command: tuple[str, ...]
+    output: str
+    result: Any = None
+
+
+def write_told(told: Told, step: Step, folder: Path) -> None:
+    """Write NAME.json and NAME.md. Raises OSError when they cannot be written."""
+    write_atomically(folder / f"{told.name}.json", json.dumps(asdict(told), indent=2, default=str) + "\n")
+    write_atomically(folder / f"{told.name}.md", _page(told, step))
+
+
+def read_told(name: str, folder: Path) -> Told | None:
+    """How a step went at the last time; None when it was never run, or its file is damaged."""
+    try:
+        data = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        return Told(**{**data, "command": tuple(data["command"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_summary(found: Sequence[Told], folder: Path) -> None:
+    """Write summary.json and summary.md: a line per step. Raises OSError when they cannot be written."""
+    lines = [{"step": one.name, "what": one.title, "state": one.state, "seconds": round(one.seconds)} for one in found]
+    write_atomically(folder / f"{SUMMARY}.json", json.dumps(lines, indent=2) + "\n")
+    write_atomically(folder / f"{SUMMARY}.md", "# First contact\n\n" + table(lines) + "\n")
+
+
+def read_result(step: Step) -> Any:
+    """What the command of a step has written; None when that is nothing, or not whole."""
+    try:
+        if step.result.suffix == ".xml":
+            return [_case(case) for case in ElementTree.parse(step.result).iter("testcase")]
+        return json.loads(step.result.read_text(encoding="utf-8"))
+    except (OSError, ValueError, ElementTree.ParseError):
+        return None
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A Markdown table; its columns are those of the first row."""
+    if not rows:
+        return "(nothing)"
+    names = list(rows[0])
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [names, ["---"] * len(names), *cells])
+
+
+def _case(case: ElementTree.Element) -> dict[str, Any]:
+    bad = next((child for kind in ("failure", "error", "skipped") for child in case.iter(kind)), None)
+    return {"test": case.get("name"), "state": "passed" if bad is None else bad.tag,
+            "seconds": float(case.get("time") or 0), "message": "" if bad is None else bad.get("message", "")[:300]}
+
+
+def _cell(value: Any) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _page(told: Told, step: Step) -> str:
+    parts = [f"# {told.title}", f"{told.state}, {told.seconds:.0f} s"]
+    if step.table is not None and step.table.exists():
+        parts.append(step.table.read_text(encoding="utf-8"))
+    else:
+        parts += _tables(told.result)
+    if told.state != "done" and told.output:
+        parts.append(f"```\n{told.output}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables(result: Any) -> list[str]:
+    """Lists of objects as tables, one below the other; objects in objects likewise."""
+    if isinstance(result, list) and result and all(isinstance(row, dict) for row in result):
+        return [table(result)]
+    if isinstance(result, dict):
+        plain = [{"": name, "value": value} for name, value in result.items() if not isinstance(value, list | dict)]
+        deeper = [part for name, value in result.items() if isinstance(value, list | dict)
+                  for part in (f"## {name}", *(_tables(value) or [_cell(value)]))]
+        return ([table(plain)] if plain else []) + deeper
+    return [] if result is None else [_cell(result)]

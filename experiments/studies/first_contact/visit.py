@@ -1,0 +1,124 @@
+"""A visit: the steps one after the other, each in its own process and for some minutes at most, until time is up.
+
+What has ended is never run again. What was not finished goes on when all others have had their turn, or at the next
+visit, which is the same command.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.studies.first_contact.steps import ROOT, Step
+from experiments.studies.first_contact.told import State, Told, read_result, read_told, write_summary, write_told
+from experiments.words import describe_seconds
+
+STEP_S = 480.0
+GRACE_SHARE, MOST_GRACE_S = 0.15, 60.0
+"""Of a step's time, what it gets after Ctrl-C to write down what it has."""
+LEAST_S = 20.0
+"""No step is begun for less."""
+OUTPUT_CHARS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    exit_code: int | None
+    output: str
+
+
+def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: float, say: Callable[[str], None],
+          step_s: float = STEP_S) -> tuple[Told, ...]:
+    """Run steps for `seconds` at most; how all of them went, now or at earlier visits. `list_steps` is asked again
+    before each: what one has found may make others possible.
+
+    Raises:
+        OSError: `folder` cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + seconds
+    had: set[str] = set()
+    while True:
+        found = list_steps()
+        waiting = [step for step in found if _is_open(step, folder)]
+        fresh = [step for step in waiting if step.name not in had]
+        again = [step for step in waiting if step.resumes and _state(step, folder) == "not finished"]
+        left_s = end - time.monotonic()
+        if (not fresh and not again) or left_s < min(LEAST_S, seconds / 2):
+            break
+        if not fresh:
+            had -= {step.name for step in again}
+            continue
+        had.add(fresh[0].name)
+        told = _run(fresh[0], folder, min(step_s, left_s), say)
+        write_told(told, fresh[0], folder)
+        write_summary(_all_told(found, folder), folder)
+        say(f"{told.name}: {told.state} after {describe_seconds(told.seconds)}; {folder / told.name}.md")
+    return _all_told(list_steps(), folder)
+
+
+def _all_told(found: tuple[Step, ...], folder: Path) -> tuple[Told, ...]:
+    return tuple(told for step in found if (told := read_told(step.name, folder)) is not None)
+
+
+def _state(step: Step, folder: Path) -> str:
+    told = read_told(step.name, folder)
+    return "" if told is None else told.state
+
+
+def _is_open(step: Step, folder: Path) -> bool:
+    """Whether there is something left to do; what a step was asked may have changed."""
+    told = read_told(step.name, folder)
+    return told is None or told.state != "done" or told.command != step.command
+
+
+def _run(step: Step, folder: Path, limit_s: float, say: Callable[[str], None]) -> Told:
+    if step.obstacle:
+        return Told(step.name, step.title, "cannot be run", 0.0, None, step.command, step.obstacle)
+    say(f"{step.name}: {step.title}, for {describe_seconds(limit_s)} at most")
+    begin = time.monotonic()
+    if not step.resumes:
+        step.result.unlink(missing_ok=True)  # what an earlier try has left is not this one's
+    ended = _process(step.command, folder / f"{step.name}.log", limit_s)
+    state: State = "done" if ended.exit_code == 0 else "not finished" if ended.exit_code is None else "failed"
+    return Told(step.name, step.title, state, time.monotonic() - begin, ended.exit_code, step.command, ended.output,
+                read_result(step))
+
+
+def _process(command: tuple[str, ...], log: Path, limit_s: float) -> _Ended:
+    """Run a command; Ctrl-C when its time is nearly up, then an end with all that it has started."""
+    environment = os.environ | {"ANTUNE_PICTURE": "0", "PYTHONUNBUFFERED": "1"}
+    with log.open("wb") as file:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT,
+                                 env=environment, start_new_session=True)
+    exit_code = None
+    grace_s = min(GRACE_SHARE * limit_s, MOST_GRACE_S)
+    try:
+        exit_code = child.wait(limit_s - grace_s)
+    except subprocess.TimeoutExpired:
+        child.send_signal(signal.SIGINT)
+        _wait(child, grace_s)
+    finally:
+        _end(child)
+    return _Ended(exit_code, log.read_text(encoding="utf-8", errors="replace")[-OUTPUT_CHARS:])
+
+
+def _wait(child: subprocess.Popen[bytes], seconds: float) -> None:
+    try:
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:  # nothing of it is left
+        return
+    finally:
+        child.wait()

@@ -1,0 +1,1 @@
+"""The first contact with a machine that has a GPU."""

@@ -1,0 +1,110 @@
+"""Steps one after the other: their time, their files, and what the next visit does."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.studies.first_contact.peers import run_peer
+from experiments.studies.first_contact.steps import Step, Wish, chosen, steps
+from experiments.studies.first_contact.told import Told, read_told, table
+from experiments.studies.first_contact.visit import visit
+from generator.errors import InputError
+
+WRITE = "import json, pathlib; pathlib.Path({file!r}).write_text(json.dumps({data!r}))"
+COUNT = """
+import json, pathlib, time
+file = pathlib.Path({file!r})
+done = len(json.loads(file.read_text())) if file.exists() else 0
+for number in range(done, 3):
+    file.write_text(json.dumps([{{"number": n}} for n in range(number + 1)]))
+    if number == {stop}:
+        time.sleep(60)
+"""
+
+
+def step(name: str, folder: Path, code: str, resumes: bool = False, obstacle: str = "") -> Step:
+    result = folder / f"{name}.result.json"
+    return Step(name, name.title(), (sys.executable, "-c", code), result, None, resumes, obstacle)
+
+
+def visited(found: tuple[Step, ...], folder: Path, step_s: float = 8.0, seconds: float = 60.0) -> dict[str, Told]:
+    return {told.name: told for told in visit(lambda: found, folder, seconds, lambda text: None, step_s)}
+
+
+def test_every_step_leaves_its_two_files_and_a_line_in_the_summary(tmp_path: Path) -> None:
+    rows = [{"program": "gemm", "right": 11}, {"program": "mvt", "right": 10}]
+    found = (step("good", tmp_path, WRITE.format(file=str(tmp_path / "good.result.json"), data=rows)),
+             step("bad", tmp_path, "raise SystemExit('it broke')"),
+             step("absent", tmp_path, "", obstacle="ncu is not in the PATH"))
+    told = visited(found, tmp_path)
+    assert {name: one.state for name, one in told.items()} == {"good": "done", "bad": "failed",
+                                                              "absent": "cannot be run"}
+    assert told["good"].result == rows and json.loads((tmp_path / "good.json").read_text())["result"] == rows
+    assert "| gemm | 11 |" in (tmp_path / "good.md").read_text()
+    assert "it broke" in (tmp_path / "bad.md").read_text() and told["bad"].exit_code == 1
+    assert "ncu is not in the PATH" in (tmp_path / "absent.md").read_text()
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert [row["step"] for row in summary] == ["good", "bad", "absent"]
+    assert "| bad | Bad | failed |" in (tmp_path / "summary.md").read_text()
+
+
+def test_what_is_done_is_not_done_again_and_what_failed_is(tmp_path: Path) -> None:
+    code = "import pathlib; p = pathlib.Path({file!r}); p.write_text(p.read_text() + 'x' if p.exists() else 'x')"
+    found = (step("good", tmp_path, code.format(file=str(tmp_path / "good"))),
+             step("bad", tmp_path, code.format(file=str(tmp_path / "bad")) + "; raise SystemExit(1)"))
+    for _ in range(2):
+        visited(found, tmp_path)
+    assert (tmp_path / "good").read_text() == "x" and (tmp_path / "bad").read_text() == "xx"
+    asked_for_more = step("good", tmp_path, code.format(file=str(tmp_path / "good")) + "; 1")
+    visited((asked_for_more,), tmp_path)
+    assert (tmp_path / "good").read_text() == "xx", "another command is another question"
+
+
+def test_a_step_that_hangs_costs_its_time_only_and_goes_on_when_all_had_their_turn(tmp_path: Path) -> None:
+    hanging = step("long", tmp_path, COUNT.format(file=str(tmp_path / "long.result.json"), stop=1), resumes=True)
+    other = step("short", tmp_path, "pass")
+    begin = time.monotonic()
+    told = visited((hanging, other), tmp_path, step_s=6.0)
+    assert time.monotonic() - begin < 40
+    assert told["short"].state == "done"
+    assert told["long"].state == "done", "its second turn begins where the first one was stopped"
+    assert [row["number"] for row in told["long"].result] == [0, 1, 2]
+
+
+def test_what_was_reached_counts_when_time_runs_out(tmp_path: Path) -> None:
+    hanging = step("long", tmp_path, COUNT.format(file=str(tmp_path / "long.result.json"), stop=0), resumes=True)
+    told = visited((hanging, step("never", tmp_path, "pass")), tmp_path, seconds=4.0)
+    assert told["long"].state == "not finished" and told["long"].result == [{"number": 0}]
+    assert read_told("never", tmp_path) is None
+
+
+def test_the_steps_of_a_wish(tmp_path: Path) -> None:
+    found = steps(Wish(tmp_path, device="cuda:1", peers=tmp_path))
+    assert [one.name for one in found] == ["devices", "tests-1", "tests-2", "tests-3", "ceilings", "polybench",
+                                           "pipelines", "plans", "peers"]
+    polybench = next(one for one in found if one.name == "polybench")
+    assert "--size large" in " ".join(polybench.command) and "--budget 30" in " ".join(polybench.command)
+    assert all("cuda:1" in one.command for one in found if one.name in ("ceilings", "polybench", "pipelines", "plans"))
+    assert [one.name for one in chosen(found, "tests,peers")] == ["tests-1", "tests-2", "tests-3", "peers"]
+    with pytest.raises(InputError, match="there is no step 'everything'"):
+        chosen(found, "everything")
+
+
+def test_the_times_that_a_program_of_others_prints(tmp_path: Path) -> None:
+    script = tmp_path / "peer"
+    script.write_text("#!/bin/sh\necho some words\necho sgemm 4096 1.25\n")
+    script.chmod(0o755)
+    (peer,) = run_peer(script)
+    assert (peer.name, peer.milliseconds) == ("sgemm 4096", 1.25)
+    script.write_text("#!/bin/sh\nsleep 30\n")
+    (late,) = run_peer(script, limit_s=0.2)
+    assert late.milliseconds is None and "timed out" in late.message
+
+
+def test_a_bar_in_a_cell_ends_no_column() -> None:
+    assert table([{"a": "x|y", "b": None}]) == "| a | b |\n| --- | --- |\n| x\\|y |  |"
