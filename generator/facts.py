@@ -38,7 +38,8 @@ class Access:
     `origin + k * spacing + x * strides[0] + y * strides[1] + z * strides[2]`, where the integer k depends on the block,
     the launch and the iteration (`spacing` 0: it is the same everywhere; 1 if unknown). A stride is None where the
     subscript is no affine function of that thread index, e.g. depends on data. `sizes`: extents of the array as it is
-    laid out in memory, padding included. `executions` per thread; `loops` outermost first.
+    laid out in memory, padding included. `executions` per thread; `loops` outermost first. An access to several
+    neighbours at once is one to a single, larger element.
     """
 
     array: str

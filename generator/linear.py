@@ -55,6 +55,28 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     return map_children(expr, lambda child: substitute(child, values))
 
 
+Residues: TypeAlias = Mapping[str, tuple[int, int]]
+"""Names of which is known what is left (the first number) when they are divided by the second one."""
+
+
+def residue(expr: Expr, modulus: int, known: Residues) -> int | None:
+    """What is left of `expr` when divided by `modulus`; None where that is not always the same.
+
+    >>> residue(Binary("+", Binary("*", Int(2), Name("k")), Int(5)), 4, {"k": (1, 2)})
+    3
+    """
+    total = 0
+    for atom, coefficient in _terms(expr).items():
+        if atom is None:
+            total += coefficient
+            continue
+        rest, steps = known.get(atom.name, (0, 1)) if isinstance(atom, Name) else (0, 1)
+        if coefficient * steps % modulus:
+            return None
+        total += coefficient * rest
+    return total % modulus
+
+
 def combination(terms: Mapping[Expr, int], constant: int) -> Expr:
     """The expression `sum(coefficient * term) + constant`, simplified."""
     return _from_terms(_scaled_sum([(_terms(t), c) for t, c in terms.items()], constant))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
 from generator.expr import Binary, Call, Expr, Int, Load, Name
+from generator.program import ELEMENT_BYTES
 
 Level: TypeAlias = Literal["block", "sub-group", "thread"]
 """Threads that work together: all of a block, those of a sub-group (a warp), or each by itself."""
@@ -57,8 +58,28 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class Wide:
+    """`lanes` neighbours in memory of a C type, which begin at a multiple of their size."""
+
+    type: str
+    lanes: int
+
+    @property
+    def bytes(self) -> int:
+        """Of all of them."""
+        return ELEMENT_BYTES[self.type] * self.lanes
+
+
+def most_lanes(kind: str, width: int) -> int:
+    """How many of `width` neighbours of a C type one access takes: 16 bytes at most."""
+    return min(width, 16 // ELEMENT_BYTES[kind])
+
+
+@dataclass(frozen=True, slots=True)
 class Assign:
     """`target op= value`.
+
+    `wide`: it copies so many neighbours, from what `value` loads on to `target` and those behind it.
 
     `any_order`: it is one of many updates of floating-point numbers that may run in any order, so that compilers may
     sum up in vectors.
@@ -68,6 +89,7 @@ class Assign:
     op: str
     value: Expr
     any_order: bool = False
+    wide: Wide | None = None
 
 
 @dataclass(frozen=True, slots=True)

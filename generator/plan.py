@@ -27,6 +27,7 @@ from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
 from generator.decisions.unroll import UNROLL
+from generator.decisions.vector import VECTOR
 from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
 from generator.errors import InputError
@@ -69,6 +70,7 @@ class KernelPlan:
     level: Level = LEVEL.default
     walk: int = WALK.default
     run: int = RUN.default
+    vector: int = VECTOR.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
@@ -80,6 +82,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     POINTS_INSIDE,
     REGISTERS,
     SHARED,
+    VECTOR,
     INNER_TILE,
     PADDING,
     CACHE,

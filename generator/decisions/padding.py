@@ -5,16 +5,18 @@ from __future__ import annotations
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.shared import SHARED, fits
+from generator.decisions.vector import VECTOR
 from generator.forms import COUNT
-
-SIZES = (0, 1)
 
 
 def _offer(known: Known) -> Offer[int]:
     shared = known[SHARED]
     padded = (shared or known.shape.computes) and known.wide
-    return Offer(tuple(p for p in SIZES if padded and fits(known, known[INNER_TILE], p, shared)) or (0,))
+    sizes = (0, known[VECTOR])  # rows that begin at multiples of a vector
+    offered = tuple(p for p in sizes if padded and fits(known, known[INNER_TILE], p, shared)) or (0,)
+    return Offer(offered, (("elements per access", known[VECTOR]),) if known[VECTOR] > 1 else ())
 
 
 PADDING = KernelDecision("padding", "padding", 0, COUNT, _offer,
-                         Row("0, 1", "elements added to the rows of shared copies, against bank conflicts", "wide"))
+                         Row("0, 1 (as many as elements per access)",
+                             "elements added to the rows of shared copies, against bank conflicts", "wide"))

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from generator.emit.atomics import atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.folds import FoldWriter
 from generator.emit.words import ANY_ORDER, VECTOR, Words
-from generator.expr import Binary, Fold, Name
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, apply, walk
+from generator.expr import Binary, Fold, Int, Load, Name
+from generator.linear import simplify
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, Wide, apply, walk
 
 
 @dataclass(frozen=True, slots=True)
 class BodyWriter:
-    """Prints the body of a kernel; `alone`: its block has one thread."""
+    """Prints the body of a kernel; `alone`: its block has one thread.
+
+    `aligned` are arrays with the bytes of which multiples they begin at; of those `elsewhere` elements are read one by
+    one.
+    """
 
     printer: Printer
     words: Words
     alone: bool
+    aligned: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: frozenset[str] = frozenset()
 
     def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
         """The text of `nodes`, indented by `depth`."""
@@ -41,18 +48,13 @@ class BodyWriter:
                     yield from FoldWriter(self.printer, self.words).lines(fold, depth + 1)
                     yield from self.lines((replace(node, value=fold.total),), depth + 1)
                     yield f"{pad}}}"
-                case Assign(target, op, value, any_order):
-                    text = f"{self.printer.text(target)} {op}= {self.printer.text(value)};"
-                    in_vectors = any_order and self.alone and self.words.any_order
-                    yield from (
-                        (f"{pad}{{", f"{pad}  {ANY_ORDER}", f"{pad}  {text}", f"{pad}}}")
-                        if in_vectors
-                        else (pad + text,)
-                    )
+                case Assign():
+                    yield from (pad + line for line in self._assignment(node))
                 case Barrier(level):
                     yield pad + (self.words.barrier if level == "block" else self.words.sub_group_barrier)
                 case Declare(name, kind, sizes):
-                    yield f"{pad}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
+                    aligned = self.words.aligned.format(bytes=self.aligned[name]) if name in self.aligned else ""
+                    yield f"{pad}{aligned}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
                 case Atomic(target, operator, value, kind, shared):
                     yield (f"{pad}{atomic_name(operator, kind, shared, self.words)}(&{self.printer.text(target)}, "
                            f"{self.printer.text(value)});")
@@ -85,6 +87,23 @@ class BodyWriter:
         yield from self.lines(node.body, depth + 1)
         yield f"{pad}}}"
 
+    def _assignment(self, node: Assign) -> Iterator[str]:
+        if node.wide is not None and isinstance(node.value, Load):
+            yield from self._wide(node.target, node.value, node.wide)
+            return
+        text = f"{self.printer.text(node.target)} {node.op}= {self.printer.text(node.value)};"
+        in_vectors = node.any_order and self.alone and self.words.any_order
+        yield from ("{", f"  {ANY_ORDER}", f"  {text}", "}") if in_vectors else (text,)
+
+    def _wide(self, target: Load, source: Load, wide: Wide) -> Iterator[str]:
+        """Several elements at once."""
+        text = self.printer.text
+        if source.array not in self.elsewhere:
+            yield self.words.wide(wide.type, wide.lanes, text(target), text(source))
+            return
+        for lane in range(wide.lanes):
+            yield f"{text(_behind(target, lane))} = {text(_behind(source, lane))};"
+
     def _shuffle(self, shuffle: Shuffle, depth: int) -> Iterator[str]:
         """Exchange with ever nearer neighbours: after the last step all have the result."""
         value, lanes = shuffle.variable, shuffle.lanes // 2
@@ -93,3 +112,8 @@ class BodyWriter:
             step = apply(value, shuffle.operator, Name(text), shuffle.type)
             yield from self.lines((step,), depth)
             lanes //= 2
+
+
+def _behind(load: Load, count: int) -> Load:
+    """The element so many behind in its row."""
+    return Load(load.array, (*load.index[:-1], simplify(Binary("+", load.index[-1], Int(count)))), load.access)

@@ -34,6 +34,15 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
     return (f"const int2 words = {at.format(channels)};", "return __hiloint2double(words.y, words.x);")
 
 
+_SHORT = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"}
+
+
+def _wide(kind: str, lanes: int, target: str, source: str) -> str:
+    """Through the vector types, whose alignment is that of all their elements."""
+    vector = f"{_SHORT.get(kind, kind)}{lanes}"
+    return f"*({vector} *)&{target} = *(const {vector} *)&{source};"
+
+
 CUDA = Words(
     entry='extern "C" __global__',
     block_size="__launch_bounds__({threads})",
@@ -73,4 +82,6 @@ CUDA = Words(
     sampler="",
     constant_memory="",
     constant_symbol="__constant__ {type} {name}[{elements}];\n",
+    wide=_wide,
+    aligned="__align__({bytes}) ",
 )

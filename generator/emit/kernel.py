@@ -57,10 +57,11 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     needs = _needs(found, placements, words, alone)
     printer = _printer(kernel, placements, {**names, **elsewhere}, needs, words, target.long_strides)
     dynamic = target.language.dynamic_bytes(kernel.local_bytes) > 0
+    writer = BodyWriter(printer, words, alone, found.aligned, frozenset(placed.array for placed in placements))
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
-             *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic),
-             *BodyWriter(printer, words, alone).lines(body, 1), "}", ""]
+             *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),
+             *writer.lines(body, 1), "}", ""]
     before = f"{_comment(kernel)}\n{_attributes(kernel, found, words)}\nvoid "
     return Printed(KernelText(before, "\n".join(after)), needs, tuple(array.name for array in arguments))
 
@@ -148,17 +149,20 @@ def _block_indices(kernel: LoweredKernel, words: Words) -> tuple[str, ...]:
     return kernel.axes((first.replace(" / 1", ""), *others, last))
 
 
-def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool) -> Iterator[str]:
+def _shared_arrays(shared: Sequence[SharedArray], words: Words, dynamic: bool,
+                   aligned: Mapping[str, int]) -> Iterator[str]:
     """The declarations of the arrays in shared memory.
 
-    In dynamic memory those with larger elements come first: then all are aligned, and together as large as declared
-    ones.
+    `aligned` ones begin at multiples of so many bytes. In dynamic memory those with larger elements, or more of them
+    accessed at once, come first: then all are aligned, and together as large as declared ones.
     """
     offset = 0
-    for number, array in enumerate(sorted(shared, key=lambda a: -ELEMENT_BYTES[a.type]) if dynamic else shared):
+    unit = {array.name: max(ELEMENT_BYTES[array.type], aligned.get(array.name, 0)) for array in shared}
+    for number, array in enumerate(sorted(shared, key=lambda a: -unit[a.name]) if dynamic else shared):
         sizes = "".join(f"[{n}]" for n in array.sizes)
         if not dynamic:
-            yield f"  {words.shared_memory} {words.type(array.type)} {array.name}{sizes};"
+            begin = words.aligned.format(bytes=aligned[array.name]) if array.name in aligned else ""
+            yield f"  {words.shared_memory} {begin}{words.type(array.type)} {array.name}{sizes};"
             continue
         if not number:
             yield f"  {words.dynamic_memory}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from generator.expr import Binary, Call, Expr, Fold, Load, Name, names_of, parts
-from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Shuffle, apply, expressions, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Shuffle, Wide, apply, expressions, walk
 from generator.variant import Placed
 
 
@@ -36,7 +36,8 @@ class Needs:
 @dataclass(frozen=True, slots=True)
 class Mentioned:
     """`names` of variables, arrays and indices, `plain` those without arrays; the names in C of `functions`; the arrays
-    that are `written`; updates and exchanges.
+    that are `written`; updates and exchanges; arrays of which several elements are accessed at once, with the bytes of
+    these.
     """
 
     names: frozenset[str]
@@ -47,12 +48,14 @@ class Mentioned:
     sub_groups: bool
     any_order: bool
     vectors: bool
+    aligned: Mapping[str, int]
 
 
 def mentioned(body: tuple[Node, ...]) -> Mentioned:
     """What `body` mentions."""
     names, functions, written, atomics = set[str](), set[str](), set[str](), set[tuple[str, str, bool]]()
     sub_groups = any_order = vectors = False
+    aligned = dict[str, int]()
     for node in walk(body):
         for expr in expressions(node):
             _read(expr, names, functions)
@@ -60,6 +63,9 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
             case For(iterator=iterator):
                 names.add(iterator)
                 vectors = vectors or node.vector
+            case Assign(target=target, value=Load(array), wide=Wide() as wide):
+                written.add(target.array)
+                aligned |= {name: max(wide.bytes, aligned.get(name, 0)) for name in (target.array, array)}
             case Assign(target=target):
                 written.add(target.array)
                 any_order = any_order or node.any_order
@@ -77,7 +83,7 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
                 pass
     plain = frozenset(name for node in walk(body) for expr in expressions(node) for name in names_of(expr))
     return Mentioned(frozenset(names), plain, frozenset(functions), frozenset(written), frozenset(atomics), sub_groups,
-                     any_order, vectors)
+                     any_order, vectors, aligned)
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

@@ -43,6 +43,12 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
             "return as_double((uint2)(low, high));")
 
 
+def _wide(kind: str, lanes: int, target: str, source: str) -> str:
+    """Any element may be the first of a vector."""
+    del kind
+    return f"vstore{lanes}(vload{lanes}(0, &{source}), 0, &{target});"
+
+
 _ANY_ORDER = """#if defined(__clang__) && __clang_major__ >= 12
 #define antune_any_order _Pragma("clang fp reassociate(on)")
 #else
@@ -103,4 +109,6 @@ OPENCL = Words(
     "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n",
     constant_memory="__constant ",
     constant_symbol="",
+    wide=_wide,
+    aligned="",
 )

@@ -53,6 +53,9 @@ class Words:
     returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
     (`generator.variant.Texture`); `sampler` stands before those for two dimensions. `constant_memory` qualifies
     arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them.
+
+    `wide` is the statement that copies so many elements of a C type at once, to the first one of its target from the
+    first one of its source; `aligned` what stands before arrays whose beginnings have to be multiples of `{bytes}`.
     """
 
     entry: str
@@ -92,6 +95,8 @@ class Words:
     sampler: str
     constant_memory: str
     constant_symbol: str
+    wide: Callable[[str, int, str, str], str]
+    aligned: str
 
     @property
     def kernel(self) -> str:

@@ -21,7 +21,13 @@ template <class T> T min(T a, T b) { return b < a ? b : a; }
 template <class T> T max(T a, T b) { return a < b ? b : a; }
 
 struct Index { int x, y, z; };
-struct int2 { int x, y; };
+#define VECTORS(type, name) \
+  struct alignas(2 * sizeof(type)) name##2 { type x, y; }; \
+  struct alignas(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)) name##4 { type x, y, z, w; };
+VECTORS(int, int) VECTORS(unsigned, uint) VECTORS(long, long) VECTORS(unsigned long, ulong)
+VECTORS(short, short) VECTORS(unsigned short, ushort) VECTORS(char, char) VECTORS(unsigned char, uchar)
+VECTORS(float, float) VECTORS(double, double)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 struct Texels { const char *start; size_t pitch; };
 typedef unsigned long long cudaTextureObject_t, hipTextureObject_t;
 static Index blockIdx, threadIdx;

@@ -47,6 +47,15 @@ def test_unshared_unrolled_text(name: str, golden: Callable[[str, str], None]) -
     golden(f"{name}-unshared.cl", lower(program, Plan(plan.schedule, kernels), TARGET).source)
 
 
+@pytest.mark.parametrize(("dialect", "name"), [("opencl", "gemm-vectors.cl"), ("cuda", "gemm-vectors.cu")])
+def test_text_of_vector_accesses(dialect: Dialect, name: str, golden: Callable[[str, str], None]) -> None:
+    """An outer product of registers: runs of four columns, four steps of the sum at once. Rows end within a tile."""
+    program = problem("gemm", ("NI=60", "NJ=100", "NK=40", "DATA_TYPE_IS_FLOAT")).program
+    kernel = KernelPlan(("S0", "S1"), (32, 64), (8, 8), shared=True, inner_tile=8, unroll=4, points_inside=True,
+                        registers=True, run=4, vector=4)
+    golden(name, lower(program, Plan(ScheduleChoice(), (kernel,)), replace(TARGET, dialect=dialect)).source)
+
+
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d"])
 def test_same_plan_same_text_in_any_order(name: str) -> None:
     """Lowering keeps no state: other plans in between change nothing."""

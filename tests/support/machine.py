@@ -10,6 +10,7 @@ integers are never divided by 0, and registers and shared memory that nobody wro
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import reduce
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from generator.expr import Load
 from generator.lowered_kernel import LoweredKernel
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, Wide, walk
 from generator.polyhedral.memory.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import LANES
@@ -219,6 +220,9 @@ class Machine:
                 test = memory.function(condition)
                 yes, no = ([self._step(n, memory) for n in nodes] for nodes in (then, otherwise))
                 return _choice(test, yes, no)
+            case Assign(target, "", Load() as source, wide=Wide(kind, lanes)):
+                assert kind == memory.types[target.array] == memory.types[source.array]
+                return _copy(target, source, lanes, memory)
             case Assign(target, op, value):
                 return _assign(target, op, compiled(value, memory.types), memory)
             case Atomic(target, operator, value, kind):
@@ -287,6 +291,22 @@ def _assign(target: Load, op: str, value: tuple[str, Any], memory: DeviceMemory)
         result = function(names, memory)
         at = tuple([i(names, memory) for i in index])
         memory.store(array, at, operate(kind, op, memory.load(array, at), result) if op else result)
+
+    return run
+
+
+def _copy(target: Load, source: Load, lanes: int, memory: DeviceMemory) -> Step:
+    """Neighbours in a row, which begin at a multiple of their number in both arrays."""
+    places = [[memory.function(i) for i in load.index] for load in (target, source)]
+
+    def run(names: Names, memory: DeviceMemory) -> None:
+        to, at = ([i(names, memory) for i in place] for place in places)
+        for array, index in ((target.array, to), (source.array, at)):
+            number = reduce(lambda whole, part: whole * part[1] + part[0],
+                            zip(index, memory.extents[array], strict=True), 0)
+            assert number % lanes == 0, f"{array}{index} does not begin at a multiple of {lanes} elements"
+        for lane in range(lanes):
+            memory.store(target.array, (*to[:-1], to[-1] + lane), memory.load(source.array, (*at[:-1], at[-1] + lane)))
 
     return run
 

@@ -122,6 +122,7 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
         exchange=bool(rng.integers(6) == 0),
         columns=sum(block) % 2 == 1,
         run=_run(tile, tuple(block)),
+        vector=(1, 2, 4)[sum(tile) % 3],
     )
 
 

@@ -77,11 +77,14 @@ def _size(point: Point) -> int:
     return len(next(iter(point.names.values())))
 
 
-def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, tuple[int, ...]], point: Point,
-                 loops: Sequence[Enclosing], counts: Counts, executions: float) -> Access:
-    """The facts of one access at `point`; `layout`: element size in bytes and extents in memory."""
-    element, sizes = layout
+def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, tuple[int, ...], int],
+                 point: Point, loops: Sequence[Enclosing], counts: Counts, executions: float) -> Access:
+    """The facts of one access at `point`; `layout`: element size in bytes, extents in memory, how many elements at once
+    (which together are an element of the Access).
+    """
+    element, sizes, lanes = layout
     address, unknown = _address(load, sizes, point)
+    address, element, sizes = address // lanes, element * lanes, (*sizes[:-1], *(n // lanes for n in sizes[-1:]))
 
     def stride(coordinate: int) -> int | None:
         one, two = (int(address[2 * coordinate + k] - address[0]) for k in (1, 2))

@@ -232,8 +232,9 @@ class _Study:
                 case _ if counts.executions.get(place, 0.0) > 0:
                     for mode, load in self._touched(node):
                         layout = self.layouts[load.array]
-                        yield access_facts(load, layout.space, mode, (layout.element, layout.sizes), point, loops,
-                                           counts, counts.executions[place])
+                        at_once = node.wide.lanes if isinstance(node, Assign) and node.wide else 1
+                        yield access_facts(load, layout.space, mode, (layout.element, layout.sizes, at_once), point,
+                                           loops, counts, counts.executions[place])
 
     def _touched(self, node: Node) -> list[tuple[AccessMode, Load]]:
         """The accesses to memory of one execution, each element once."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Int, Name, loads_of
+from generator.expr import Binary, Int, Name, loads_of, names_of
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
+from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.vectors import is_vector
+from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
 from generator.lowering.memory.barriers import BarrierRefused, check_barriers, in_turn
 from generator.lowering.memory.box import LocalBox
@@ -26,7 +28,7 @@ from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.lowering.memory.teams import Team, team_of
 from generator.lowering.naming import fresh_name, loop_names, point_loops
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, expressions, walk
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
@@ -218,12 +220,26 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     if prod(plan.block) == 1:
         body = one_thread(body, thread_names(len(plan.block)), made.boxes)
         shared = tuple(in_a_row(box) for box in shared)
+    elif plan.vector > 1:
+        body = _with_vectors(program, body, shared, plan.vector, made.prefix)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
                            tuple(a for a in used if a.by_value), made.prefix, tuple(reversed(plan.block)) or (1,),
                            team.grid(made.tiles), body, shared, plan.columns)
     return countable(kernel, LANGUAGES[dialect].most_blocks)
+
+
+def _with_vectors(program: Program, body: tuple[Node, ...], shared: Sequence[LocalBox], width: int,
+                  prefix: tuple[str, ...]) -> tuple[Node, ...]:
+    """The loops of a thread with vector accesses."""
+    layouts = {array.name: Layout(array.type, array.extents) for array in program.arrays}
+    layouts |= {box.name: Layout(box.type, box.sizes) for box in shared}
+    mentioned = {name for node in walk(body) for expr in expressions(node)
+                 for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
+    declared = {node.name for node in walk(body) if isinstance(node, Declare)}
+    iterators = {node.iterator for node in walk(body) if isinstance(node, For)}
+    return with_vectors(body, layouts, width, {*layouts, *mentioned, *declared, *iterators, *prefix})
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,

@@ -116,7 +116,8 @@ def _check_plan(plan: KernelPlan, loop: TimeLoop) -> None:
             f"{len(plan.tile)}"
         )
     check_sizes(plan)
-    ours = replace(plan, shared=False, inner_tile=1, points_inside=False, registers=False, combine="atomic", run=1)
+    ours = replace(plan, shared=False, inner_tile=1, points_inside=False, registers=False, combine="atomic", run=1,
+                   vector=1)
     if plan != ours:
         raise IllegalPlan(
             "a kernel that runs several time steps decides nothing but tile, block, order, unroll, padding, exchange "

@@ -13,17 +13,49 @@ from dataclasses import replace
 from math import prod
 
 from generator.expr import Binary, Expr, Int, Name
+from generator.linear import simplify, substitute
 from generator.lowering.memory.box import LocalBox
-from generator.nest import For, Node
+from generator.nest import For, Node, map_expressions
 
 
-def all_fill(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str, of: str = "") -> Node:
+def all_fill(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str, of: str = "",
+             lanes: int = 1) -> Node:
     """The loops in which threads `fill` or `compute` (`verb`) a box; `body` is for its element `index`, `of` for
-    the comment.
+    the comment. With several `lanes` it is for as many neighbours.
     """
-    return all_threads(
-        box, threads, body, f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements{of})"
-    )
+    note = f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements{of})"
+    return all_threads(box, threads, body, note) if lanes == 1 else _in_vectors(box, threads, body, note, lanes)
+
+
+def _in_vectors(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str, lanes: int) -> Node:
+    """`body` for every vector of a box: the threads, in one row, take turns over the vectors, in one row, too.
+
+    Where all threads have equally many turns, their number is a constant.
+    """
+    total, count = prod(box.box) // lanes, prod(threads)
+    thread: Expr = Name("t0") if threads else Int(0)
+    for d in range(1, len(threads)):
+        thread = simplify(Binary("+", Binary("*", thread, Int(threads[d])), Name(f"t{d}")))
+    turn = Name(f"{box.index[0].name}_turn")
+    number: Expr = turn
+    if total % count:
+        loop = For(turn.name, thread, Binary("<", turn, Int(total)), count, ())
+    else:
+        number = simplify(Binary("+", thread, Binary("*", Int(count), turn)))
+        loop = For(turn.name, Int(0), Binary("<", turn, Int(total // count)), 1, ())
+    inside = map_expressions(body, lambda expr: substitute(expr, _vector_at(box, number, lanes)))
+    return replace(loop, body=inside, note=note, unroll=0)
+
+
+def _vector_at(box: LocalBox, number: Expr, lanes: int) -> dict[str, Expr]:
+    """The subscripts in a box of the first element of a vector, by the number of the vector."""
+    index, place = dict[str, Expr](), prod(box.box) // lanes
+    for d, size in enumerate((*box.box[:-1], box.box[-1] // lanes)):
+        place //= size
+        here = number if place == 1 else Binary("/", number, Int(place))
+        here = here if d == 0 else Binary("%", here, Int(size))
+        index[box.index[d].name] = Binary("*", Int(lanes), here) if d == len(box.box) - 1 else here
+    return index
 
 
 def all_threads(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str) -> Node:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import reduce
 
 from generator.expr import Binary, Expr, Int, Load, Name
-from generator.linear import combination
+from generator.linear import combination, residue
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.memory.cooperative import all_fill
 from generator.lowering.naming import fresh_name
-from generator.nest import Assign, If, Node
+from generator.nest import Assign, If, Node, Wide, most_lanes
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import tile_names
 from generator.polyhedral.memory.footprint import Extent, FillPoint, StagedArray
@@ -24,22 +24,33 @@ class CopiedBox(LocalBox):
     """A copy, made at fill point `point`, of what the accesses of `footprint` read.
 
     Where `below[d]`, the box may begin before the array does; where `above[d]` is a number, it may end behind the
-    array, whose extent that is. Such elements do not exist and are skipped.
+    array, whose extent that is. Such elements do not exist and are skipped. `extent` is that of the array's rows.
     """
 
     point: int
     footprint: StagedArray
     below: tuple[bool, ...]
     above: tuple[int | None, ...]
+    extent: int
 
-    def fill(self, threads: tuple[int, ...]) -> Node:
-        """The loops in which threads copy it."""
-        node: Node = Assign(self.here, "", Load(self.array, self.outside))
+    def fill(self, threads: tuple[int, ...], width: int = 1) -> Node:
+        """The loops in which threads copy it, `width` neighbours at once where that is possible."""
+        lanes = self._lanes(width)
+        wide = Wide(self.type, lanes) if lanes > 1 else None
+        node: Node = Assign(self.here, "", Load(self.array, self.outside), wide=wide)
         guards = [Binary(">=", at, Int(0)) for at, below in zip(self.outside, self.below, strict=True) if below]
         guards += [Binary("<", at, Int(n)) for at, n in zip(self.outside, self.above, strict=True) if n is not None]
         if guards:
             node = If(reduce(lambda a, b: Binary("&&", a, b), guards), (node,))
-        return all_fill(self, threads, (node,), "fill", f" of {self.array}")
+        return all_fill(self, threads, (node,), "fill", f" of {self.array}", lanes)
+
+    def _lanes(self, width: int) -> int:
+        """How many neighbours a thread copies at once: they all exist, or none of them, and begin at a multiple of
+        their number in both arrays.
+        """
+        lanes = most_lanes(self.type, width)
+        aligned = (self.box[-1], self.sizes[-1], self.extent, residue(self.corner[-1], lanes, {}))
+        return lanes if all(n is not None and n % lanes == 0 for n in aligned) else 1
 
 
 def tile_sizes(part: KernelPart, plan: KernelPlan) -> tuple[int, ...]:
@@ -90,6 +101,7 @@ def _box(program: Program, part: KernelPart, plan: KernelPlan, point: FillPoint,
         footprint,
         below,
         above,
+        array.extents[-1],
     )
 
 

@@ -119,6 +119,8 @@ def check_sizes(plan: KernelPlan) -> None:
     if plan.run < 1 or each % plan.run:
         raise IllegalPlan(f"{plan.run} neighbours in a row of {', '.join(plan.statements)}: a thread has {each} points "
                           "along x; use a number that divides them")
+    if plan.vector not in (1, 2, 4):
+        raise IllegalPlan(f"{plan.vector} elements per access of {', '.join(plan.statements)}; use 1, 2 or 4")
     if plan.inner_tile < 1 or plan.unroll < 1:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 

@@ -331,7 +331,7 @@ def copied(corner: tuple[Expr, ...], box: tuple[int, ...], extent: int) -> Copie
     """A box of an array `A`, at whose ends elements may be missing."""
     rank = len(box)
     return CopiedBox("L", "A", "double", corner, box, box, (None,) * rank, "copy", "block", 0, StagedArray("A", (), ()),
-                     (True,) * rank, (extent,) * rank)
+                     (True,) * rank, (extent,) * rank, extent)
 
 
 @pytest.mark.parametrize("block", [(32,), (8,), (16, 4), (8, 2, 3), (1,)])

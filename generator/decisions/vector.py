@@ -1,0 +1,43 @@
+"""Elements per access: how many neighbours in memory one load or store takes, where that is exactly the same (ours).
+
+float4, float2 and their like: a quarter or half of the instructions for the same bytes. See
+`generator.lowering.core.wide` for where they come in.
+"""
+
+from __future__ import annotations
+
+from generator.decisions.base import KernelDecision, Known, Offer, Row
+from generator.decisions.run import RUN
+from generator.decisions.shared import SHARED
+from generator.decisions.unroll import UNROLL
+from generator.forms import POSITIVE
+
+WIDTHS = (1, 2, 4)
+
+
+def _offer(known: Known) -> Offer[int]:
+    """Where neighbours are in one thread: in a run, in an unrolled loop, in what it copies. On CPUs threads of a block
+    become vectors already.
+    """
+    if not known.wide or known.target.shares_host_cores:
+        return Offer((1,))
+    most = WIDTHS[-1] if known[SHARED] else max(known[RUN], known[UNROLL])
+    offered = tuple(width for width in WIDTHS if width <= most)
+    return Offer(offered, (("offered", offered),) if len(offered) > 1 else ())
+
+
+VECTOR = KernelDecision(
+    "vector",
+    "elements per access",
+    1,
+    POSITIVE,
+    _offer,
+    Row(
+        "1, 2, 4",
+        "so many neighbours in memory, 16 bytes at most, are loaded or stored at once (float4): in runs, in copies to "
+        "shared memory, and in loops that are unrolled as often; where extents, alignment and conditions allow it "
+        "exactly, else one by one",
+        "wide, on GPUs",
+    ),
+    younger=True,
+)
