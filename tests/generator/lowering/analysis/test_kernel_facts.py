@@ -27,10 +27,8 @@ from generator.lowering.analysis.sampling import samples
 from generator.lowering.analysis.shapes import kernel_shapes
 from generator.lowering.core.assemble import lower
 from generator.lowering.heuristics.default import default_plan
-from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Assign, Atomic, Declare, For, If, Level, Node, walk
 from generator.plan import KernelPlan, Plan
-from generator.polyhedral.memory.footprint import StagedArray
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
@@ -326,39 +324,6 @@ def test_one_thread_and_no_parallel_loop() -> None:
     assert (facts.block, facts.grid, facts.points, facts.threads) == ((1,), (1,), (1,), 1)
     assert [a.executions for a in facts.accesses] == [63, 63]
 
-
-def copied(corner: tuple[Expr, ...], box: tuple[int, ...], extent: int) -> CopiedBox:
-    """A box of an array `A`, at whose ends elements may be missing."""
-    rank = len(box)
-    return CopiedBox("L", "A", "double", corner, box, box, (None,) * rank, "copy", "block", 0, StagedArray("A", (), ()),
-                     (True,) * rank, (extent,) * rank, extent)
-
-
-@pytest.mark.parametrize("block", [(32,), (8,), (16, 4), (8, 2, 3), (1,)])
-@pytest.mark.parametrize("sizes", [(7,), (5, 33), (2, 6, 9), (3, 1, 2, 5)])
-def test_copies_fill_each_element_once(block: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-    rank = len(sizes)
-    box = copied((Int(2),) * rank, sizes, 64)
-    program = program_of(scop("for (i = 0; i < 64; i++) x[i] = 1.0;", "double x[64];"))
-    program = replace(program, arrays=(replace(program.arrays[0], name="A", extents=(64,) * rank),))
-    threads = tuple(reversed(block))
-    filled: list[int] = []
-    simulation = Simulation(program, LoweredKernel((), (), program.arrays, (), (), block, (1,), (), (box,)))
-    for at in product(*map(range, threads)):
-        here = {f"t{d}": t for d, t in enumerate(at)}
-        filled += [element for access, _, element in simulation.events((box.fill(threads),), (), here, ())
-                   if access[-1] == 1]
-    assert sorted(filled) == list(range(prod(sizes)))
-
-
-def test_only_existing_elements_are_copied() -> None:
-    box = copied((Name("b0"),), (8,), 10)
-    program = program_of(scop("for (i = 0; i < 10; i++) A[i] = 1.0;", "double A[10];"))
-    kernel = LoweredKernel((), (), program.arrays, (), (), (4,), (1,), (), (box,))
-    read = [element for b in (-3, 5) for t in range(4)
-            for access, _, element in Simulation(program, kernel).events((box.fill((4,)),), (), {"b0": b, "t0": t}, ())
-            if access[-1] == 0]
-    assert sorted(read) == [*range(5), *range(5, 10)]
 
 
 @pytest.mark.parametrize("most", [3, 5, 9])
