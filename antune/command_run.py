@@ -28,6 +28,7 @@ from antune.options import (
     Elsewhere,
     Evaluations,
     Finalists,
+    ForeseeBy,
     ForetellBy,
     Function,
     IncludeDirs,
@@ -119,8 +120,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
          memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
          cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
-         models: Models = "", foretell: ForetellBy = None, calibration: CalibrationFile = None, live: Live = False,
-         live_port: LivePort = None, picture: Picture = True, out: Out = None) -> None:
+         models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
+         calibration: CalibrationFile = None, live: Live = False, live_port: LivePort = None, picture: Picture = True, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
     The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time.
@@ -145,7 +146,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         _space(space, scoped.file), level.value, strict_float, compile_limit_s=compile_limit, run_limit_s=run_limit,
         memory_limit_gb=memory_limit, timing=Timing(precision, max_repeats, cache.value, finalists),
         more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse), models=_names(models),
-        calibration=read_constants(calibration), foretell=foretell)
+        calibration=read_constants(calibration), foretell=foretell, foresee=foresee)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
         finish = _guarded(lambda: run(options, directory, reporter, _parts(picture)), directory)
     _end(finish)

@@ -26,7 +26,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "profile")),
-    ("Cost models", ("models", "foretell", "calibration")),
+    ("Cost models", ("models", "foretell", "foresee", "calibration")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),
     ("How to measure", ("precision", "max_repeats", "cache", "finalists")),

@@ -195,8 +195,18 @@ ForetellBy: TypeAlias = Annotated[
     typer.Option(
         "--foretell",
         metavar="MODEL",
-        help="Let the colony begin with the costs that a model foretells, until measurements say otherwise: `sioutas` "
-        "or `polymage` (docs/models.md).",
+        help="Let the colony's choice of walks to measure begin with the costs that a model foretells, until "
+        "measurements say otherwise: `sioutas` or `polymage` (docs/models.md).",
+        show_default=False,
+    ),
+]
+ForeseeBy: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--foresee",
+        metavar="MODEL",
+        help="Let the ants of the colony prefer options that lead to low costs by a model: `sioutas` or `polymage` "
+        "(docs/models.md).",
         show_default=False,
     ),
 ]

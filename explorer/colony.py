@@ -7,7 +7,8 @@ An ant at node i takes option j with probability (eq. 2, over the allowed option
 
     p(i -> j) = tau_ij^alpha * eta_ij^beta / sum_l tau_il^alpha * eta_il^beta
 
-where eta comes from metrics (explorer.desirability) and a regression tree blocks options (explorer.tree_filter). At the
+where eta comes from metrics (explorer.desirability), times what a cost model foretells where the space has one
+(explorer.foresight), and a regression tree blocks options (explorer.tree_filter). At the
 end of an iteration the trails tau are updated by the rule of the ant system (explorer.ant_systems), and for each
 kernel the ant that ran that kernel fastest is rewarded within the kernel's decisions. An iteration in which
 everything failed teaches the trails nothing.
@@ -31,6 +32,7 @@ from explorer.attributes import Array
 from explorer.best import Best, Scored
 from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
+from explorer.foresight import Foresight
 from explorer.kernel_forecast import KernelForecaster
 from explorer.pheromone import Trails
 from explorer.roulette import Roulette
@@ -39,7 +41,7 @@ from explorer.stepwise import Openings
 from explorer.tree_filter import FilterTree, SplitFilter
 from explorer.unseen import UnseenWalks, kernel_times, kernels_of, program_of
 from explorer.variation import redrawn
-from graph.foretelling import foretelling_of
+from graph.foretelling import foresight_of, foretelling_of
 from graph.optimization_graph import Node, OptimizationGraph, Policy
 from graph.policies import prefer, preferences, uniform
 from graph.prefixes import Path
@@ -150,6 +152,7 @@ class Colony:
         self.trails = Trails(options.rule.rho, bounds(options.rule, 1, (), 1.0))
         self._openings = Openings(self._walks, starts)
         self._eta = MetricDesirability()
+        self._foresight = Foresight()
         self._experience = Experience()
         self._screen = Screen(self._experience, KernelForecaster() if options.kernels_apart else None)
         self._tree: FilterTree | None = None
@@ -187,6 +190,7 @@ class Colony:
         ants = self._combined() if count > 0 else []
         while len(ants) < count and (opening := self._openings.draw()) is not None:
             ants.append(opening)
+            self._foresee(opening)
         ants += self._picked(count - len(ants))
         self._update_locally(ants)
         while len(ants) < count:
@@ -196,6 +200,7 @@ class Colony:
                 break
             ants.append(walk)
             self._update_locally([walk])
+            self._foresee(walk)
         return ants
 
     def _update_locally(self, ants: Sequence[Walk]) -> None:
@@ -226,6 +231,9 @@ class Colony:
         if cost is None:
             return
         self._succeeded.append(Scored(known, cost))
+        foresee = foresight_of(self._walks.space)
+        if foresee is not None:
+            self._foresight.compare(foresee(known.plan), max(cost, LEAST_MS))
         improved, _ = self._since_start.add(known, cost, times)
         best, kernel_improved = self._ever.add(known, cost, times)
         self._stale = 0 if improved else self._stale
@@ -251,6 +259,8 @@ class Colony:
             if misses == MOST_MISSES:
                 break
             if walk is not None:
+                if walk.identity not in crowd:
+                    self._foresee(walk)
                 crowd.setdefault(walk.identity, walk)
                 steps += len(walk.choices)
         picked = self._screen.pick(list(crowd.values()), count, foretelling_of(self._walks.space))
@@ -293,7 +303,14 @@ class Colony:
         weights = self.trails.level(node)[allowed] ** options.alpha
         if options.metrics:
             weights = weights * self._eta.level(node)[allowed] ** options.beta
-        return np.asarray(weights)
+        return np.asarray(weights * self._foresight.level(node)[allowed] if self._foresight else weights)
+
+    def _foresee(self, walk: Walk) -> None:
+        """Ask the model of the space, if it has one for ants, where the options of `walk` lead."""
+        foresee = foresight_of(self._walks.space)
+        if foresee is not None:
+            self._foresight.learn(self.graph.path(walk), foresee(walk.plan))
+            self._roulette.forget()
 
     def _strongest(self, node: Node, allowed: NDArray[np.intp]) -> int:
         return int(allowed[np.argmax(self.trails.level(node)[allowed])])

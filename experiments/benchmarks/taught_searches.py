@@ -1,7 +1,8 @@
 """What cost models teach a search: `python -m experiments.benchmarks.taught_searches PIPELINE... [--device intel]`.
 
 For each pipeline of the suite and each seed, an explorer searches with its usual start plans, with the best plans of
-cost models before them (--models), and with foretold costs besides (--foretell), one run right after the other; so do
+cost models before them (--models), with foretold costs as the mean function of its screening (--foretell), as the
+desirability of its ants (--foresee), and with all three, one run right after the other; so do, for a few evaluations,
 the explorers that follow one model alone. The runs are kept below --out, and those that are there already are not made
 again. Prints, at each budget, the best time without models over the best time with them; then how long the first plan
 of each model takes, over the best plan of all.
@@ -29,14 +30,21 @@ from metrics.outcome import cost_ms
 from metrics.statistics import geometric_mean
 
 
+MODEL = "sioutas"
+"""Of mean function and desirability."""
+FIRST = 2
+"""Evaluations after the default plan of those that follow one model alone: their first plans are wanted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
-    """An explorer, and the models that it begins with; `name` stands in the table and names its runs."""
+    """An explorer and what it is told; `name` stands in the table and names its runs."""
 
     name: str
     explorer: str
     models: tuple[str, ...] = ()
     foretell: str | None = None
+    foresee: str | None = None
 
 
 class Silent:
@@ -53,9 +61,13 @@ class Silent:
 
 
 def ways(explorer: str) -> tuple[Way, ...]:
-    """The explorer as it is, with plans of models, with these and foretold costs, and each plan maker."""
-    return (Way(explorer, explorer), Way(f"{explorer}-taught", explorer, PLAN_MAKERS),
-            Way(f"{explorer}-foretold", explorer, PLAN_MAKERS, "sioutas"),
+    """The explorer as it is; with plans of models, with a mean function, with a desirability, with all three; and each
+    plan maker.
+    """
+    return (Way(explorer, explorer), Way(f"{explorer} --models", explorer, PLAN_MAKERS),
+            Way(f"{explorer} --foretell", explorer, foretell=MODEL),
+            Way(f"{explorer} --foresee", explorer, foresee=MODEL),
+            Way(f"{explorer}, all", explorer, PLAN_MAKERS, MODEL, MODEL),
             *(Way(maker, maker) for maker in PLAN_MAKERS))
 
 
@@ -64,7 +76,7 @@ def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, devi
     program = pipeline(name)
     return RunOptions(str(program.file), Compilation(), Budget(evaluations=budget), explorer=way.explorer, seed=seed,
                       parameters=program.parameters_at(size), device=device, space="pipeline", models=way.models,
-                      foretell=way.foretell)
+                      foretell=way.foretell, foresee=way.foresee)
 
 
 def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
@@ -97,8 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for seed in range(given.seeds):
             table[name, seed] = {}
             for way in ways(given.explorer):
-                options = options_of(name, given.size, way, max(given.budgets), seed, given.device)
-                table[name, seed][way.name] = results_of(options, given.out / f"{name}-{way.name}-{seed}")
+                budget = FIRST if way.explorer in PLAN_MAKERS else max(given.budgets)
+                options = options_of(name, given.size, way, budget, seed, given.device)
+                folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
+                table[name, seed][way.name] = results_of(options, given.out / folder)
     _print_ratios(table, given.explorer, given.budgets)
     _print_first(table)
 
@@ -107,7 +121,7 @@ def _print_ratios(table: dict[tuple[str, int], dict[str, tuple[Result, ...]]], e
                   budgets: Sequence[int]) -> None:
     print("| time without / with models |", *(f"after {budget} |" for budget in budgets))
     print("|---|" + "---|" * len(budgets))
-    for way in (f"{explorer}-taught", f"{explorer}-foretold"):
+    for way in [way.name for way in ways(explorer)[1:] if way.explorer == explorer]:
         ratios: dict[int, list[float]] = {budget: [] for budget in budgets}
         for (name, seed), found in table.items():
             for budget in budgets:

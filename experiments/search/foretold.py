@@ -1,31 +1,76 @@
-"""A space of a pipeline with a cost model, whose costs an explorer may begin with (`graph.foretelling`)."""
+"""A space of a pipeline with cost models, whose costs an explorer may begin with (`graph.foretelling`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import log
 
-from experiments.search.costs import find_model, predicted
+from experiments.search.costs import find_model, planned
 from generator.errors import IllegalPlan
 from generator.plan import Plan
+from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.target import Target
+from graph.foretelling import Foreseen, Foresee, Foretell
 from graph.reaching import Answers, Reachable
 from graph.space import Chooser
 from graph.stage_graph import StageGraph, stage_graph_of
 from metrics.costs.base import Cost, CostModel
 from metrics.costs.constants import Calibration
+from metrics.costs.device import cost_device
+
+NOTHING = Foreseen(None, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What `model` says of plans of `program`, by their digests once they were asked.
+
+    Kernels of arrays that no model can judge, whatever the plan, are left out: they are there in every plan.
+    """
+
+    program: Program
+    target: Target
+    model: CostModel
+    _known: dict[str, Foreseen] = field(default_factory=dict, repr=False, compare=False)
+
+    def foresee(self, plan: Plan) -> Foreseen:
+        """See graph.foretelling.Foresee."""
+        if plan.digest not in self._known:
+            self._known[plan.digest] = self._judged(plan)
+        return self._known[plan.digest]
+
+    def foretell(self, plan: Plan) -> float | None:
+        """See graph.foretelling.Foretell."""
+        return self.foresee(plan).program
+
+    def _judged(self, plan: Plan) -> Foreseen:
+        try:
+            kernels = planned(self.program, plan)
+        except IllegalPlan:
+            return NOTHING
+        device, left, costs, whole = cost_device(self.target), self._left(), dict[tuple[str, ...], float](), True
+        for kernel in kernels:
+            found = self.model.judge(kernel, device)
+            if isinstance(found, Cost) and found.number > 0:
+                costs[kernel.statements] = found.number
+            elif not left.issuperset(kernel.statements):
+                whole = False
+        program = log(sum(costs.values())) if whole and costs else None
+        return Foreseen(program, {statements: log(cost) for statements, cost in costs.items()})
+
+    def _left(self) -> frozenset[str]:
+        """The statements of arrays that no model can judge."""
+        return frozenset(name for node in dataflow(self.program).nodes if node.refusal for name in node.statements)
 
 
 @dataclass(frozen=True, slots=True)
 class ForetoldSpace:
-    """The space `inside`, and what `model` says of its plans."""
+    """The space `inside`, with what models say of its plans: to screen walks, and to guide ants."""
 
     inside: Reachable
-    program: Program
-    target: Target
-    model: CostModel
-    _known: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
+    foretell: Foretell | None
+    foresee: Foresee | None
 
     def __call__(self, chooser: Chooser) -> Plan:
         """See graph.space.Space."""
@@ -42,23 +87,10 @@ class ForetoldSpace:
         assert found is not None, "models judge programs that consist of stages"
         return found
 
-    def foretold(self, plan: Plan) -> float | None:
-        """See graph.foretelling.Foretelling."""
-        key = plan.digest
-        if key not in self._known:
-            self._known[key] = self._foretold(plan)
-        return self._known[key]
 
-    def _foretold(self, plan: Plan) -> float | None:
-        try:
-            found = predicted(self.program, plan, self.target, self.model)
-        except IllegalPlan:
-            return None
-        return log(found.number) if isinstance(found, Cost) and found.number > 0 else None
-
-
-def foretold_space(
-    inside: Reachable, program: Program, target: Target, name: str, calibration: Calibration | None
-) -> ForetoldSpace:
-    """`inside` with the model called `name`. Raises InputError: there is no such model."""
-    return ForetoldSpace(inside, program, target, find_model(name, target, calibration))
+def foretold_space(inside: Reachable, program: Program, target: Target, screening: str | None, ants: str | None,
+                   calibration: Calibration | None) -> ForetoldSpace:  # fmt: skip
+    """`inside` with the models called `screening` and `ants`. Raises InputError: there is no such model."""
+    judges = {name: Judge(program, target, find_model(name, target, calibration)) for name in {screening, ants} if name}
+    return ForetoldSpace(inside, judges[screening].foretell if screening else None,
+                         judges[ants].foresee if ants else None)  # fmt: skip

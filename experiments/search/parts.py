@@ -82,11 +82,11 @@ def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
     if options.space == "tiles":
         return _make_tiles_space(program, target, options)
     space = make_reachable_space(program, target, options)
-    if options.foretell is None:
+    if options.foretell is None and options.foresee is None:
         return space
     from experiments.search.foretold import foretold_space
 
-    return foretold_space(space, program, target, options.foretell, options.calibration)
+    return foretold_space(space, program, target, options.foretell, options.foresee, options.calibration)
 
 
 def make_reachable_space(program: Program, target: Target, options: RunOptions) -> Reachable:
@@ -192,9 +192,11 @@ def check_models(options: RunOptions) -> None:
     for name in options.models:
         if name not in PLAN_MAKERS:
             raise InputError(f"--models: there is no plan maker {name!r}; use one of {', '.join(PLAN_MAKERS)}")
-    if options.foretell not in (None, *FORETELLING):
-        raise InputError(f"--foretell: there is no model {options.foretell!r}; use one of {', '.join(FORETELLING)}")
-    asked = options.explorer if options.explorer in PLAN_MAKERS else next(iter(options.models), options.foretell)
+    for option, model in (("--foretell", options.foretell), ("--foresee", options.foresee)):
+        if model not in (None, *FORETELLING):
+            raise InputError(f"{option}: there is no model {model!r}; use one of {', '.join(FORETELLING)}")
+    first = next(iter(options.models), options.foretell or options.foresee)
+    asked = options.explorer if options.explorer in PLAN_MAKERS else first
     if asked is not None and options.space != "pipeline":
         raise InputError(f"`{asked}` decides where the stages of a program are computed, which is no question of the "
                          f"space `{options.space}`; use --space pipeline")

@@ -289,6 +289,7 @@ def reproduce_command(info: RunInfo) -> str:
                          ("--cluster", (options.cluster,) if options.cluster else ()), ("--reuse", options.reuse),
                          ("--models", (",".join(options.models),) if options.models else ()),
                          ("--foretell", (options.foretell,) if options.foretell else ()),
+                         ("--foresee", (options.foresee,) if options.foresee else ()),
                          ("--calibration", (options.calibration.file,) if options.calibration else ())):
         for value in values:
             words += [flag, value]

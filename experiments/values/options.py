@@ -140,7 +140,8 @@ class RunOptions:
     machine's memory). `timing`: how times are measured. `profile`: how many plans of an iteration, the fastest, are
     also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`). `models`: plan
     makers whose best plans the search begins with (`experiments.search.modelled`). `calibration`: constants of their
-    models (None: the defaults). `foretell`: a model whose costs the search begins with (`graph.foretelling`).
+    models (None: the defaults). `foretell`, `foresee`: models whose costs the screening of walks begins with, and
+    that guide the ants (`graph.foretelling`).
     """
 
     file: str
@@ -167,6 +168,7 @@ class RunOptions:
     models: tuple[str, ...] = ()
     calibration: Calibration | None = None
     foretell: str | None = None
+    foresee: str | None = None
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from generator.decisions.level import sub_group
 from generator.facts import KernelFacts
 from generator.nest import Level
 from metrics.costs.device import CostDevice
@@ -48,7 +49,8 @@ class PlannedKernel:
 
     `group`: what it computes, or why that is none. `tile` and `block` belong to the dimensions of the array that it
     stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
-    `level`: who shares a tile. `facts` are those of its generated text, where there is one.
+    `level`: who shares a tile. `step`: of blocks that walk down their tiles the dimension and the points of it that
+    they compute at a time (None: the whole tile). `facts` are those of its generated text, where there is one.
     """
 
     statements: tuple[str, ...]
@@ -56,7 +58,34 @@ class PlannedKernel:
     tile: tuple[int, ...]
     block: tuple[int, ...]
     level: Level
+    step: tuple[int, int] | None
     facts: KernelFacts | None
+
+    @property
+    def team(self) -> tuple[int, ...]:
+        """The threads that share a tile, in each dimension."""
+        match self.level:
+            case "block":
+                return self.block
+            case "sub-group":
+                return sub_group(self.block) or self.block
+            case "thread":
+                return (1,) * len(self.block)
+            case _:
+                assert_never(self.level)
+
+    @property
+    def shared_tile(self) -> tuple[int, ...]:
+        """What a team computes."""
+        return tuple(max(1, t // b * n) for t, b, n in zip(self.tile, self.block, self.team, strict=True))
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """What a team computes at a time: that decides how much it keeps of what it computes besides."""
+        points = list(self.shared_tile)
+        if self.step is not None:
+            points[self.step[0]] = min(self.step[1], points[self.step[0]])
+        return tuple(points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ thread for a point. Regions are boxes: intervals along each dimension (`generato
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -182,6 +182,17 @@ class TileWork:
         for d, (follows, scale) in enumerate(zip(self.along[array], self.scale[array], strict=True)):
             total *= self.extents[array][d] if follows < 0 else tiles[follows] * scale
         return total
+
+
+def column(numbers: Sequence[float]) -> Numbers:
+    """One tile as a table of tiles."""
+    return np.array(numbers, dtype=float).reshape(len(numbers), 1)
+
+
+def kept_bytes(group: Group, work: TileWork) -> Numbers:
+    """What members take whose regions are those of `work`."""
+    first = np.zeros_like(work.points[group.output])
+    return sum((work.points[m] * group.flow.array(m).element for m in group.members), first)
 
 
 def tile_work(group: Group, tiles: Numbers, row_start: float = 0.0) -> TileWork:

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from generator.dataflow import Dataflow, Read
 from generator.facts import Operations
 from generator.nest import Level
+from generator.target import LANES
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, TileWork, flat, tile_work
+from metrics.costs.groups import Group, Numbers, TileWork, column, flat, kept_bytes, tile_work
 
 TERMS = (
     "transactions",
@@ -117,21 +118,26 @@ class PolyMage:
             return kernel.group
         if reason := refusal(kernel.group):
             return Refused(reason)
-        tile = np.array([[float(t)] for t in kernel.tile])
-        block = np.array([[float(b)] for b in kernel.block])
-        model = replace(self, level=kernel.level)
-        found = model.evaluate(kernel.group, Configurations(np.maximum(tile / block, 1.0), block), device)
+        kept = tile_work(kernel.group, column(kernel.kept)) if kernel.step else None
+        if device.host:  # a core runs the threads of a tile one after another
+            given = Configurations(column(kernel.shared_tile), np.ones((len(kernel.tile), 1)))
+        else:
+            block = column(kernel.block)
+            given = Configurations(np.maximum(column(kernel.tile) / block, 1.0), block)
+        found = replace(self, level=kernel.level).evaluate(kernel.group, given, device, kept)
         return refused(found.wrongs) or cost_of(found, 0)
 
-    def evaluate(self, group: Group, given: Configurations, device: CostDevice) -> Weighed:
-        """`group` with each of the configurations."""
-        team = self._team(given.block, device)
+    def evaluate(
+        self, group: Group, given: Configurations, device: CostDevice, kept: TileWork | None = None
+    ) -> Weighed:
+        """`group` with each of the configurations. `kept`: what there is of stages at a time (None: of whole tiles)."""
+        team = self._team(given.block)
         threads, members = given.block.prod(axis=0), group.members
         extents = np.array(group.extents, dtype=float)[:, None]
         tile = np.minimum(given.points * team, extents)
         work, volume, nothing = tile_work(group, tile, device.row_start), tile.prod(axis=0), np.zeros_like(threads)
         teams = np.ceil(given.block / team).prod(axis=0)
-        shared = teams * sum((work.points[m] * group.flow.array(m).element for m in members), nothing)
+        shared = teams * kept_bytes(group, kept or work)
         again = sum((work.points[m] - work.needed(m, tile) for m in members), nothing)
         registers = np.full_like(volume, float(_registers(group)))
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
@@ -158,7 +164,7 @@ class PolyMage:
         least = self.least_occupancy
         return () if self.published else (Wrong(f"an occupancy below {least:.0%}", occupancy < least, True),)
 
-    def _team(self, block: Numbers, device: CostDevice) -> Numbers:
+    def _team(self, block: Numbers) -> Numbers:
         """The threads that share a tile, in each dimension."""
         match self.level:
             case "block":
@@ -166,7 +172,7 @@ class PolyMage:
             case "thread":
                 return np.ones_like(block)
             case "sub-group":
-                left, found = np.full(block.shape[1], float(device.warp)), np.ones_like(block)
+                left, found = np.full(block.shape[1], float(LANES)), np.ones_like(block)
                 for d in reversed(range(len(block))):
                     found[d] = np.minimum(block[d], left)
                     left = left / found[d]

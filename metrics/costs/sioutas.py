@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.device import CostDevice
-from metrics.costs.groups import Group, Numbers, TileWork, flat, tile_work
+from metrics.costs.groups import Group, Numbers, TileWork, column, flat, kept_bytes, tile_work
 from metrics.costs.tile_sizes import cut
 from metrics.nvidia import KIB
 
@@ -92,25 +92,38 @@ class Sioutas:
         """See CostModel."""
         if isinstance(kernel.group, Refused):
             return kernel.group
-        tiles = np.array([[float(min(t, n))] for t, n in zip(kernel.tile, kernel.group.extents, strict=True)])
-        threads = np.array([float(prod(kernel.block))])
-        found = self.evaluate(kernel.group, tiles.reshape(len(kernel.tile), 1), device, threads)
+        group, tile = kernel.group, column(kernel.shared_tile)
+        kept = tile_work(group, column(kernel.kept)) if kernel.step else None
+        block, teams = np.array([float(prod(kernel.block))]), prod(kernel.block) / prod(kernel.team)
+        found = self.evaluate(group, np.minimum(tile, column(group.extents)), device, block, kept, teams)
         return refused(found.wrongs) or cost_of(found, 0)
 
-    def evaluate(self, group: Group, tiles: Numbers, device: CostDevice, block: Numbers | None = None) -> Evaluated:
-        """`group` with tiles of these extents, `tiles[d, k]`, in blocks of so many threads (None: as in the paper)."""
+    def evaluate(
+        self,
+        group: Group,
+        tiles: Numbers,
+        device: CostDevice,
+        block: Numbers | None = None,
+        kept: TileWork | None = None,
+        teams: float = 1.0,
+    ) -> Evaluated:
+        """`group` with tiles of these extents, `tiles[d, k]`, in blocks of so many threads (None: as in the paper).
+
+        `kept`: what there is at a time, where blocks walk down their tiles. `teams` of a block have a tile each.
+        """
         work = tile_work(group, tiles, device.row_start)
-        shared = sum((work.points[m] * group.flow.array(m).element for m in group.members), np.zeros(tiles.shape[1]))
+        kept, teams = kept or work, 1.0 if device.host else teams  # a core runs one after another
+        shared = teams * kept_bytes(group, kept)
         count = np.array(
             [prod(-(-n // int(t)) for n, t in zip(group.extents, tile, strict=True)) for tile in tiles.T], dtype=float
         )
         threads, launched = _threads(group, work, tiles)
         if block is not None:
-            threads, launched = {stage: np.minimum(work.points[stage], block) for stage in group.stages}, block
+            threads, launched = {stage: np.minimum(teams * kept.points[stage], block) for stage in group.stages}, block
         arithmetic = np.zeros_like(count)
         occupancy, active, units = (np.full_like(count, np.inf) for _ in range(3))
         for stage in group.stages:
-            of = self.occupied(threads[stage], shared, count, device)
+            of = self.occupied(threads[stage], shared, count / teams, device)
             arithmetic += (
                 work.effort[stage] * flat(group.flow, stage, group.inlined).arithmetic / np.maximum(of[0] * of[1], 1e-9)
             )

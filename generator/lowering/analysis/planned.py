@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generator.dataflow import Dataflow
+from generator.decisions.walk import walked
 from generator.nest import Level
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.kit.members import iterator_of
@@ -34,12 +35,16 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a plan cuts the output of a kernel: points and threads of a block per dimension of the array."""
+    """How a plan cuts the output of a kernel: points and threads of a block per dimension of the array.
+
+    `step`: the dimension along which blocks walk down their tiles, and the points of a step (None: they do not).
+    """
 
     stored: Stored
     tile: tuple[int, ...]
     block: tuple[int, ...]
     level: Level
+    step: tuple[int, int] | None = None
 
 
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
@@ -102,8 +107,6 @@ def _axes(kernel: SectionKernel, output: str) -> tuple[int, ...] | str:
 
 
 def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
-    if kernel.walk and not stored.refusal:
-        stored = Stored(stored.statements, refusal="its blocks walk down their tiles, and compute no row twice")
     if stored.refusal:
         return Cut(stored, kernel.tile, kernel.block, kernel.level)
     extents = flow.array(stored.output).extents
@@ -111,7 +114,8 @@ def _cut(stored: Stored, kernel: KernelPlan, flow: Dataflow) -> Cut:
     tile, block = list(extents), [1] * len(extents)
     for axis, points, threads in zip(axes, kernel.tile, kernel.block, strict=True):
         tile[axis], block[axis] = min(points, extents[axis]), threads
-    return Cut(stored, tuple(tile), tuple(block), kernel.level)
+    step = (axes[walked(len(axes))], kernel.walk) if kernel.walk else None
+    return Cut(stored, tuple(tile), tuple(block), kernel.level, step)
 
 
 def turned(axes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
