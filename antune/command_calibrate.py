@@ -20,12 +20,15 @@ Programs = Annotated[str, typer.Option("--programs", metavar="A,B", show_default
 Budget = Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Plans per search; each pipeline is searched "
                                      "twice.")]
 Kept = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where the runs are kept that are made.")]
+Stages = Annotated[bool, typer.Option("--stages", help="Measure, too, what an element of each stage of the programs "
+                                      "takes in one thread, which the model `polymage` estimates otherwise; half a "
+                                      "second per stage, once per device.")]
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write, for --calibration.")]
 
 
 def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "", budget: Budget = 40,
               kept: Kept = Path("antune-calibration"), out: Out = Path("calibration.json"),
-              json_file: Json = None) -> None:
+              stages: Stages = False, json_file: Json = None) -> None:
     """Fit the constants of cost models to a device, by the order of measured plans.
 
     Fitted are Sioutas' cost of a load that misses the caches, the bytes from which on loads do, and the seven weights
@@ -41,17 +44,29 @@ def calibrate(runs: Runs = None, device: Device = None, programs: Programs = "",
     """
     from antune.files import check_place, write_json
     from experiments.studies.calibrated.results import calibrated, write_calibration
-    from experiments.studies.calibrated.runs import PROGRAMS, Wanted, make_runs, measured_plans
+    from experiments.studies.calibrated.runs import (
+        PROGRAMS,
+        Wanted,
+        make_runs,
+        measured_plans,
+        measured_stages,
+        read_runs,
+    )
 
     for path in (out, json_file):
         check_place(path)
     named = tuple(filter(None, map(str.strip, programs.split(",")))) or PROGRAMS
-    directories = runs or make_runs(Wanted(named, device, budget, kept), lambda text: print(text, flush=True))
-    results = calibrated(*measured_plans(directories))
+    found = read_runs(runs or make_runs(Wanted(named, device, budget, kept), _say))
+    times = measured_stages(found, _say) if stages else {}
+    results = calibrated(found.device, measured_plans(found, times), times)
     write_calibration(out, results.calibration)
     _print(results, out)
     if json_file:
         write_json(json_file, results.to_data())
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 def _print(results: Results, out: Path) -> None:
@@ -66,4 +81,6 @@ def _print(results: Results, out: Path) -> None:
     print(f"sioutas: load cost {found.load_cost:g}, reached at {found.cached_bytes / 1024:g} KiB")
     weights = ", ".join(f"{name} {weight:g}" for name, weight in zip(TERMS, found.weights, strict=True))
     print(f"polymage: {weights}")
+    if found.stages:
+        print(f"polymage: times of {len(found.stages)} stages")
     print(f"written to {out}; `antune tune --calibration {out}` uses it")

@@ -119,9 +119,10 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          cluster: Cluster = None, space: SpaceOption = None, level: LevelOption = LevelChoice.o1,
          strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
          memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
-         cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
-         models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
-         calibration: CalibrationFile = None, live: Live = False, live_port: LivePort = None, picture: Picture = True, out: Out = None) -> None:
+         cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0,
+         reuse: Reuse = None, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
+         calibration: CalibrationFile = None, live: Live = False, live_port: LivePort = None,
+         picture: Picture = True, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
 
     The loops stand between `#pragma scop` and `#pragma endscop`, or they are those where the program spends its time.
@@ -137,9 +138,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
     from experiments.run import tune as run
     from experiments.values.options import RunOptions, Timing
 
-    scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin,
-                                 program_limit, random_inputs))
-    devices = tuple(device or ())
+    scoped, devices = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args,
+                                          stdin, program_limit, random_inputs)), tuple(device or ())
     options = RunOptions(
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
         scoped.function, scoped.scop, scoped.parameters, explorer, ants, seed, devices[0] if devices else None,

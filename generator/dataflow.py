@@ -51,7 +51,7 @@ class Node:
     `generator.polyhedral.pipelines.arithmetic`), `operations` are those on data, `registers` what an expression tree of
     its size takes at least. `stage`: it may be computed where it is read. `seen`: somebody reads it after the program.
     `reduces`: it is updated, or loops over terms. `refusal`: why nobody can tell what an element needs of others (empty
-    where that is known).
+    where that is known). `digest` of what computes an element: equal ones take equally long.
     """
 
     array: str
@@ -66,6 +66,7 @@ class Node:
     seen: bool
     reduces: bool
     refusal: str = ""
+    digest: str = ""
 
     @property
     def points(self) -> int:

@@ -29,7 +29,6 @@ from generator.frontend_c.source import Compilation
 from metrics.outcome import cost_ms
 from metrics.statistics import geometric_mean
 
-
 MODEL = "sioutas"
 """Of mean function and desirability."""
 FIRST = 2

@@ -11,7 +11,7 @@ from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
 from generator.target import Target
-from graph.foretelling import Foreseen, Foresee, Foretell
+from graph.foretelling import Foresee, Foreseen, Foretell
 from graph.reaching import Answers, Reachable
 from graph.space import Chooser
 from graph.stage_graph import StageGraph, stage_graph_of

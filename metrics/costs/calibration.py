@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -43,8 +44,10 @@ def sioutas_of(calibration: Calibration | None, device: CostDevice) -> Sioutas:
 
 
 def polymage_of(calibration: Calibration | None) -> PolyMage:
-    """PolyMage-GPU's model with these weights (None: the defaults)."""
-    return PolyMage() if calibration is None else PolyMage(weights_of(calibration.weights))
+    """PolyMage-GPU's model with these weights and times of stages (None: the defaults)."""
+    if calibration is None:
+        return PolyMage()
+    return PolyMage(weights_of(calibration.weights), measured=MappingProxyType(dict(calibration.stages)))
 
 
 def usual_calibration(device: CostDevice, name: str) -> Calibration:
@@ -84,7 +87,8 @@ def fitted(programs: Sequence[Measured], usual: Calibration) -> Calibration:
     kept = _mean(programs, lambda one: sioutas_rank(one, usual))
     if _mean(programs, lambda one: _ranked(one.sioutas[:, pair], one)) < kept + WORTH:
         load_cost, cached_bytes = usual.load_cost, usual.cached_bytes
-    return Calibration(usual.device, load_cost, cached_bytes, _fitted_weights(programs, usual.weights))
+    weights = _fitted_weights(programs, usual.weights)
+    return replace(usual, load_cost=load_cost, cached_bytes=cached_bytes, weights=weights)
 
 
 def _fitted_weights(programs: Sequence[Measured], start: tuple[float, ...]) -> tuple[float, ...]:

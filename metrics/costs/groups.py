@@ -59,6 +59,8 @@ class Flat:
     reads: tuple[Read, ...]
     elements: int
     """Expressions of what is inlined in its text."""
+    within: tuple[tuple[str, float], ...] = ()
+    """What is inlined in it, and how many elements of that."""
 
 
 @lru_cache(maxsize=4096)
@@ -100,6 +102,7 @@ def _with(flow: Dataflow, found: Flat, wanted: list[Read]) -> tuple[Flat, list[R
         max(found.registers, node.registers + 1),
         (),
         elements,
+        (*found.within, (wanted[0].array, often)),
     ), reads
 
 

@@ -102,7 +102,7 @@ class Weighed:
 @dataclass(frozen=True, slots=True)
 class PolyMage:
     """The model. `level`: who shares a tile. `measured`: nanoseconds that an element of a stage takes
-    in one thread, by array, as far as known.
+    in one thread, by its digest, as far as known.
     """
 
     weights: Weights = TESLA_V100
@@ -200,15 +200,20 @@ class PolyMage:
         """What a thread computes for its part of the tile (TimePerIter * points), in seconds."""
         total = np.zeros_like(team)
         for stage in group.stages:
-            found = flat(group.flow, stage, group.inlined)
-            loads = sum(read.loads for read in found.reads)
-            seconds = (
-                self.measured[stage] * 1e-9
-                if stage in self.measured
-                else (_clocks(found.operations) + _LOAD * loads) / device.hertz
-            )
-            total += seconds * work.effort[stage] / team
+            total += self._iteration(group, stage, device) * work.effort[stage] / team
         return np.maximum(total, 1e-15)
+
+    def _iteration(self, group: Group, stage: str, device: CostDevice) -> float:
+        """TimePerIter: seconds that a thread takes for an element, with what is inlined in it. Measured where all of
+        that is, else estimated.
+        """
+        found = flat(group.flow, stage, group.inlined)
+        computed = [(group.flow.node(array), n) for array, n in ((stage, 1.0), *found.within)]
+        known = [self.measured[node.digest] * n for node, n in computed if node and node.digest in self.measured]
+        if len(known) == len(computed):
+            return sum(known) * 1e-9
+        loads = sum(read.loads for read in found.reads)
+        return (_clocks(found.operations) + _LOAD * loads) / device.hertz
 
 
 def refusal(group: Group) -> str:

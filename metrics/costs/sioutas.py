@@ -114,20 +114,13 @@ class Sioutas:
         work = tile_work(group, tiles, device.row_start)
         kept, teams = kept or work, 1.0 if device.host else teams  # a core runs one after another
         shared = teams * kept_bytes(group, kept)
-        count = np.array(
-            [prod(-(-n // int(t)) for n, t in zip(group.extents, tile, strict=True)) for tile in tiles.T], dtype=float
-        )
+        count = np.ceil(column(group.extents) / tiles).prod(axis=0)
         threads, launched = _threads(group, work, tiles)
         if block is not None:
             threads, launched = {stage: np.minimum(teams * kept.points[stage], block) for stage in group.stages}, block
-        arithmetic = np.zeros_like(count)
-        occupancy, active, units = (np.full_like(count, np.inf) for _ in range(3))
-        for stage in group.stages:
-            of = self.occupied(threads[stage], shared, count / teams, device)
-            arithmetic += (
-                work.effort[stage] * flat(group.flow, stage, group.inlined).arithmetic / np.maximum(of[0] * of[1], 1e-9)
-            )
-            occupancy, active, units = (np.minimum(a, b) for a, b in zip((occupancy, active, units), of, strict=True))
+        of = {stage: self.occupied(threads[stage], shared, count / teams, device) for stage in group.stages}
+        arithmetic = sum((_arithmetic(group, stage, work, of[stage]) for stage in of), np.zeros_like(count))
+        occupancy, active, units = (np.min([one[k] for one in of.values()], axis=0) for k in range(3))
         memory = self._memory(group, work, tiles, device)
         if self.final:
             memory = memory / np.maximum(occupancy * active, 1e-9)
@@ -225,6 +218,12 @@ def cost_of(found: Evaluated, k: int) -> Cost:
         Term("tiles", float(found.tiles[k])),
     )
     return Cost(float(found.cost[k]), terms)
+
+
+def _arithmetic(group: Group, stage: str, work: TileWork, occupied: tuple[Numbers, Numbers, Numbers]) -> Numbers:
+    """What a tile computes of a stage, over the threads that are active then."""
+    each = flat(group.flow, stage, group.inlined).arithmetic
+    return work.effort[stage] * each / np.maximum(occupied[0] * occupied[1], 1e-9)
 
 
 def _threads(group: Group, work: TileWork, tiles: Numbers) -> tuple[dict[str, Numbers], Numbers]:

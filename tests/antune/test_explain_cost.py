@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from antune.costs import cost_lines
-from experiments.search.costs import find_model, judge, predicted, total
+from experiments.search.costs import find_model, judge, total
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
+from generator.plan import Plan
 from generator.polyhedral.dependences.expansion import expand
+from generator.program import Program
 from generator.schedules.stages import Stages
 from metrics.costs.base import Cost, Refused
 from tests.support.cli import Antune, antune_command
@@ -96,13 +98,39 @@ def test_what_a_model_cannot_judge_is_refused_with_the_reason(name: str, body: s
     assert isinstance(whole, Refused) and reason in whole.reason
 
 
-def test_blocks_that_walk_down_their_tiles_are_not_judged_as_if_rows_were_computed_twice() -> None:
+ELEMENT = 4 * (1 + 3)
+"""Bytes of W, and of the three channels of K."""
+
+
+@pytest.mark.parametrize("name", ["sioutas", "polymage"])
+def test_blocks_that_walk_down_their_tiles_compute_as_much_and_keep_the_rows_of_a_step(name: str) -> None:
+    program = kwhz_program((150, 90))
+    [kernel] = usual_plan(program, CPU, BLURRED).kernels
+    plans = [Plan(BLURRED, (replace(kernel, tile=(16, 64), block=(1, 1), walk=rows),)) for rows in (0, 2)]
+    whole, stepwise = (_terms(program, one, name) for one in plans)
+    assert whole["shared memory"] == (16 + 4) * 64 * ELEMENT, "a row of Z reads five rows of W"
+    assert stepwise["shared memory"] == (2 + 4) * 64 * ELEMENT
+    same = "arithmetic" if name == "sioutas" else "computed again"
+    assert whole[same] == stepwise[same]
+
+
+@pytest.mark.parametrize("name", ["sioutas", "polymage"])
+def test_threads_with_tiles_of_their_own_compute_more_twice_than_blocks_do(name: str) -> None:
     program = kwhz_program((150, 90))
     plan = usual_plan(program, CPU, BLURRED)
-    walking = replace(plan, kernels=tuple(replace(kernel, walk=2) for kernel in plan.kernels))
-    whole = predicted(program, walking, CPU, find_model("sioutas", CPU))
-    assert isinstance(whole, Refused) and "walk down their tiles" in whole.reason
-    assert isinstance(predicted(program, plan, CPU, find_model("sioutas", CPU)), Cost)
+    cut = replace(plan, kernels=tuple(replace(one, tile=(16, 64), block=(4, 8)) for one in plan.kernels))
+    apart = replace(cut, kernels=tuple(replace(one, level="thread") for one in cut.kernels))
+    together, alone = (_terms(program, one, name) for one in (cut, apart))
+    assert together["shared memory"] == 20 * 64 * ELEMENT and alone["shared memory"] == 8 * 8 * ELEMENT
+    same = "arithmetic" if name == "sioutas" else "computed again"
+    assert alone[same] > together[same]
+
+
+def _terms(program: Program, plan: Plan, name: str) -> dict[str, float]:
+    """What a model says of the only kernel."""
+    [judged] = judge(program, plan, CPU, find_model(name, CPU))
+    assert isinstance(judged.judgement, Cost), judged.judgement
+    return {term.name: term.value for term in judged.judgement.terms}
 
 
 def test_the_static_model_judges_whatever_has_a_text() -> None:

@@ -1,21 +1,22 @@
-"""Foretold costs as the mean function of the screening: they help where they are right, and fade where they are not."""
+"""Foretold costs, for the screening and for ants: they help where they are right, and fade where they are not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
 
 from explorer.colony import Colony
+from explorer.foresight import LEAST, SHARPNESS, Foresight
 from explorer.screening import SLOPE, _trend
 from generator.plan import Plan
-from graph.foretelling import foretelling_of
-from graph.space import Chooser, Space
+from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of
+from graph.optimization_graph import Node
+from graph.space import Chooser, Decision, Space
 from metrics.outcome import cost_ms
-from tests.support.spaces import Kernels
+from tests.support.spaces import Kernels, kernel_ms
 
 BASE = Kernels(3)
 
@@ -25,18 +26,24 @@ class Told:
     """A space that says something of each plan."""
 
     inside: Space
-    says: Callable[[Plan], float | None]
+    foretell: Foretell | None = None
+    foresee: Foresee | None = None
 
     def __call__(self, chooser: Chooser) -> Plan:
         return self.inside(chooser)
-
-    def foretold(self, plan: Plan) -> float | None:
-        return self.says(plan)
 
 
 def truth(plan: Plan) -> float | None:
     ms = cost_ms(BASE.outcome(plan))
     return None if ms is None else log(ms)
+
+
+def seen(plan: Plan) -> Foreseen:
+    return Foreseen(truth(plan), {kernel.statements: log(kernel_ms(kernel)) for kernel in plan.kernels})
+
+
+def lie(plan: Plan) -> Foreseen:
+    return Foreseen(-(truth(plan) or 0.0), {names: -cost for names, cost in seen(plan).kernels.items()})
 
 
 def best_of(space: Space, seed: int, evaluations: int) -> float:
@@ -58,15 +65,20 @@ def test_a_colony_that_is_told_the_truth_needs_fewer_evaluations() -> None:
     assert mean_log_best(Told(BASE, truth), 20) < mean_log_best(BASE, 20) - 0.05
 
 
+def test_so_does_one_whose_ants_foresee_the_truth() -> None:
+    assert mean_log_best(Told(BASE, foresee=seen), 20) < mean_log_best(BASE, 20) - 0.1
+
+
 def test_a_colony_that_is_told_lies_is_hardly_worse_off_after_a_while() -> None:
-    lies = Told(BASE, lambda plan: -(truth(plan) or 0.0))
+    lies = Told(BASE, lambda plan: -(truth(plan) or 0.0), lie)
     assert mean_log_best(lies, 100) < mean_log_best(BASE, 20)
 
 
 def test_who_says_nothing_changes_nothing() -> None:
-    silent = Told(BASE, lambda plan: None)
+    silent = Told(BASE, lambda plan: None, lambda plan: Foreseen(None, {}))
     assert best_of(silent, 1, 40) == best_of(BASE, 1, 40)
     assert foretelling_of(BASE) is None and foretelling_of(silent) is not None
+    assert foresight_of(BASE) is None and foresight_of(silent) is not None
 
 
 def test_the_slope_is_what_measurements_say_of_it() -> None:
@@ -79,3 +91,32 @@ def test_the_slope_is_what_measurements_say_of_it() -> None:
     assert not _trend(many, wrong).any()
     assert not _trend([None, None], np.zeros(1)).any()
     assert _trend([1.0, None, 3.0], np.zeros(0))[1] == 0.0, "what nobody judges is as good as the mean"
+
+
+def path(*taken: tuple[Node, int]) -> list[tuple[Node, int]]:
+    return list(taken)
+
+
+def test_desirability_is_the_speed_of_what_an_option_leads_to() -> None:
+    schedule, kernel = Node(Decision("place"), (0, 1, 2)), Node(Decision("tile", ("S0",)), (8, 16))
+    foresight = Foresight()
+    assert not foresight
+    for place, tile, program, own in ((0, 0, 4.0, 2.0), (0, 1, 4.0, 1.0), (1, 0, 3.0, 2.0), (1, 1, 3.0, 1.0)):
+        foresight.learn(path((schedule, place), (kernel, tile)), Foreseen(program, {("S0",): own}))
+    assert foresight
+    sharp = SHARPNESS * 2 / 3  # two walks each, and the node's mean counts as one more
+    assert foresight.level(schedule) == pytest.approx([exp(-0.5 * sharp), exp(0.5 * sharp), 1.0])
+    assert foresight.level(kernel) == pytest.approx([exp(-0.5 * sharp), exp(0.5 * sharp)])
+    assert foresight.level(Node(Decision("tile", ("S1",)), (8,))) == pytest.approx([1.0]), "nobody told"
+    foresight.learn(path((schedule, 2)), Foreseen(-100.0, {}))
+    assert foresight.level(schedule)[:2] == pytest.approx([LEAST, LEAST]), "no option is ruled out"
+
+
+@pytest.mark.parametrize(("slope", "trust"), [(1.0, 1.0), (-1.0, 0.25), (0.0, 0.25)])
+def test_ants_trust_a_model_as_far_as_it_was_right(slope: float, trust: float) -> None:
+    foresight = Foresight()
+    assert foresight.trust() == 1.0
+    for number in range(15):
+        foresight.compare(Foreseen(float(number), {}), exp(slope * number))
+        foresight.compare(Foreseen(None, {}), 1.0)
+    assert foresight.trust() == pytest.approx(trust)

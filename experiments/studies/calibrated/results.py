@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,12 +59,12 @@ class Results:
         return {"calibration": asdict(self.calibration), "terms": TERMS, "rows": [asdict(row) for row in self.rows]}
 
 
-def calibrated(device: DeviceInfo, programs: Sequence[Measured]) -> Results:
+def calibrated(device: DeviceInfo, programs: Sequence[Measured], stages: Mapping[str, float]) -> Results:
     """Fit the constants to the plans of `programs`, and to those of all but one program for each of them.
 
-    Several sizes of a program are left out together.
+    Several sizes of a program are left out together. `stages`: what an element of each stage takes (`Calibration`).
     """
-    usual = usual_calibration(cost_device(device.target), device.key)
+    usual = replace(usual_calibration(cost_device(device.target), device.key), stages=tuple(sorted(stages.items())))
     rows = []
     for left_out in programs:
         others = fitted([one for one in programs if one.program != left_out.program], usual)
@@ -108,11 +108,11 @@ def read_calibration(file: Path) -> Calibration:
         raise InputError(f"--calibration {file} cannot be read: {error}; `antune suite calibrate` writes one") from None
     try:
         found = from_json(text, Calibration)
-        numbers = (found.load_cost, found.cached_bytes, *found.weights)
+        numbers = (found.load_cost, found.cached_bytes, *found.weights, *(ns for _, ns in found.stages))
         good = isinstance(found.device, str) and len(found.weights) == len(TERMS) and all(
             isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) and n >= 0 for n in numbers
         )
-    except (InputError, TypeError):
+    except (InputError, TypeError, ValueError):
         good = False
     if not good or not (found.load_cost > 0 and found.cached_bytes > 0):
         raise InputError(

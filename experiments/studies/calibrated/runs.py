@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from experiments.ceilings.stage_times import stage_times
 from experiments.run import tune
 from experiments.search.costs import planned
 from experiments.store import is_run, read_store
@@ -26,6 +28,7 @@ from metrics.costs.polymage import TERMS, PolyMage
 from metrics.costs.sioutas import GPU, HOST, Sioutas
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
+from runners.devices import find_device
 
 PROGRAMS = ("blur", "unsharp", "harris", "bilateral_grid", "camera_pipe", "interpolate")
 """Of the suite, for devices without runs of their own."""
@@ -90,12 +93,16 @@ def make_runs(wanted: Wanted, tell: Callable[[str], None]) -> list[Path]:
     return found
 
 
-def measured_plans(directories: Sequence[Path]) -> tuple[DeviceInfo, list[Measured]]:
-    """The device of these runs, and the plans of each of their programs that both models judge.
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Programs with their timed plans, all measured on `device`."""
 
-    Raises:
-        InputError: a directory is no run, the runs are of several devices, or there are too few plans.
-    """
+    device: DeviceInfo
+    programs: tuple[tuple[Program, tuple[tuple[Plan, float], ...]], ...]
+
+
+def read_runs(directories: Sequence[Path]) -> Runs:
+    """The plans of these runs. Raises InputError: a directory is no run, or the runs are of several devices."""
     runs = []
     for directory in directories:
         with read_store(directory) as store:
@@ -108,27 +115,41 @@ def measured_plans(directories: Sequence[Path]) -> tuple[DeviceInfo, list[Measur
     for info, results in runs:
         _, plans = programs.setdefault(info.program.digest, (info.program, []))
         plans += [(one.evaluation.plan, one.outcome.median_ms) for one in results if isinstance(one.outcome, Timed)]
-    known = cost_device(device.target)
-    found = [
-        one for program, plans in programs.values() if len((one := _measured(program, plans, known)).times_ms) >= FEWEST
-    ]
+    return Runs(device, tuple((program, tuple(plans)) for program, plans in programs.values()))
+
+
+def measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]:
+    """What an element of each stage of the programs takes on the device, which has to be here."""
+    with tempfile.TemporaryDirectory(prefix="antune-stages-") as folder:
+        device, found = find_device(runs.device.key), dict[str, float]()
+        for program, _ in runs.programs:
+            found |= stage_times(program, device, Path(folder), tell)
+        return found
+
+
+def measured_plans(runs: Runs, stages: Mapping[str, float]) -> list[Measured]:
+    """The plans of each program that both models judge. Raises InputError: there are too few."""
+    known = cost_device(runs.device.target)
+    found = [one for program, plans in runs.programs
+             if len((one := _measured(program, plans, known, stages)).times_ms) >= FEWEST]  # fmt: skip
     names = {one.program for one in found}
     if len(names) < 2:
         raise InputError(
             f"{len(names)} program(s) with {FEWEST} timed plans that both models can judge; give runs of "
             "two or more image pipelines (antune tune FILE.py)"
         )
-    return device, found
+    return found
 
 
-def _measured(program: Program, plans: Sequence[tuple[Plan, float]], device: CostDevice) -> Measured:
+def _measured(program: Program, plans: Sequence[tuple[Plan, float]], device: CostDevice,
+              stages: Mapping[str, float]) -> Measured:  # fmt: skip
     costs, terms, times = [], [], []
     for plan, ms in dict(plans).items():
         try:
             kernels = planned(program, plan)
         except IllegalPlan:
             continue
-        ours, theirs = _costs(kernels, device), _terms(kernels, device)
+        ours, theirs = _costs(kernels, device), _terms(kernels, device, stages)
         if ours is not None and theirs is not None:
             costs.append(ours)
             terms.append(theirs)
@@ -149,9 +170,9 @@ def _costs(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] 
     return found
 
 
-def _terms(kernels: Sequence[PlannedKernel], device: CostDevice) -> list[float] | None:
+def _terms(kernels: Sequence[PlannedKernel], device: CostDevice, stages: Mapping[str, float]) -> list[float] | None:
     """PolyMage-GPU's terms of a plan, each with the weight 1; None where it is refused."""
-    model, total = PolyMage(weights_of((1.0,) * len(TERMS))), np.zeros(len(TERMS))
+    model, total = PolyMage(weights_of((1.0,) * len(TERMS)), measured=stages), np.zeros(len(TERMS))
     for kernel in kernels:
         judged = model.judge(kernel, device)
         if not isinstance(judged, Cost):

@@ -7,6 +7,7 @@ is none, data decide, and any element may be needed.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -60,7 +61,17 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
     registers = max(registers_of(value) for body in bodies for value in body.computed)
     reduces = len(steps) > 1 or any(step.loops for step in steps)
     arithmetic, operations = _work(program, steps)
-    return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces)
+    return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces,
+                digest=_digest(program, stored.type, steps))
+
+
+def _digest(program: Program, kind: str, steps: Sequence[Step]) -> str:
+    """Of all that an element takes, with the types of what it reads."""
+    read = sorted({access.array for step in steps for access in step.statement.accesses})
+    text = repr((kind, [(name, program.array(name).type) for name in read],
+                 [(step.statement.iterators, step.statement.body, step.dims, step.loops, step.condition)
+                  for step in steps]))  # fmt: skip
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _work(program: Program, steps: Sequence[Step]) -> tuple[float, Operations]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from generator.polyhedral.dependences.expansion import expand
 from generator.program import Program
 from generator.schedules.stages import Stages
 from generator.target import Target
-from graph.foretelling import foretelling_of
+from graph.foretelling import foresight_of, foretelling_of
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_graph import stage_graph_of
 from metrics.costs.base import Cost
@@ -195,6 +195,18 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     assert walk_to(space, plan) == walk_to(inside, plan)
     assert stage_graph_of(space) == stage_graph_of(inside)
     whole = predicted(program, plan, CPU, find_model("sioutas", CPU))
-    assert isinstance(whole, Cost) and space.foretold(plan) == pytest.approx(log(whole.number))
-    walking = replace(plan, kernels=tuple(replace(kernel, walk=2) for kernel in plan.kernels))
-    assert space.foretold(walking) is None
+    assert space.foretell is not None and space.foresee is None and foresight_of(space) is None
+    assert isinstance(whole, Cost) and space.foretell(plan) == pytest.approx(log(whole.number))
+    large = replace(plan, kernels=tuple(replace(kernel, tile=(4, 256, 2048)) for kernel in plan.kernels))
+    assert space.foretell(large) is None, "more than a core's cache holds"
+
+
+def test_ants_foresee_the_cost_of_each_kernel_and_of_the_program() -> None:
+    program = pipeline_program("bilateral_grid", "medium")
+    space = PARTS.make_space(program, CPU, replace(OPTIONS, foresee="sioutas"))
+    assert isinstance(space, ForetoldSpace) and space.foretell is None and space.foresee is not None
+    plan = model_plans(program, CPU, "sioutas", 1).plans[0]
+    found = space.foresee(plan)
+    left = {kernel.statements for kernel in plan.kernels} - set(found.kernels)
+    assert 0 < len(left) < len(plan.kernels), "what no model can judge is there in every plan"
+    assert found.program == pytest.approx(log(sum(exp(cost) for cost in found.kernels.values())))

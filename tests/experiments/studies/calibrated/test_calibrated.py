@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.studies.calibrated.results import calibrated, read_calibration, write_calibration
-from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans
+from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans, read_runs
 from generator.errors import InputError
 from metrics.costs.constants import Calibration
 from tests.support.cli import Antune, antune_command
@@ -31,9 +31,11 @@ def run_antune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Antune:
 
 
 def test_every_program_is_judged_by_constants_that_were_fitted_to_the_others(runs: list[Path]) -> None:
-    device, programs = measured_plans(runs)
-    assert device.key == "deterministic" and [one.program for one in programs] == ["blur", "unsharp"]
-    found = calibrated(device, programs)
+    read = read_runs(runs)
+    programs = measured_plans(read, {})
+    assert read.device.key == "deterministic" and [one.program for one in programs] == ["blur", "unsharp"]
+    found = calibrated(read.device, programs, {"1234": 0.5})
+    assert found.calibration.stages == (("1234", 0.5),)
     assert [row.program for row in found.rows] == ["blur", "unsharp"]
     for row in found.rows:
         assert row.plans >= 8 and [one.model for one in row.models] == ["sioutas", "polymage"]
@@ -96,6 +98,8 @@ def as_text(**changed: object) -> str:
         as_text(load_cost=10**400),
         as_text(load_cost=True),
         as_text(device=["x"]),
+        as_text(stages=[["a"]]),
+        as_text(stages=[["a", -1.0]]),
         "[" * 50_000,
         "1" * 5000,
     ],
@@ -110,6 +114,6 @@ def test_files_without_constants_are_refused(text: str, tmp_path: Path) -> None:
 
 def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> None:
     with pytest.raises(InputError, match=r"1 program\(s\) with 8 timed plans"):
-        measured_plans(runs[:2])
+        measured_plans(read_runs(runs[:2]), {})
     with pytest.raises(InputError, match="the runs are of 0 devices"):
-        measured_plans([])
+        read_runs([])
