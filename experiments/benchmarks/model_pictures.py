@@ -11,12 +11,10 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from experiments.pictures.palette import LIGHT
-from experiments.pictures.stills import log_scale, plain
+from experiments.pictures.stills import blank, log_scale, plain, save
 from experiments.search.costs import find_model, predicted
 from experiments.store import read_store
 from experiments.studies.calibrated.results import read_calibration
@@ -28,6 +26,9 @@ from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost
 from metrics.costs.constants import Calibration
 from metrics.outcome import Timed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MODELS = ("sioutas", "polymage")
 
@@ -113,10 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for one in (one for row in shown for one in row):
         print(f"| {one.title} | {len(one.costs)} of {one.count} | {one.rank:.2f} | {one.regret:.2f} |")
     if shown:
-        figure = Figure((4.6 * len(shown), 3.6 * len(MODELS)), layout="constrained")
+        figure = blank((4.6 * len(shown), 3.6 * len(MODELS)))
         for place, one in enumerate(row[k] for k in range(len(MODELS)) for row in shown):
             draw(figure.add_subplot(len(MODELS), len(shown), place + 1), one)
-        figure.savefig(given.out, dpi=80)
+        save(figure, given.out, given.out.suffix)
 
 
 if __name__ == "__main__":

@@ -62,15 +62,19 @@ def test_a_colony_may_begin_with_the_plans_of_models(run_antune: Antune, capsys:
     assert asked("taught")[1:] != asked("plain")[1:]
 
 
-def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(run_antune: Antune) -> None:
-    words = ("--foretell", "sioutas", "--ants", 5, "--seed", 3)
+@pytest.mark.parametrize("option", ["--foretell", "--foresee"])
+def test_a_colony_may_begin_with_foretold_costs_and_goes_on_alike(option: str, run_antune: Antune) -> None:
+    words = (option, "sioutas", "--ants", 5, "--seed", 3)
     assert run_antune(*tune_words(*words, "--evaluations", 20, "--out", "whole")) == 0
     assert run_antune(*tune_words(*words, "--evaluations", 10, "--out", "parts")) == 0
     assert run_antune("resume", "parts", "--evaluations", 20) == 0
     assert asked("parts") == asked("whole")
+    with read_store(Path("whole")) as store:
+        assert f"{option} sioutas" in reproduce_command(store.info())
 
 
 @pytest.mark.parametrize(("words", "message"), [
+    (("--foresee", "oracle", "--space", "pipeline"), "--foresee: there is no model 'oracle'; use one of sioutas, "),
     (("--foretell", "static", "--space", "pipeline"), "--foretell: there is no model 'static'; use one of sioutas, "),
     (("--foretell", "polymage"), "use --space pipeline"),
     (("--explorer", "sioutas"), "`sioutas` decides where the stages of a program are computed"),
