@@ -20,6 +20,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)  # GPU machines have no xdist
 def pytest_xdist_auto_num_workers() -> int:
     """Of `-n auto`: one process more than cores, since many tests wait: for limits, locks, ends of processes."""
     return (os.cpu_count() or 1) + 1

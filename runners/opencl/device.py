@@ -237,7 +237,6 @@ class Executable:
         gate = cl.UserEvent(self._session.context)
         try:
             events = [self._enqueue(launches[0], [gate]), *map(self._enqueue, launches[1:])]
-            self._session.queue.flush()
         finally:
             start = time.perf_counter()
             gate.set_status(cl.command_execution_status.COMPLETE)
