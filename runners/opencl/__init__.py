@@ -2,7 +2,8 @@
 
 Read `backend.py` (how antune finds and opens devices), `platforms.py` (registering what pip installed, before a driver
 is loaded), `probe.py` (what a device can do), `device.py` (contexts, buffers, launches) with `images.py` (textures) and
-`flush.py` (cold caches), `errors.py` (messages for people), `cpu_name.py` (PoCL on CPUs that its compiler does not
+`flush.py` (cold caches),
+`sub_groups.py` (their sizes), `errors.py` (messages for people), `cpu_name.py` (PoCL on CPUs that its compiler does not
 know).
 
 Only worker processes import the modules that load a driver.

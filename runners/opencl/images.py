@@ -13,6 +13,8 @@ from generator.variant import Texture
 from runners.data import Values
 
 _CHANNELS = {1: cl.channel_order.R, 2: cl.channel_order.RG}
+LEAST_ARGUMENTS = 128
+"""Images of a kernel in the full profile of OpenCL, at least (CL_DEVICE_MAX_READ_IMAGE_ARGS); we count no further."""
 _DIMENSIONS = (cl.mem_object_type.IMAGE2D, cl.mem_object_type.IMAGE1D_BUFFER)
 
 
@@ -28,7 +30,7 @@ class ImageSupport:
 
 def image_support(device: cl.Device) -> ImageSupport:
     """What `device` says about the images that kernels of ours read."""
-    if not device.image_support:
+    if not device.image_support or device.max_read_image_args < LEAST_ARGUMENTS:
         return ImageSupport(False, 0, (0, 0), False)
     context = cl.Context([device])
     words = [_channels(context, kind) for kind in _DIMENSIONS]

@@ -14,8 +14,7 @@ from runners.base import DeviceInfo
 from runners.opencl.cpu_name import repair_cpu_name
 from runners.opencl.images import image_support
 from runners.opencl.platforms import NOT_A_DEVICE, POCL, SHORT_NAMES
-
-SHUFFLES = {"cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size"}
+from runners.opencl.sub_groups import shuffling, sub_group_sizes
 
 
 def find() -> tuple[Listed, ...]:
@@ -70,9 +69,12 @@ def _features(device: cl.Device) -> tuple[str, ...]:
     extensions, images = device.extensions.split(), image_support(device)
     texels = "64-bit" if images.image_pairs else "32-bit"
     atomics = ["32"] + ["64"] * ("cl_khr_int64_base_atomics" in extensions)
+    sizes = sub_group_sizes(device)
+    has_groups = "cl_khr_subgroups" in extensions or "cl_intel_subgroups" in extensions
+    groups = f"sub-groups of {', '.join(map(str, sizes))}" if sizes else "sub-groups"
     words = {"fp64": "cl_khr_fp64" in extensions, f"images ({texels} texels)": images.images,
-             "sub-groups": "cl_khr_subgroups" in extensions or "cl_intel_subgroups" in extensions,
-             f"shuffles of {LANES}": SHUFFLES.issubset(extensions),
+             groups: has_groups or bool(sizes),
+             f"shuffles of {LANES}": shuffling(extensions, sizes) > 0,
              f"atomics ({'/'.join(atomics)} bit)": True, "float atomics": "cl_ext_float_atomics" in extensions}
     return tuple(word for word, there in words.items() if there)
 
@@ -85,7 +87,7 @@ def _target(device: cl.Device) -> Target:
                   max_block=(x, y, z), local_bytes=device.local_mem_size,
                   compute_units=device.max_compute_units, fp64="cl_khr_fp64" in extensions,
                   shares_host_cores=bool(device.type & cl.device_type.CPU),
-                  sub_group=LANES if SHUFFLES.issubset(extensions) else 0,
+                  sub_group=shuffling(extensions, sub_group_sizes(device)),
                   images=images.images, image_1d=images.image_1d, image_2d=images.image_2d,
                   image_pairs=images.image_pairs, constant_bytes=device.max_constant_buffer_size,
                   long_strides=device.platform.name.strip() == POCL, pocl=device.platform.name.strip() == POCL,

@@ -1,7 +1,8 @@
 """Which runs belong together, and which may be compared.
 
 A *section* holds what may be compared: the same program with the same sizes, on the same model of device with the same
-driver, timed in the same way. A *group* of a section holds runs that differ by nothing but their seeds and budgets.
+driver, timed in the same way; also the same device through several platforms, such as CUDA and OpenCL, if each has one
+driver. A *group* of a section holds runs that differ by nothing but their seeds and budgets.
 """
 
 from __future__ import annotations
@@ -48,7 +49,19 @@ class Section:
 def sections_of(trials: Sequence[Trial]) -> tuple[Section, ...]:
     """The sections, by program and device; their groups by explorer."""
     ordered = sorted(trials, key=lambda trial: (_section_key(trial), trial.info.options.seed, str(trial.directory)))
-    return tuple(_section(list(members)) for _, members in groupby(ordered, key=_section_key))
+    found: dict[_Key, list[list[Trial]]] = {}
+    for _, members in groupby(ordered, key=_section_key):
+        same = list(members)
+        found.setdefault(_hardware_key(same[0]), []).append(same)
+    return tuple(_section(trials) for several in found.values() for trials in _joined(several))
+
+
+def _joined(several: list[list[Trial]]) -> list[list[Trial]]:
+    """Runs of a program on the same hardware, by platform and driver: together, if no platform has two drivers."""
+    platforms = {trials[0].info.device.platform for trials in several}
+    if len(platforms) < len(several):
+        return several
+    return [[trial for trials in several for trial in trials]]
 
 
 def repeated_seeds(group: Group) -> list[int]:
@@ -68,17 +81,26 @@ def _section_key(trial: Trial) -> _Key:
     )
 
 
+def _hardware_key(trial: Trial) -> _Key:
+    """The same for two platforms of one device: both call it by the name that its vendor gave it."""
+    info = trial.info
+    return info.program.name, info.program.digest, info.device.name.strip().casefold(), info.options.timing.cache
+
+
 def _section(trials: list[Trial]) -> Section:
-    found: dict[RunOptions, list[Trial]] = {}
+    platforms = list(dict.fromkeys(trial.info.device.platform for trial in trials))
+    found: dict[tuple[RunOptions, str], list[Trial]] = {}
     for trial in trials:
-        found.setdefault(_recipe(trial.info.options), []).append(trial)
-    labels = _labels(list(found))
+        found.setdefault((_recipe(trial.info.options), trial.info.device.platform), []).append(trial)
+    plain = _labels([recipe for recipe, _ in found])
+    labels = [f"{label}, {platform}" if len(platforms) > 1 else label
+              for label, (_, platform) in zip(plain, found, strict=True)]
     groups = [Group(label, tuple(members)) for label, members in zip(labels, found.values(), strict=True)]
     first = trials[0]
     return Section(
         _program_words(first),
         first.info.device.name,
-        first.info.device.driver,
+        " and ".join(dict.fromkeys(trial.info.device.driver for trial in trials)),
         first.info.options.timing.cache,
         tuple(sorted(groups, key=lambda group: group.label)),
     )

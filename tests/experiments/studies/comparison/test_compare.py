@@ -131,6 +131,30 @@ def test_programs_devices_and_ways_of_timing_are_apart(tmp_path: Path) -> None:
     assert len(sections_of(read(tmp_path))) == 5
 
 
+def through(platform: str, driver: str) -> RunInfo:
+    """A run on the same GPU through another driver."""
+    info = toy_info()
+    return replace(info, device=replace(info.device, key=f"{platform}/gpu", platform=platform, driver=driver))
+
+
+def test_one_gpu_through_two_platforms_makes_one_table(tmp_path: Path) -> None:
+    for seed in range(4):
+        write_run(tmp_path / f"cuda-{seed}", [10.0, 1.0 + seed / 100], through("CUDA", "CUDA 13.0"), seed=seed)
+        write_run(tmp_path / f"opencl-{seed}", [12.0, 2.0 + seed / 100], through("NVIDIA OpenCL", "580.1"), seed=seed)
+    found = only(read(tmp_path))
+    assert [one.label for one in found.standings] == ["colony, CUDA", "colony, NVIDIA OpenCL"]
+    assert found.section.driver == "CUDA 13.0 and 580.1"
+    (contest,) = found.contests
+    assert contest.verdict == "faster" and contest.ratio == pytest.approx(2, rel=0.02)
+
+
+def test_a_platform_with_two_drivers_is_not_one_table(tmp_path: Path) -> None:
+    """Its times changed with the driver, so that nobody knows which of them to compare."""
+    for number, info in enumerate((through("CUDA", "12.0"), through("CUDA", "13.0"), through("NVIDIA OpenCL", "1"))):
+        write_run(tmp_path / str(number), [10.0, 1.0], info)
+    assert len(sections_of(read(tmp_path))) == 3
+
+
 def test_all_are_compared_after_the_same_number_of_evaluations(tmp_path: Path) -> None:
     write_run(tmp_path / "long", [10.0, 5.0, 4.0, 1.0], explorer="colony")
     write_run(tmp_path / "short", [10.0, 3.0, 2.0], explorer="random", ending="interrupted")
