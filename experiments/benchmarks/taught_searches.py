@@ -3,36 +3,45 @@
 For each pipeline of the suite and each seed, an explorer searches with its usual start plans, with the best plans of
 cost models before them (--models), with foretold costs as the mean function of its screening (--foretell), as the
 desirability of its ants (--foresee), and with all three, one run right after the other; so do, for a few evaluations,
-the explorers that follow one model alone. The runs are kept below --out, and those that are there already are not made
-again. Prints, at each budget, the best time without models over the best time with them; then how long the first plan
-of each model takes, over the best plan of all.
-
-Times are those of the searches: on a machine with other work the ratios of single programs say little, their geometric
-mean a bit more.
+the explorers that follow one model alone. The runs are kept below --out; those that are there already are not made
+again, and go on where they have fewer evaluations. Then all plans that some search had for its best at some budget are
+measured again, in turns in one process: on a machine with other work, times that were taken minutes apart say little.
+Prints, at each budget, the time of the best plan without models over that with them; then how long the first plans of
+the models and the best plans of the plain search take, over the best plan of all. --only WAY... leaves out the others.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 
-from experiments.run import tune
+from experiments.run import More, resume, tune
+from experiments.search.parts import PARTS, limits_of
+from experiments.search.sittings import hold_sittings
 from experiments.store import is_run, read_store
 from experiments.suites.image_pipelines import SIZES, SizeName, pipeline
 from experiments.values.options import Budget, RunOptions
 from experiments.values.records import Result, RunInfo
 from explorer.registry import PLAN_MAKERS
 from generator.frontend_c.source import Compilation
+from generator.plan import Plan
 from metrics.outcome import cost_ms
 from metrics.statistics import geometric_mean
+from runners.base import Job
 
 MODEL = "sioutas"
 """Of mean function and desirability."""
 FIRST = 2
-"""Evaluations after the default plan of those that follow one model alone: their first plans are wanted."""
+"""Evaluations of those that follow one model alone: their first plan is wanted, which is evaluation 1."""
+SITTINGS = 5
+"""In which the best plans are measured again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +88,52 @@ def options_of(name: str, size: SizeName, way: Way, budget: int, seed: int, devi
 
 
 def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
-    """The results of a run, which is made unless it is there."""
+    """The results of a run, which is made, or goes on, unless it is there."""
     if not is_run(directory):
         tune(replace(options, timing=replace(options.timing, finalists=0)), directory, Silent())
     with read_store(directory) as store:
-        return store.results()
+        results = store.results()
+    wanted = options.budget.evaluations
+    if wanted is not None and len(results) < wanted:
+        resume(directory, options.budget, Silent(), more=More(anyway=True))
+        with read_store(directory) as store:
+            results = store.results()
+    return results
 
 
-def best_after(results: Sequence[Result], budget: int) -> float:
-    """The best time of the first `budget` evaluations, the default plan included, in milliseconds."""
-    times = (cost_ms(result.outcome) for result in results if result.evaluation.number <= budget)
-    return min((ms for ms in times if ms is not None), default=inf)
+def best_after(results: Sequence[Result], budget: int) -> Plan | None:
+    """The plan that a search takes for the best after `budget` evaluations, the default plan not counted."""
+    timed = ((cost_ms(result.outcome), result) for result in results if result.evaluation.number <= budget)
+    found = [(ms, result.evaluation.number, result.evaluation.plan) for ms, result in timed if ms is not None]
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """The best plans of the searches of a program with a seed, by way and budget, and what they take, in turns."""
+
+    title: str
+    plans: Mapping[tuple[str, int], Plan]
+    times_ms: Mapping[Plan, float]
+
+    def ms(self, way: str, budget: int) -> float:
+        """The time of the best plan of a way at a budget; infinite where it had none."""
+        plan = self.plans.get((way, budget))
+        return self.times_ms.get(plan, inf) if plan is not None else inf
+
+
+def again(options: RunOptions, plans: Sequence[Plan]) -> dict[Plan, float]:
+    """What each of `plans` takes when all are measured in turns: the median over sittings."""
+    problem = PARTS.read_problem(options, lambda _: None)
+    with (
+        TemporaryDirectory(prefix="antune-taught-") as folder,
+        closing(PARTS.open_runner(problem, options.place, limits_of(options), Path(folder))) as runner,
+    ):
+        jobs = [Job(number, plan) for number, plan in enumerate(plans)]
+        sittings = hold_sittings(runner, jobs, options.seed, SITTINGS)
+    times = {plan: [ms for one in sittings if number in one and (ms := cost_ms(one[number])) is not None]
+             for number, plan in enumerate(plans)}  # fmt: skip
+    return {plan: median(found) for plan, found in times.items() if found}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -97,50 +141,60 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", metavar="PIPELINE")
     parser.add_argument("--explorer", default="colony")
+    parser.add_argument("--only", nargs="+", metavar="WAY", help="beside the plain search, as the table calls them")
     parser.add_argument("--budgets", nargs="+", type=int, default=[5, 10, 20])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--size", choices=SIZES, default="medium")
     parser.add_argument("--device", default="intel")
     parser.add_argument("--out", type=Path, default=Path("taught-searches"))
     given = parser.parse_args(arguments)
-    table: dict[tuple[str, int], dict[str, tuple[Result, ...]]] = {}
+    chosen = [way for way in ways(given.explorer) if way.name in (given.explorer, *(given.only or (way.name,)))]
+    found = []
     for name in given.programs:
         for seed in range(given.seeds):
-            table[name, seed] = {}
-            for way in ways(given.explorer):
-                budget = FIRST if way.explorer in PLAN_MAKERS else max(given.budgets)
-                options = options_of(name, given.size, way, budget, seed, given.device)
-                folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
-                table[name, seed][way.name] = results_of(options, given.out / folder)
-    _print_ratios(table, given.explorer, given.budgets)
-    _print_first(table)
+            found.append(_searched(name, seed, chosen, given))
+            print(f"{found[-1].title}: measured again {len(found[-1].times_ms)} plans", file=sys.stderr, flush=True)
+    _print_ratios(found, given.explorer, [way for way in chosen[1:] if way.explorer == given.explorer], given.budgets)
+    _print_first(found, given.explorer, [way for way in chosen if way.explorer in PLAN_MAKERS], given.budgets)
 
 
-def _print_ratios(table: dict[tuple[str, int], dict[str, tuple[Result, ...]]], explorer: str,
-                  budgets: Sequence[int]) -> None:
+def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Namespace) -> Searches:
+    """One program with one seed, in each of the ways."""
+    plans: dict[tuple[str, int], Plan] = {}
+    for way in chosen:
+        alone = way.explorer in PLAN_MAKERS
+        budgets = [FIRST] if alone else given.budgets
+        options = options_of(name, given.size, way, max(budgets), seed, given.device)
+        folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
+        results = results_of(options, given.out / folder)
+        for budget in budgets:
+            plan = best_after([one for one in results if not alone or one.evaluation.number == 1], budget)
+            if plan is not None:
+                plans[way.name, budget] = plan
+    options = options_of(name, given.size, chosen[0], max(given.budgets), seed, given.device)
+    return Searches(f"{name}, seed {seed}", plans, again(options, tuple(dict.fromkeys(plans.values()))))
+
+
+def _print_ratios(found: Sequence[Searches], explorer: str, taught: Sequence[Way], budgets: Sequence[int]) -> None:
     print("| time without / with models |", *(f"after {budget} |" for budget in budgets))
     print("|---|" + "---|" * len(budgets))
-    for way in [way.name for way in ways(explorer)[1:] if way.explorer == explorer]:
-        ratios: dict[int, list[float]] = {budget: [] for budget in budgets}
-        for (name, seed), found in table.items():
-            for budget in budgets:
-                ratios[budget].append(best_after(found[explorer], budget) / best_after(found[way], budget))
-            print(f"| {way}, {name}, seed {seed} |", *(f"{ratios[budget][-1]:.2f} |" for budget in budgets))
-        print(f"| {way}, geometric mean |", *(f"{geometric_mean(ratios[budget]):.2f} |" for budget in budgets))
+    for way in taught:
+        ratios: list[list[float]] = []
+        for one in found:
+            ratios.append([one.ms(explorer, budget) / one.ms(way.name, budget) for budget in budgets])
+            print(f"| {way.name}, {one.title} |", *(f"{ratio:.2f} |" for ratio in ratios[-1]))
+        means = (geometric_mean(column) for column in zip(*ratios, strict=True))
+        print(f"| {way.name}, geometric mean |", *(f"{mean:.2f} |" for mean in means))
 
 
-def _print_first(table: dict[tuple[str, int], dict[str, tuple[Result, ...]]]) -> None:
-    """The first plans of the models, which no search has improved."""
-    print("\n| first plan / best plan of all |", *(f"{maker} |" for maker in PLAN_MAKERS))
-    print("|---|" + "---|" * len(PLAN_MAKERS))
-    for (name, seed), found in table.items():
-        best = min(best_after(results, len(results)) for results in found.values())
-        cells = []
-        for maker in PLAN_MAKERS:
-            first = [ms for result in found[maker] if result.evaluation.number == 1
-                     and (ms := cost_ms(result.outcome)) is not None]
-            cells.append(f"{first[0] / best:.2f} |" if first else "failed |")
-        print(f"| {name}, seed {seed} |", *cells)
+def _print_first(found: Sequence[Searches], explorer: str, makers: Sequence[Way], budgets: Sequence[int]) -> None:
+    """The first plans of the models, which no search has improved, and the best of the plain search."""
+    columns = [*((way.name, FIRST) for way in makers), *((explorer, budget) for budget in budgets)]
+    heads = [*(way.name for way in makers), *(f"{explorer}@{budget}" for budget in budgets)]
+    print(f"\n| time / time of the best plan | {' | '.join(heads)} |\n|---|" + "---|" * len(heads))
+    for one in found:
+        best = min(one.times_ms.values())
+        print(f"| {one.title} |", *(f"{one.ms(*column) / best:.2f} |" for column in columns))
 
 
 if __name__ == "__main__":

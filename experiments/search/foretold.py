@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import log
 
 from experiments.search.costs import find_model, planned
-from generator.errors import IllegalPlan
+from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
 from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.program import Program
@@ -86,6 +87,24 @@ class ForetoldSpace:
         found = stage_graph_of(self.inside)
         assert found is not None, "models judge programs that consist of stages"
         return found
+
+
+def left_out(program: Program, model: str) -> Iterator[str]:
+    """The arrays of `program` that models cannot judge whatever the plan is, with the reasons.
+
+    Raises:
+        InputError: there are no others.
+    """
+    nodes = dataflow(program).nodes
+    left = [node for node in nodes if node.refusal]
+    if len(left) == len(nodes):
+        reasons = "; ".join(dict.fromkeys(node.refusal for node in left))
+        raise InputError(
+            f"{program.name} has nothing that the model `{model}` can judge: {reasons}; "
+            "search without --foretell and --foresee"
+        )
+    for node in left:
+        yield f"what is foretold leaves {node.array} out: {node.refusal}"
 
 
 def foretold_space(inside: Reachable, program: Program, target: Target, screening: str | None, ants: str | None,

@@ -203,9 +203,18 @@ def check_models(options: RunOptions) -> None:
 
 
 def _reasons(program: Program, target: Target, options: RunOptions) -> Sequence[str]:
-    """Why the plans of models are first, in words; nothing where no model is asked."""
-    return tuple(f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
-                 for line in found.reasons)
+    """Why the plans of models are first, and what models leave out, in words; nothing where no model is asked.
+
+    Raises InputError: a model that is asked can judge nothing.
+    """
+    first = [f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
+             for line in found.reasons]  # fmt: skip
+    models = dict.fromkeys(filter(None, (options.foretell, options.foresee)))
+    if not models:
+        return tuple(first)
+    from experiments.search.foretold import left_out
+
+    return (*first, *(f"{model}: {line}" for model in models for line in left_out(program, model)))
 
 
 def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:

@@ -201,6 +201,18 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     assert space.foretell(large) is None, "more than a core's cache holds"
 
 
+def test_what_models_leave_out_of_foretold_costs_is_said_and_a_program_that_is_all_that_is_refused() -> None:
+    program = pipeline_program("bilateral_grid", "medium")
+    told = PARTS.reasons(program, CPU, replace(OPTIONS, foretell="sioutas", foresee="sioutas"))
+    assert told and all(line.startswith("sioutas: what is foretold leaves ") for line in told)
+    assert len({*told}) == len(told)
+    scattered = program_of(
+        scop("for (i = 0; i < 24; i++) t[u[i] % 24] += in[i];", "int in[24], t[24]; unsigned char u[24];")
+    )
+    with pytest.raises(InputError, match="nothing that the model `polymage` can judge: `t` is not computed element by"):
+        PARTS.reasons(scattered, CPU, replace(OPTIONS, foresee="polymage"))
+
+
 def test_ants_foresee_the_cost_of_each_kernel_and_of_the_program() -> None:
     program = pipeline_program("bilateral_grid", "medium")
     space = PARTS.make_space(program, CPU, replace(OPTIONS, foresee="sioutas"))
