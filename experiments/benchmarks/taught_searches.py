@@ -4,8 +4,8 @@ For each pipeline of the suite and each seed, an explorer searches with its usua
 cost models before them (--models), with foretold costs as the mean function of its screening (--foretell), as the
 desirability of its ants (--foresee), and with all three, one run right after the other; so do, for a few evaluations,
 the explorers that follow one model alone. The runs are kept below --out; those that are there already are not made
-again, and go on where they have fewer evaluations. Then all plans that some search had for its best at some budget are
-measured again, in turns in one process: on a machine with other work, times that were taken minutes apart say little.
+again, and go on where they have fewer evaluations. Then the best plans of each search at each budget are measured
+again, in turns in one process: on a machine with other work, times that were taken minutes apart say little.
 Prints, at each budget, the time of the best plan without models over that with them; then how long the first plans of
 the models and the best plans of the plain search take, over the best plan of all. --only WAY... leaves out the others.
 """
@@ -40,8 +40,8 @@ MODEL = "sioutas"
 """Of mean function and desirability."""
 FIRST = 2
 """Evaluations of those that follow one model alone: their first plan is wanted, which is evaluation 1."""
-SITTINGS = 5
-"""In which the best plans are measured again."""
+FINALISTS, SITTINGS = 4, 5
+"""Plans of a search at a budget that are measured again, and in how many sittings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ def results_of(options: RunOptions, directory: Path) -> tuple[Result, ...]:
     return results
 
 
-def best_after(results: Sequence[Result], budget: int) -> Plan | None:
-    """The plan that a search takes for the best after `budget` evaluations, the default plan not counted."""
+def best_after(results: Sequence[Result], budget: int) -> tuple[Plan, ...]:
+    """The plans that may be the best after `budget` evaluations, the default plan not counted: FINALISTS of them."""
     timed = ((cost_ms(result.outcome), result) for result in results if result.evaluation.number <= budget)
     found = [(ms, result.evaluation.number, result.evaluation.plan) for ms, result in timed if ms is not None]
-    return min(found, key=lambda one: one[:2])[2] if found else None
+    return tuple(plan for _, _, plan in sorted(found, key=lambda one: one[:2])[:FINALISTS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +113,12 @@ class Searches:
     """The best plans of the searches of a program with a seed, by way and budget, and what they take, in turns."""
 
     title: str
-    plans: Mapping[tuple[str, int], Plan]
+    plans: Mapping[tuple[str, int], tuple[Plan, ...]]
     times_ms: Mapping[Plan, float]
 
     def ms(self, way: str, budget: int) -> float:
         """The time of the best plan of a way at a budget; infinite where it had none."""
-        plan = self.plans.get((way, budget))
-        return self.times_ms.get(plan, inf) if plan is not None else inf
+        return min((self.times_ms.get(plan, inf) for plan in self.plans[way, budget]), default=inf)
 
 
 def again(options: RunOptions, plans: Sequence[Plan]) -> dict[Plan, float]:
@@ -160,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Namespace) -> Searches:
     """One program with one seed, in each of the ways."""
-    plans: dict[tuple[str, int], Plan] = {}
+    plans: dict[tuple[str, int], tuple[Plan, ...]] = {}
     for way in chosen:
         alone = way.explorer in PLAN_MAKERS
         budgets = [FIRST] if alone else given.budgets
@@ -168,11 +167,11 @@ def _searched(name: str, seed: int, chosen: Sequence[Way], given: argparse.Names
         folder = f"{name}-{way.name}-{seed}".replace(" ", "").replace("--", "-").replace(",", "-")
         results = results_of(options, given.out / folder)
         for budget in budgets:
-            plan = best_after([one for one in results if not alone or one.evaluation.number == 1], budget)
-            if plan is not None:
-                plans[way.name, budget] = plan
+            counted = [one for one in results if not alone or one.evaluation.number == 1]
+            plans[way.name, budget] = best_after(counted, budget)
     options = options_of(name, given.size, chosen[0], max(given.budgets), seed, given.device)
-    return Searches(f"{name}, seed {seed}", plans, again(options, tuple(dict.fromkeys(plans.values()))))
+    every = tuple(dict.fromkeys(plan for found in plans.values() for plan in found))
+    return Searches(f"{name}, seed {seed}", plans, again(options, every))
 
 
 def _print_ratios(found: Sequence[Searches], explorer: str, taught: Sequence[Way], budgets: Sequence[int]) -> None:

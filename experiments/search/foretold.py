@@ -16,7 +16,7 @@ from graph.foretelling import Foresee, Foreseen, Foretell
 from graph.reaching import Answers, Reachable
 from graph.space import Chooser
 from graph.stage_graph import StageGraph, stage_graph_of
-from metrics.costs.base import Cost, CostModel
+from metrics.costs.base import Cost, CostModel, Judgement, PlannedKernel
 from metrics.costs.constants import Calibration
 from metrics.costs.device import cost_device
 
@@ -25,7 +25,7 @@ NOTHING = Foreseen(None, {})
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What `model` says of plans of `program`, by their digests once they were asked.
+    """What `model` says of plans of `program`, once per plan and per kernel: plans share most of their kernels.
 
     Kernels of arrays that no model can judge, whatever the plan, are left out: they are there in every plan.
     """
@@ -34,6 +34,7 @@ class Judge:
     target: Target
     model: CostModel
     _known: dict[str, Foreseen] = field(default_factory=dict, repr=False, compare=False)
+    _kernels: dict[PlannedKernel, Judgement] = field(default_factory=dict, repr=False, compare=False)
 
     def foresee(self, plan: Plan) -> Foreseen:
         """See graph.foretelling.Foresee."""
@@ -50,15 +51,22 @@ class Judge:
             kernels = planned(self.program, plan)
         except IllegalPlan:
             return NOTHING
-        device, left, costs, whole = cost_device(self.target), self._left(), dict[tuple[str, ...], float](), True
+        left, costs, whole = self._left(), dict[tuple[str, ...], float](), True
         for kernel in kernels:
-            found = self.model.judge(kernel, device)
+            found = self.judged(kernel)
             if isinstance(found, Cost) and found.number > 0:
                 costs[kernel.statements] = found.number
             elif not left.issuperset(kernel.statements):
                 whole = False
         program = log(sum(costs.values())) if whole and costs else None
         return Foreseen(program, {statements: log(cost) for statements, cost in costs.items()})
+
+    def judged(self, kernel: PlannedKernel) -> Judgement:
+        """What the model says of a kernel."""
+        found = self._kernels.get(kernel)
+        if found is None:
+            found = self._kernels[kernel] = self.model.judge(kernel, cost_device(self.target))
+        return found
 
     def _left(self) -> frozenset[str]:
         """The statements of arrays that no model can judge."""

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.search import parts
 from experiments.search.costs import find_model, predicted
-from experiments.search.foretold import ForetoldSpace
+from experiments.search.foretold import ForetoldSpace, Judge
 from experiments.search.modelled import MAKERS, model_plans, walks_of_models
 from experiments.search.parts import BEST, PARTS, check_models, make_reachable_space
 from experiments.values.options import Budget, RunOptions
@@ -26,7 +26,9 @@ from generator.target import Target
 from graph.foretelling import foresight_of, foretelling_of
 from graph.reaching import NotOnOffer, walk_to
 from graph.stage_graph import stage_graph_of
-from metrics.costs.base import Cost
+from metrics.costs.base import Cost, Judgement, PlannedKernel
+from metrics.costs.device import CostDevice
+from metrics.costs.sioutas import Sioutas
 from tests.support.interpreter import run_original
 from tests.support.orders import differences
 from tests.support.plans import run_plan
@@ -199,6 +201,25 @@ def test_a_space_that_foretells_is_the_same_space() -> None:
     assert isinstance(whole, Cost) and space.foretell(plan) == pytest.approx(log(whole.number))
     large = replace(plan, kernels=tuple(replace(kernel, tile=(4, 256, 2048)) for kernel in plan.kernels))
     assert space.foretell(large) is None, "more than a core's cache holds"
+
+
+def test_a_kernel_is_judged_once_whatever_the_others_of_its_plan_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, asked = pipeline_program("bilateral_grid", "medium"), list[tuple[str, ...]]()
+    model, plan = find_model("sioutas", CPU), model_plans(program, CPU, "sioutas", 1).plans[0]
+    judge = Sioutas.judge
+
+    def counted(self: Sioutas, kernel: PlannedKernel, device: CostDevice) -> Judgement:
+        asked.append(kernel.statements)
+        return judge(self, kernel, device)
+
+    monkeypatch.setattr(Sioutas, "judge", counted)
+    known = Judge(program, CPU, model)
+    known.foresee(plan)
+    known.foresee(plan)
+    assert sorted(asked) == sorted(kernel.statements for kernel in plan.kernels)
+    first, *others = plan.kernels
+    known.foresee(replace(plan, kernels=(replace(first, tile=(1,) * len(first.tile)), *others)))
+    assert asked[len(plan.kernels) :] == [first.statements]
 
 
 def test_what_models_leave_out_of_foretold_costs_is_said_and_a_program_that_is_all_that_is_refused() -> None:
