@@ -31,7 +31,8 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics.
+    """Median device time of one kernel, summed over its launches in one run of the program, and its metrics. What the
+    device waits before a launch belongs to it, so that the kernels together take as long as the program.
 
     `metrics` are empty where they could not be computed, and in runs that older versions stored.
     """

@@ -33,7 +33,8 @@ class RunTime:
     """Times of one run of the whole host program in ms; docs/timing.md says what is in them.
 
     `device_ms`: from when the device begins with the first launch until it is done with the last, by its own clock.
-    `host_ms`: until the host knew. `kernels_ms`: the sum over its launches for each kernel, empty where not known.
+    `host_ms`: until the host knew. `kernels_ms`: the sum over its launches for each kernel, with what the device waited
+    before them; empty where not known.
     """
 
     device_ms: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 import weakref
@@ -149,7 +150,7 @@ class GpuExecutable:
             self._api.synchronize()
             host_ms += (time.perf_counter() - start) * 1e3
             for number, interval in enumerate(part):
-                taken_ms = self._clock.graphs.milliseconds(2 * number, 2 * number + 1)
+                taken_ms = self._clock.graphs.milliseconds(number, number + 1)
                 device_ms += taken_ms
                 if interval.kernel is not None:
                     kernels_ms[interval.kernel] += taken_ms
@@ -186,11 +187,11 @@ class GpuExecutable:
         _forget(self._clock.graphs, self._graphs)
 
     def _queue(self, part: Part) -> None:
-        for number, interval in enumerate(part):
-            self._clock.graphs.mark(2 * number)
+        self._clock.graphs.mark(0)
+        for number, interval in enumerate(part, 1):
             for launch in interval.launches:
                 self._launch(launch)
-            self._clock.graphs.mark(2 * number + 1)
+            self._clock.graphs.mark(number)
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """What the driver says of each kernel; spills are the compiler's word."""
@@ -302,7 +303,7 @@ class GpuDevice:
         self._flush_bytes = flush_bytes(ask(ordinal, DeviceAttribute.L2_CACHE_SIZE), False)
         self._flushed: int | None = None
         stream, handle = self._api.stream()
-        self._clock = Clock(stream, Graphs(self._api.library(), handle))
+        self._clock = Clock(stream, Graphs(self._api.library(), handle, os.environ.get("ANTUNE_GRAPHS") != "0"))
 
     @property
     def memory(self) -> GpuMemory:

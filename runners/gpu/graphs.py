@@ -60,15 +60,15 @@ class Library:
 class Graphs:
     """Records, launches and times work on one stream. Raises LaunchError when the driver refuses.
 
-    A graph is an int. `records`: whether this driver times events in graphs. If not, nothing is to be recorded, and
-    marks are set in the stream.
+    A graph is an int. `records`: whether this driver times events in graphs, and may. If not, nothing is to be
+    recorded, and marks are set in the stream.
     """
 
-    def __init__(self, library: Library, stream: int) -> None:
-        """`stream`: the handle of a stream that waits for the default one."""
+    def __init__(self, library: Library, stream: int, allowed: bool = True) -> None:
+        """`stream`: the handle of a stream that waits for the default one. `allowed`: whether graphs may be used."""
         self._library, self._stream = library, ctypes.c_void_p(stream)
         self._events: list[ctypes.c_void_p] = []
-        self.records = self._tried()
+        self.records = allowed and self._tried()
 
     def mark(self, number: int) -> None:
         """Note the time when all before is done; marks are counted from 0 without gaps."""

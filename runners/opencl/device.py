@@ -214,23 +214,27 @@ class Executable:
             self._first_iterator.append(len(kernel.arrays) + len(kernel.scalars))
 
     def run(self, launches: Sequence[BoundLaunch], times: int = 1, by_kernel: bool = False) -> RunTime:
-        """Run `launches` in order and wait for the last; see `driver.Executable`. Kernels are timed each time.
+        """Run `launches` in order and wait for the last; see `driver.Executable`. Kernels are timed each time: a launch
+        from the end of the one before to its own.
 
         Raises:
             LaunchError: the device refused or aborted one of them.
         """
         kernels_ns = [0] * len(self._kernels)
-        device_ns, host_s = 0, 0.0
+        host_s = 0.0
         several = tuple(launches) * times
         for first in range(0, len(several), BATCH):
             some = several[first:first + BATCH]
             with _refusals():
                 events, seconds = self._batch(some)
                 host_s += seconds
-                device_ns += events[-1].profile.end - events[0].profile.start
+                before_ns = events[0].profile.start
                 for launch, event in zip(some, events, strict=True):
-                    kernels_ns[launch.kernel] += event.profile.end - event.profile.start
-        return RunTime(device_ns * 1e-6 / times, host_s * 1e3 / times, tuple(ns * 1e-6 / times for ns in kernels_ns))
+                    end_ns = event.profile.end
+                    kernels_ns[launch.kernel] += end_ns - before_ns
+                    before_ns = end_ns
+        kernels_ms = tuple(ns * 1e-6 / times for ns in kernels_ns)
+        return RunTime(sum(kernels_ms), host_s * 1e3 / times, kernels_ms)
 
     def _batch(self, launches: Sequence[BoundLaunch]) -> tuple[list[cl.Event], float]:
         """The events of launches that all were in the queue before the first began, and the seconds that they took."""

@@ -40,6 +40,8 @@ _SECONDS = {
     "second": 1.0,
     "s": 1.0,
 }
+WITHOUT_GRAPHS = {"ANTUNE_GRAPHS": "0"}
+"""ncu repeats launches that it sees one by one."""
 _NOT_PERMITTED = "ERR_NVGPUCTRPERM"
 
 
@@ -53,13 +55,18 @@ class Work:
     codes: tuple[bytes, ...]
 
 
+def find_ncu() -> str | None:
+    """The path of Nsight Compute, None where it is not installed."""
+    return shutil.which("ncu") or (str(USUAL_PLACE) if USUAL_PLACE.exists() else None)
+
+
 def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, MetricValues]:
     """The metrics of the kernels of `work`, by their names in the variant; files go to `folder`.
 
     Raises:
         CountersUnavailable: ncu is not installed, may not read the counters, or failed; the message says which.
     """
-    tool = shutil.which("ncu") or (str(USUAL_PLACE) if USUAL_PLACE.exists() else None)
+    tool = find_ncu()
     if tool is None:
         raise CountersUnavailable(
             "Nsight Compute is not installed: `ncu` was not found; it comes with the CUDA toolkit"
@@ -68,7 +75,8 @@ def profile_by_ncu(work: Work, folder: Path, limit_s: float) -> dict[str, Metric
     file.write_bytes(pickle.dumps(work))
     try:
         run = subprocess.run(command(tool, file), capture_output=True, text=True, timeout=limit_s, check=False,
-                             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])})
+                             env={**os.environ, **WITHOUT_GRAPHS,
+                                  "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])})
     except subprocess.TimeoutExpired:
         raise CountersUnavailable(f"ncu took longer than {limit_s:g} s") from None
     finally:

@@ -142,6 +142,7 @@ opened.flush()
 first, later = (loaded.run(tuple(launches(variant))) for _ in range(2))
 got = opened.memory.read(["B"])["B"]
 assert (abs(got - problem.reference.outputs["B"]) < 1e-6).all() and opened.memory.overrun() is None
+assert opened._clock.graphs.records, "times are those of graphs"
 assert 0 < later.device_ms <= later.host_ms and first.host_ms < 100
 print(api.name, loaded.resources())
 """

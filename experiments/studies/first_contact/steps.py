@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from experiments.store import is_run
 from generator.errors import InputError
+from runners.profiling.ncu import find_ncu
 
 ROOT = Path(__file__).parents[3]
 TESTS = ("tests/gpu/test_real_gpu.py", "tests/runners/test_contract.py", "tests/gpu/test_exports_on_gpu.py")
@@ -78,7 +78,7 @@ def _steps(wish: Wish) -> Iterator[Step]:
     yield Step("plans", f"{wish.plans} random plans of every program",
                (sys.executable, "-m", "experiments.studies.first_contact.plans", str(checked), wish.device,
                 str(wish.plans), wish.programs, wish.pipelines), checked, resumes=True)
-    no_ncu = "" if shutil.which("ncu") else "Nsight Compute (ncu) is not in the PATH"
+    no_ncu = "" if find_ncu() else "Nsight Compute (ncu) is not installed"
     for run in sorted(_searched(wish)):
         name = run.parent.name
         yield _antune(wish, f"profile-{name}", f"Nsight Compute: {name}", ("profile", str(run), "--plans", "1"),

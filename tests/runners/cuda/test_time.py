@@ -67,6 +67,16 @@ def test_nothing_of_the_host_is_in_a_time(device: DeviceInfo, calls: Path, tmp_p
 
 
 @needs_double
+def test_without_graphs_the_host_counts(device: DeviceInfo, calls: Path, tmp_path: Path,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left for drivers that refuse graphs: launches between two events of the stream."""
+    monkeypatch.setenv("ANTUNE_GRAPHS", "0")
+    timed = measured(support.scale_problem(), device, [support.plan(support.LOOP)], tmp_path, hostile_for_host)[0]
+    assert isinstance(timed, Timed) and timed.median_ms > 50
+    assert launches_by_interval(calls) == {50} and "graph" not in calls.read_text()
+
+
+@needs_double
 def test_a_program_that_changes_what_it_reads_runs_once_in_an_interval(device: DeviceInfo, calls: Path,
                                                                        tmp_path: Path) -> None:
     """And its kernels are timed by themselves, in other runs."""
