@@ -24,8 +24,9 @@ class For:
     `unroll` is the factor by which it is to be unrolled; 0: no plan has a say in that. `once`: `condition` is `iterator
     <= bound`, and the bound is computed before the loop and not each time round. Compilers find that themselves for
     most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
-    iterations, which are all, work on neighbours (`lowering/core/vectors.py`). `rolled`: compilers are told not to
-    unroll it (`emit/rolled.py`).
+    iterations, which are all, work on neighbours (`lowering/core/vectors.py`). `points`: it is over so many points of
+    a thread, which registers tell apart (0: another loop). `rolled`: compilers are told not to unroll it
+    (`emit/rolled.py`).
     """
 
     iterator: str
@@ -38,6 +39,7 @@ class For:
     once: bool = False
     vector: bool = False
     rolled: bool = False
+    points: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
                       kept.shared_updates, {}, sums(program, frame.reductions))
     inside = _full_or_partial(nest, filling, whole, plan) if whole else Filler(filling).fill(nest, {})
     within = (*(v.declared for v in kept.variables), *(node for r in kept.registers for node in opening(r)),
-              *(_unrolled(node, plan, owned, plan.registers or bool(kept.variables)) for node in inside),
+              *(_with_factors(node, plan.unroll, plan.registers or bool(kept.variables)) for node in inside),
               *(node for r in kept.registers for node in closing(r, plan, by_type.get(r.type))))
     body = in_turn([tuple(filled(kept.private, plan.block)), within, tuple(combined(kept.private, plan.block))],
                    [box.name for box in kept.private])
@@ -286,12 +286,6 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
     return [array for array in program.arrays if array.name in used]
 
 
-def _unrolled(node: Node, plan: KernelPlan, points: Mapping[str, Mapping[Points, str]], whole_points: bool) -> Node:
-    """Innermost loops get the unroll factor; those over `points` are unrolled completely if `whole_points`."""
-    whole = {name: p.count for loops in points.values() for p, name in loops.items()}
-    return _with_factors(node, plan.unroll, whole if whole_points else {})
-
-
 def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mapping[str, Mapping[Points, str]]:
     """The loops over points that tell registers apart."""
     if not kept.registers and not any(variable.points for variable in kept.variables):
@@ -301,14 +295,16 @@ def _owned(loops: Mapping[str, Mapping[Points, str]], kept: KeptArrays) -> Mappi
     return {statement: {p: name for p, name in names.items() if p.dim in dims} for statement, names in loops.items()}
 
 
-def _with_factors(node: Node, factor: int, whole: Mapping[str, int]) -> Node:
+def _with_factors(node: Node, factor: int, whole: bool) -> Node:
+    """Innermost loops get the unroll factor; those over points are unrolled completely if `whole`."""
     match node:
         case For(unroll=0):
             return node
         case For():
-            inner = any(isinstance(n, For) and n.unroll and n.iterator not in whole for n in walk(node.body))
-            count = whole.get(node.iterator, 1 if inner else factor)
-            vector = node.iterator in whole and is_vector(node, count)
+            points = node.points if whole else 0
+            inner = any(isinstance(n, For) and n.unroll and not (whole and n.points) for n in walk(node.body))
+            count = points or (1 if inner else factor)
+            vector = points > 0 and is_vector(node, count)
             return replace(node, unroll=count, vector=vector,
                            body=tuple(_with_factors(n, factor, whole) for n in node.body))
         case If(condition, then, otherwise):

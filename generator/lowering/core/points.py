@@ -27,7 +27,10 @@ def _over_all(node: Node, counts: Mapping[str, Mapping[str, int]]) -> Node:
             inside = replace(node, body=tuple(_over_all(n, counts) for n in body))
             found = {counts.get(n.name, {}).get(node.iterator) for n in walk(body) if isinstance(n, Instance)}
             [count] = found if len(found) == 1 else [None]  # another branch may use the name for a loop of its own
-            return inside if count is None or _is_constant(node) else _with_condition(inside, count)
+            if count is None:
+                return inside
+            inside = replace(inside, points=count)
+            return inside if _is_constant(node) else _with_condition(inside, count)
         case If(condition, then, otherwise):
             return If(condition, tuple(_over_all(n, counts) for n in then),
                       tuple(_over_all(n, counts) for n in otherwise))

@@ -10,6 +10,7 @@
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
     multiplication
+    outer     on GPUs: blocked, with 8 x 8 points per thread in runs of neighbours, and vector accesses
 
 Which one pays differs by device and program; a search starts from all of them.
 """
@@ -55,6 +56,7 @@ class _Style:
     registers: bool = False
     unroll: int = 1
     columns: bool = False
+    neighbours: int = 1
 
 
 _ROWS = _Style(((), (256,), (4, 256), (1, 4, 256)), ((), (1,), (1, 1), (1, 1, 1)), inside=True)
@@ -67,6 +69,15 @@ _VECTORS = _Style(
 _POINTS = _Style(((), (64,), (8, 32), (1, 8, 32)), ((), (64,), (8, 32), (1, 8, 32)))
 _BLOCKED = _Style(
     ((), (64,), (32, 64), (1, 32, 64)), ((), (32,), (8, 16), (1, 8, 16)), inside=True, shared=True, registers=True
+)
+_OUTER = _Style(
+    ((), (256,), (128, 128), (1, 128, 128)),
+    ((), (64,), (16, 16), (1, 16, 16)),
+    inside=True,
+    shared=True,
+    registers=True,
+    unroll=4,
+    neighbours=4,
 )
 _SURROUNDED = _Style(((), (2048,), (64, 256), (8, 16, 64)), ((), (1,), (1, 1), (1, 1, 1)))
 
@@ -98,6 +109,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
         partial(_kernel, _POINTS),
         partial(_kernel, _BLOCKED),
+        partial(_kernel, _OUTER),
     ]
     if target.shares_host_cores:
         makers = [
@@ -274,6 +286,7 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
     )
     inside = style.inside and shape.sequential and tile != block
     registers = style.registers and shape.sequential and bool(shape.kept)
+    run = style.neighbours if tile and tile[-1] // block[-1] % style.neighbours == 0 else 1
     unroll = style.unroll if shape.sequential or tile != block else 1
     return KernelPlan(
         shape.statements,
@@ -286,6 +299,8 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         shared=shared,
         inner_tile=INNER_TILE if shared and shape.sequential else 1,
         columns=style.columns and count > 1,
+        run=run,
+        vector=style.neighbours if shared or max(run, unroll) >= style.neighbours else 1,
     )
 
 
