@@ -7,6 +7,7 @@ thread" is the mean over all threads of all launches, the idle ones of partial t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -39,7 +40,8 @@ class Access:
     the launch and the iteration (`spacing` 0: it is the same everywhere; 1 if unknown). A stride is None where the
     subscript is no affine function of that thread index, e.g. depends on data. `sizes`: extents of the array as it is
     laid out in memory, padding included. `executions` per thread; `loops` outermost first. An access to several
-    neighbours at once is one to a single, larger element.
+    neighbours at once is one to a single, larger element. `elements`: where a stride is None and no data decide, those
+    of the threads of a block relative to `origin`, x fastest.
     """
 
     array: str
@@ -52,6 +54,7 @@ class Access:
     origin: int
     spacing: int
     loops: tuple[Around, ...]
+    elements: tuple[int, ...] = ()
 
     @property
     def uniform(self) -> bool:
@@ -68,8 +71,13 @@ class Access:
 
     @property
     def coalesced(self) -> bool:
-        """Whether neighbours along x touch the same element or neighbours in memory, and so share transactions."""
-        return self.neighbour_stride in (-1, 0, 1)
+        """Whether neighbours along x (half of them at least) touch the same element or neighbours in memory, and so
+        share transactions.
+        """
+        if not self.elements:
+            return self.neighbour_stride in (-1, 0, 1)
+        steps = [after - before for before, after in pairwise(self.elements)]
+        return 2 * sum(step in (-1, 0, 1) for step in steps) >= len(steps)
 
     @property
     def transfers(self) -> float:

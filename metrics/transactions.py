@@ -34,9 +34,16 @@ def traffic(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int
     """
     per_sector = max(1, sector_bytes // access.element_bytes)
     spacing = gcd(access.spacing, per_sector)
-    strides = tuple(far if stride is None else stride for stride, far in zip(access.strides, _APART, strict=False))
-    sectors = _sectors(strides, block, warp, per_sector, access.origin % spacing, spacing)
+    sectors = _sectors(_touched(access, block), warp, per_sector, access.origin % spacing, spacing)
     return Traffic(access.element_bytes * int(np.prod(block)), sectors * sector_bytes)
+
+
+def _touched(access: Access, block: tuple[int, ...]) -> tuple[int, ...]:
+    """The element of each thread of a block; threads whose stride is unknown touch what no other one does."""
+    if access.elements:
+        return access.elements
+    strides = (far if stride is None else stride for stride, far in zip(access.strides, _APART, strict=False))
+    return _elements(tuple(strides), block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +68,9 @@ def request(access: Access, block: tuple[int, ...], warp: int, sector_bytes: int
 
 
 @lru_cache(maxsize=4096)
-def _sectors(strides: tuple[int, ...], block: tuple[int, ...], warp: int, per_sector: int, origin: int,
-             spacing: int) -> float:
+def _sectors(elements: tuple[int, ...], warp: int, per_sector: int, origin: int, spacing: int) -> float:
     """Sectors that the warps of a block touch, added up; the mean over first elements `origin + k * spacing`."""
-    first = _elements(strides, block)
+    first = np.array(elements, dtype=np.int64)
     starts = np.arange(origin, per_sector, spacing, dtype=np.int64)
     total = 0
     for begin in range(0, len(first), warp):
@@ -74,12 +80,13 @@ def _sectors(strides: tuple[int, ...], block: tuple[int, ...], warp: int, per_se
     return total / len(starts)
 
 
-def _elements(strides: tuple[int, ...], block: tuple[int, ...]) -> Ints:
+@lru_cache(maxsize=4096)
+def _elements(strides: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
     """The element of each thread of a block, x fastest, relative to thread 0."""
     elements = np.zeros(1, dtype=np.int64)
     for stride, size in zip(strides, block, strict=True):
         elements = (np.arange(size, dtype=np.int64)[:, None] * stride + elements[None, :]).ravel()
-    return elements
+    return tuple(elements.tolist())
 
 
 def passes(access: Access, block: tuple[int, ...], warp: int, banks: int) -> float | None:
@@ -88,15 +95,15 @@ def passes(access: Access, block: tuple[int, ...], warp: int, banks: int) -> flo
     In one pass every bank gives one word of 4 bytes to all threads that want it. As many threads as can have words of
     their own go together: a warp for 4 bytes, half a warp for 8. The mean over these groups.
     """
-    if any(stride is None for stride in access.strides):
+    if None in access.strides and not access.elements:
         return None
-    strides = tuple(stride or 0 for stride in access.strides)
-    return _passes(strides, block, min(warp, banks * WORD_BYTES // access.element_bytes), access.element_bytes, banks)
+    group = min(warp, banks * WORD_BYTES // access.element_bytes)
+    return _passes(_touched(access, block), group, access.element_bytes, banks)
 
 
 @lru_cache(maxsize=4096)
-def _passes(strides: tuple[int, ...], block: tuple[int, ...], group: int, element_bytes: int, banks: int) -> float:
-    start = _elements(strides, block) * element_bytes
+def _passes(elements: tuple[int, ...], group: int, element_bytes: int, banks: int) -> float:
+    start = np.array(elements, dtype=np.int64) * element_bytes
     counts = []
     for begin in range(0, len(start), group):
         own = start[begin:begin + group] // WORD_BYTES

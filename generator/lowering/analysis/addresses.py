@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ class Point:
     """Names with one value at the point and two more per coordinate: moved by 1 and by 2.
 
     `threads` and `others` are the coordinates of thread indices (x first) and of those block and host indices that take
-    several values; `free` is the first one that no loop has taken yet.
+    several values; `free` is the first one that no loop has taken yet. `block`: the same names with a value per thread
+    of a block, x fastest.
     """
 
     names: Mapping[str, Ints]
+    block: Mapping[str, Ints]
     threads: tuple[int, ...]
     others: tuple[int, ...]
     free: int
@@ -54,7 +56,12 @@ def outer_point(threads: Sequence[tuple[str, int]], others: Sequence[tuple[str, 
     names = {name: _moved(np.full(1 + 2 * count, at, dtype=np.int64), k) for k, (name, at) in enumerate(starts)}
     first = len(threads)
     several = tuple(first + k for k, (_, _, moves) in enumerate(others) if moves)
-    return Point(names, tuple(range(first)), several, len(starts))
+    size, place = prod(n for _, n in threads), 1
+    block = {name: np.full(size, at, dtype=np.int64) for name, at, _ in others}
+    for name, n in threads:
+        block[name] = np.arange(size, dtype=np.int64) // place % n
+        place *= n
+    return Point(names, block, tuple(range(first)), several, len(starts))
 
 
 def _moved(base: Ints, coordinate: int) -> Ints:
@@ -68,9 +75,11 @@ def enter(point: Point, loop: For) -> Point:
     """The point in the middle of `loop`."""
     start = values(loop.start, point.names)
     often = int(np.broadcast_to(trips(loop.iterator, start, loop.condition, loop.step, point.names), _size(point))[0])
-    ordinal = _moved(np.full(_size(point), max(0, often // 2 - 1), dtype=np.int64), point.free)
+    middle = max(0, often // 2 - 1)
+    ordinal = _moved(np.full(_size(point), middle, dtype=np.int64), point.free)
     names = {**point.names, loop.iterator: start + loop.step * ordinal}
-    return Point(names, point.threads, point.others, point.free + 1)
+    block = {**point.block, loop.iterator: values(loop.start, point.block) + loop.step * middle}
+    return Point(names, block, point.threads, point.others, point.free + 1)
 
 
 def _size(point: Point) -> int:
@@ -82,9 +91,10 @@ def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, 
     """The facts of one access at `point`; `layout`: element size in bytes, extents in memory, how many elements at once
     (which together are an element of the Access).
     """
-    element, sizes, lanes = layout
-    address, unknown = _address(load, sizes, point)
-    address, element, sizes = address // lanes, element * lanes, (*sizes[:-1], *(n // lanes for n in sizes[-1:]))
+    element, sizes_of, lanes = layout
+    address, unknown = _address(load, sizes_of, point)
+    address, element = address // lanes, element * lanes
+    sizes = (*sizes_of[:-1], *(n // lanes for n in sizes_of[-1:]))
 
     def stride(coordinate: int) -> int | None:
         one, two = (int(address[2 * coordinate + k] - address[0]) for k in (1, 2))
@@ -96,8 +106,22 @@ def access_facts(load: Load, space: Space, mode: AccessMode, layout: tuple[int, 
     known = [s for s in moving if s is not None]
     origin = int(address[0]) - sum(int(point.names[name][0]) * (s or 0)
                                    for name, s in zip(_thread_names(point), strides, strict=True))
-    return Access(load.array, space, mode, element, sizes, executions, strides, origin,
-                  gcd(*known) if len(known) == len(moving) else 1, around)
+    elements = _elements(load, sizes_of, point, lanes) if None in strides else ()
+    return Access(load.array, space, mode, element, sizes, executions, strides, elements[0] if elements else origin,
+                  gcd(*known) if len(known) == len(moving) else 1, around,
+                  tuple(one - elements[0] for one in elements))
+
+
+def _elements(load: Load, sizes: tuple[int, ...], point: Point, lanes: int) -> tuple[int, ...]:
+    """What the threads of a block touch; () where only data tell."""
+    address = np.zeros(1, dtype=np.int64)
+    try:
+        for extent, subscript in zip(sizes, load.index, strict=True):
+            address = address * extent + values(subscript, point.block)
+    except DataDependentError:
+        return ()
+    found = np.broadcast_to(address // lanes, next(iter(point.block.values())).shape)
+    return tuple(found.tolist())
 
 
 def _thread_names(point: Point) -> list[str]:

@@ -109,7 +109,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
     makers: list[Callable[[KernelShape, Target, Sizes], KernelPlan]] = [
         partial(_kernel, _POINTS),
         partial(_kernel, _BLOCKED),
-        partial(_kernel, _OUTER),
+        _outer,
     ]
     if target.shares_host_cores:
         makers = [
@@ -270,6 +270,12 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     shape = shape.ordered(order)
     tile = fitting(shape, tuple(min(size, _cover(e)) for size, e in zip(sizes, shape.extents, strict=True)), target)
     return KernelPlan(shape.statements, tile, (1,) * count, order=order, registers=True)
+
+
+def _outer(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Outer products of registers, in runs; kernels in which a step serves no rectangle of points are blocked."""
+    made = _kernel(_OUTER, shape, target, order)
+    return made if made.points_inside and len(made.tile) > 1 else _kernel(_BLOCKED, shape, target, order)
 
 
 def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -1,0 +1,160 @@
+"""What the inner loops of GPU kernels are made of: `python -m experiments.benchmarks.inner_loops [NAME ...]`.
+
+Plans that a search on an NVIDIA GPU starts with are compiled for one by NVRTC and taken apart by nvdisasm (both from
+wheels; no GPU is needed). Of the loop with the most fused multiply-adds that has no other loop inside, it counts
+instructions: an SM issues one per cycle and partition, so the share of FFMA bounds what the kernel can reach of the
+device's peak.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.search.parts import PARTS
+from experiments.suites.image_pipelines import PIPELINES, pipeline
+from experiments.suites.polybench import program_file
+from experiments.values.options import Budget, RunOptions
+from generator.errors import InputError
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.heuristics.starts import start_plans
+from generator.plan import KernelPlan
+from generator.program import Program
+from generator.target import Target
+from metrics.resources import parse_ptxas
+from runners.cuda.compiler import Capability, Nvrtc
+
+HOPPER = Target("sm_90", "cuda", 1024, (1024, 1024, 64), 227 * 1024, 132, True, False, 32, True, 1 << 27,
+                (131072, 65000), constant_bytes=1 << 16, capability=(9, 0))
+PROGRAMS = ("gemm", "2mm", "syrk", "conv_layer")
+_LABEL = re.compile(r"^\s*(\.L_\w+):")
+_INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)(.*);")
+_FUNCTION = re.compile(r"^\.text\.(\w+):")
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of device code that has no other one inside, with its instructions by name."""
+
+    kernel: str
+    instructions: Counter[str]
+
+    @property
+    def count(self) -> int:
+        """Of all instructions."""
+        return self.instructions.total()
+
+    def named(self, *beginnings: str) -> int:
+        """How many have a name that begins so."""
+        return sum(n for name, n in self.instructions.items() if name.startswith(beginnings))
+
+    @property
+    def share(self) -> float:
+        """Of fused multiply-adds of floats, in [0, 1]."""
+        return self.named("FFMA") / self.count
+
+
+def main(names: Annotated[list[str] | None, typer.Argument(help="PolyBench programs and pipelines")] = None) -> None:
+    """Print a row per kernel and plan."""
+    print(f"{'program':12}{'kernel':10}{'tile':>14}{'block':>10}  run vector registers  FFMA LDS.128 other LDS share")
+    for name in names or PROGRAMS:
+        program = read(name)
+        for plan in start_plans(program, HOPPER):
+            variant = lower(program, plan, HOPPER)
+            text, log = taken_apart(variant.source, (9, 0))
+            registers, best = parse_ptxas(log), most_multiplied(inner_loops(text))
+            for kernel in variant.kernels:
+                if kernel.name in best:
+                    row = described(plan.kernel(kernel.statements), best[kernel.name])
+                    print(f"{name:12}{kernel.name:10}{row.format(registers=registers[kernel.name].registers)}")
+
+
+def read(name: str) -> Program:
+    """A program of PolyBench in floats at LARGE, or a pipeline at its full size."""
+    if name in {one.name for one in PIPELINES}:
+        given = pipeline(name)
+        options = RunOptions(str(given.file), Compilation(), Budget(1), parameters=given.parameters_at("full"))
+    else:
+        defines = ("LARGE_DATASET", "DATA_TYPE_IS_FLOAT")
+        options = RunOptions(str(program_file(name)), Compilation(defines=defines), Budget(1))
+    return PARTS.read_problem(options, print).program
+
+
+def described(plan: KernelPlan, loop: Loop) -> str:
+    """Its part of a row, with a place for `registers`."""
+    wide, shared = loop.named("LDS.128", "LDS.U.128"), loop.named("LDS")
+    tile, block = ("x".join(map(str, sizes)) for sizes in (plan.tile, plan.block))
+    return (f"{tile:>14}{block:>10}{plan.run:5}{plan.vector:7}{{registers:10}}{loop.named('FFMA'):6}{wide:8}"
+            f"{shared - wide:10}{loop.share:6.0%}")
+
+
+def taken_apart(source: str, capability: Capability) -> tuple[str, str]:
+    """The machine code of CUDA text, and what ptxas says of it.
+
+    Raises:
+        InputError: nvdisasm is not installed.
+    """
+    cubin, log = Nvrtc().translate(source, capability)
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        done = subprocess.run([nvdisasm(), "-c", file.name], capture_output=True, text=True, check=True)
+    return done.stdout, log
+
+
+def nvdisasm() -> str:
+    """Its path. Raises InputError when it is not there."""
+    if found := shutil.which("nvdisasm"):
+        return found
+    try:
+        listed = files("nvidia-cuda-nvdisasm") or []
+    except PackageNotFoundError:
+        listed = []
+    for file in listed:
+        if file.name == "nvdisasm":
+            return str(Path(str(file.locate())))
+    raise InputError("nvdisasm is not installed; use: pip install nvidia-cuda-nvdisasm")
+
+
+def inner_loops(text: str) -> Iterator[Loop]:
+    """The loops of nvdisasm's text: from a label to a branch back to it."""
+    kernel, labels, seen, starts = "", dict[str, int](), list[str](), list[int]()
+    for line in text.splitlines():
+        if function := _FUNCTION.match(line):
+            kernel, labels, seen, starts = function[1], {}, [], []
+        elif label := _LABEL.match(line):
+            labels[label[1]] = len(seen)
+        elif found := _INSTRUCTION.match(line):
+            seen.append(found[1])
+            target = re.search(r"\((\.L_\w+)\)", found[2])
+            if found[1].startswith("BRA") and target and target[1] in labels:
+                first = labels[target[1]]
+                if not any(first <= start for start in starts) and first < len(seen) - 1:
+                    yield Loop(kernel, Counter(seen[first:]))
+                starts.append(first)
+
+
+def most_multiplied(loops: Iterator[Loop]) -> dict[str, Loop]:
+    """Of each kernel the loop with the most fused multiply-adds, of those the one with the greatest share of them."""
+    best: dict[str, Loop] = {}
+    for loop in loops:
+        other = best.get(loop.kernel)
+        if loop.named("FFMA") and (other is None or (loop.named("FFMA"), loop.share) > (other.named("FFMA"),
+                                                                                         other.share)):
+            best[loop.kernel] = loop
+    return best
+
+
+if __name__ == "__main__":
+    typer.run(main)

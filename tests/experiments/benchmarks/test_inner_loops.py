@@ -1,0 +1,53 @@
+"""Inner loops of device code, taken apart: what an outer product of registers costs besides its multiply-adds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from experiments.benchmarks import inner_loops
+from experiments.benchmarks.inner_loops import HOPPER, Loop, most_multiplied, taken_apart
+from generator.errors import InputError
+from generator.lowering import lower
+from generator.lowering.heuristics.starts import start_plans
+from runners.cuda.compiler import Nvrtc
+from tests.support.cuda_compiler import translator
+from tests.support.suite import problem
+
+TEXT = """
+.text.first:
+.L_x_0:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   LDS.128 R4, [R2] ;
+        /*0020*/                   FFMA R0, R4, R5, R0 ;
+        /*0030*/              @!P0 FFMA R0, R6, R7, R0 ;
+        /*0040*/              @P0  BRA `(.L_x_1) ;
+        /*0050*/              @P1  BRA `(.L_x_0) ;
+.text.second:
+.L_x_2:
+        /*0000*/                   BRA `(.L_x_2) ;
+"""
+
+
+def test_only_loops_without_loops_inside_count() -> None:
+    loop = Loop("first", Counter({"FFMA": 2, "LDS.128": 1, "BRA": 1}))
+    assert list(inner_loops.inner_loops(TEXT)) == [loop] and most_multiplied(iter([loop])) == {"first": loop}
+    assert (loop.count, loop.share, loop.named("LDS")) == (4, 0.5, 1)
+
+
+def test_four_vector_loads_feed_sixty_four_multiply_adds() -> None:
+    """Eight by eight points per thread on sm_90: 128-bit loads from shared memory, and no others."""
+    translator(Nvrtc)
+    try:
+        inner_loops.nvdisasm()
+    except InputError as missing:
+        pytest.skip(str(missing))
+    program = problem("gemm", ("NI=256", "NJ=256", "NK=256", "DATA_TYPE_IS_FLOAT")).program
+    plan = start_plans(program, HOPPER)[-1]
+    text, _ = taken_apart(lower(program, plan, HOPPER).source, (9, 0))
+    loop = most_multiplied(inner_loops.inner_loops(text))["kernel0"]
+    wide = loop.named("LDS.128")
+    assert wide == loop.named("LDS") and loop.named("FFMA") >= 16 * wide and loop.share > 0.8
+    assert not loop.named("LDL", "STL", "LDG")
