@@ -1,9 +1,9 @@
 """What Halide's autoschedulers for GPUs put into kernels: `python -m experiments.benchmarks.halide_groupings NAME...`.
 
-Li2018 and Anderson2021 get the pipelines of the suite at full size for a CUDA device of compute capability 7.0, each in
-a process of its own with a time limit, and what they say is read: stages with blocks of their own are kernels, stages
-at a loop of another are in its kernel (copies of what a stage reads are not counted). Nothing is run; no GPU is needed.
-Needs the extra `peers`.
+Li2018 and Anderson2021 get the pipelines of the suite with the extents of the full size as estimates, for a CUDA device
+of compute capability 7.0, each in a process of its own with a time limit, and what they say is read: stages with blocks
+of their own are kernels, stages at a loop of another are in its kernel (copies of what a stage reads are not counted).
+Nothing is run; no GPU is needed. Needs the extra `peers`.
 """
 
 from __future__ import annotations
@@ -55,21 +55,19 @@ def schedule(one: Pipeline, scheduler: str) -> str:
     """What the scheduler says, in this process. Raises RuntimeError of Halide."""
     import halide as hl
 
-    from experiments.studies.side_by_side.halide_child import built
+    from experiments.studies.side_by_side.halide_child import built, in_order
 
     parameters = dict(one.parameters_at("full"))
     arguments = {name: value for name, value in parameters.items() if name not in SIZES}
     request = {"file": str(one.file), "function": "build", "arguments": arguments}
-    sizes = list(reversed(program_at_full_size(one).outputs[0].extents))
+    program = program_at_full_size(one)
     sys.path.insert(0, str(one.file.parent))
     outputs, inputs = built(request)
-    again, needed = built(request)  # to ask for bounds compiles the pipeline as it is
-    hl.Pipeline(again).infer_input_bounds(sizes)
-    for param, other in zip(inputs, needed, strict=True):
-        box = other.get()
-        param.set_estimates([(box.dim(d).min(), box.dim(d).extent()) for d in range(box.dimensions())])
+    read = {array.name: array.extents for array in program.arrays if array.role == "in" and array.extents}
+    for param, extents in zip(inputs, in_order(inputs, read), strict=True):
+        param.set_estimates([(0, extent) for extent in reversed(extents)])
     for output in outputs:
-        output.set_estimates([(0, extent) for extent in sizes])
+        output.set_estimates([(0, extent) for extent in reversed(program.outputs[0].extents)])
     (plugin,) = Path(hl.__file__).parent.glob(f"lib*/libautoschedule_{scheduler.lower()}.so")
     hl.load_plugin(str(plugin))
     found = hl.Pipeline(outputs).apply_autoscheduler(
