@@ -34,8 +34,9 @@ TRUSTED = 5.0
 
 @dataclass(slots=True)
 class Foresight:
-    """eta of the options of all nodes, by the walks that a model judged."""
+    """eta of the options of all nodes, by the walks that a model judged; `trust`: how far it is believed, 0 to 1."""
 
+    trust: float = 1.0
     _told: dict[Node, dict[int, Statistics]] = field(default_factory=dict)
     _compared: list[tuple[float, float]] = field(default_factory=list)
 
@@ -54,9 +55,9 @@ class Foresight:
         """Take in what a walk cost, of which a model said something."""
         if foreseen.program is not None:
             self._compared.append((foreseen.program, float(np.log(cost_ms))))
+            self.trust = self._believed()
 
-    def trust(self) -> float:
-        """How far the model is to be believed, from 0 to 1."""
+    def _believed(self) -> float:
         count, correlation = len(self._compared), 0.0
         if count > 1:
             foretold, measured = np.array(self._compared).T
@@ -70,7 +71,7 @@ class Foresight:
         level = np.ones(len(node.options))
         told = self._told.get(node)
         if told:
-            sharpness, count = SHARPNESS * self.trust(), sum(one.count for one in told.values())
+            sharpness, count = SHARPNESS * self.trust, sum(one.count for one in told.values())
             mean = sum(one.count * one.mean for one in told.values()) / count
             for index, one in told.items():
                 level[index] = np.exp(sharpness * (mean - one.mean) * one.count / (one.count + 1))

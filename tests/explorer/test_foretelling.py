@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 import pytest
 
+from explorer.base import Explorer
 from explorer.colony import Colony
 from explorer.foresight import LEAST, SHARPNESS, Foresight
+from explorer.frozen import freeze, thaw
 from explorer.screening import SLOPE, _trend
 from generator.plan import Plan
 from graph.foretelling import Foresee, Foreseen, Foretell, foresight_of, foretelling_of
 from graph.optimization_graph import Node
 from graph.space import Chooser, Decision, Space
+from graph.walk import Walk
 from metrics.outcome import cost_ms
 from tests.support.spaces import Kernels, kernel_ms
 
@@ -81,6 +85,24 @@ def test_who_says_nothing_changes_nothing() -> None:
     assert foresight_of(BASE) is None and foresight_of(silent) is not None
 
 
+def test_what_ants_foresee_is_frozen_with_them() -> None:
+    space = Told(BASE, truth, seen)
+    explorer = Colony(space, 1)
+    for _ in range(3):
+        tell(explorer, explorer.ask(10))
+    again = thaw(list(freeze(explorer, space, ())), space, {})
+    walks = explorer.ask(10)
+    assert [walk.identity for walk in again.ask(10)] == [walk.identity for walk in walks]
+    tell(explorer, walks)
+    tell(again, walks)
+    assert [walk.identity for walk in again.ask(10)] == [walk.identity for walk in explorer.ask(10)]
+
+
+def tell(explorer: Explorer, walks: Sequence[Walk]) -> None:
+    for walk in walks:
+        explorer.tell(walk, BASE.outcome(walk.plan))
+
+
 def test_the_slope_is_what_measurements_say_of_it() -> None:
     foretold = [1.0, 2.0, 3.0, 4.0]
     ranks = (np.array(foretold) - 2.5) / np.std(foretold)
@@ -115,8 +137,8 @@ def test_desirability_is_the_speed_of_what_an_option_leads_to() -> None:
 @pytest.mark.parametrize(("slope", "trust"), [(1.0, 1.0), (-1.0, 0.25), (0.0, 0.25)])
 def test_ants_trust_a_model_as_far_as_it_was_right(slope: float, trust: float) -> None:
     foresight = Foresight()
-    assert foresight.trust() == 1.0
+    assert foresight.trust == 1.0
     for number in range(15):
         foresight.compare(Foreseen(float(number), {}), exp(slope * number))
         foresight.compare(Foreseen(None, {}), 1.0)
-    assert foresight.trust() == pytest.approx(trust)
+    assert foresight.trust == pytest.approx(trust)
