@@ -119,9 +119,12 @@ def read_runs(directories: Sequence[Path]) -> Runs:
 
 
 def measured_stages(runs: Runs, tell: Callable[[str], None]) -> dict[str, float]:
-    """What an element of each stage of the programs takes on the device, which has to be here."""
-    with tempfile.TemporaryDirectory(prefix="antune-stages-") as folder:
+    """What an element of each stage of the programs takes on their device. Raises InputError: that is not here."""
+    try:
         device, found = find_device(runs.device.key), dict[str, float]()
+    except InputError as error:
+        raise InputError(f"--stages measures on the device of the runs, `{runs.device.key}`: {error}") from None
+    with tempfile.TemporaryDirectory(prefix="antune-stages-") as folder:
         for program, _ in runs.programs:
             found |= stage_times(program, device, Path(folder), tell)
         return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.studies.calibrated.results import calibrated, read_calibration, write_calibration
-from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans, read_runs
+from experiments.studies.calibrated.runs import Wanted, make_runs, measured_plans, measured_stages, read_runs
 from generator.errors import InputError
 from metrics.costs.constants import Calibration
 from tests.support.cli import Antune, antune_command
@@ -110,6 +110,11 @@ def test_files_without_constants_are_refused(text: str, tmp_path: Path) -> None:
         read_calibration(tmp_path / "bad.json")
     with pytest.raises(InputError, match=r"none.json cannot be read"):
         read_calibration(tmp_path / "none.json")
+
+
+def test_stages_are_measured_on_the_device_of_the_runs_only(runs: list[Path]) -> None:
+    with pytest.raises(InputError, match="--stages measures on the device of the runs, `deterministic`: no device is"):
+        measured_stages(read_runs(runs), lambda text: None)
 
 
 def test_too_few_programs_and_several_devices_are_refused(runs: list[Path]) -> None:
