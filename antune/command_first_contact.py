@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -48,6 +51,7 @@ def first_contact(minutes: Minutes, out: Out = Path("first-contact"), device: De
     parse_programs(programs), parse_pipelines(pipelines)
     wish = Wish(out.absolute(), device, programs, pipelines, size, pipeline_size, evaluations, plans,
                 peers.absolute() if peers else None)
+    signal.signal(signal.SIGTERM, _end)
     told = visit(lambda: chosen(all_steps(wish), steps), wish.folder, 60 * minutes,
                  lambda text: print(text, flush=True))
     for one in told:
@@ -55,3 +59,9 @@ def first_contact(minutes: Minutes, out: Out = Path("first-contact"), device: De
     print(f"\nFiles: {out}/summary.md, and a .md and a .json for each step")
     if not any(one.state == "done" for one in told):
         raise typer.Exit(NOTHING)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End in order: the step that runs must not stay behind."""
+    del frame
+    sys.exit(128 + number)
