@@ -55,6 +55,7 @@ def visit(list_steps: Callable[[], tuple[Step, ...]], folder: Path, seconds: flo
             had -= {step.name for step in again}
             continue
         had.add(fresh[0].name)
+        write_told(_begun(fresh[0]), fresh[0], folder)  # should the machine be taken away meanwhile
         told = _run(fresh[0], folder, min(step_s, left_s), say)
         write_told(told, fresh[0], folder)
         write_summary(_all_told(found, folder), folder)
@@ -75,6 +76,11 @@ def _is_open(step: Step, folder: Path) -> bool:
     """Whether there is something left to do; what a step was asked may have changed."""
     told = read_told(step.name, folder)
     return told is None or told.state != "done" or told.command != step.command
+
+
+def _begun(step: Step) -> Told:
+    """What an earlier visit has left counts, whatever becomes of this one."""
+    return Told(step.name, step.title, "not finished", 0.0, None, step.command, "", read_result(step))
 
 
 def _run(step: Step, folder: Path, limit_s: float, say: Callable[[str], None]) -> Told:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from experiments.studies.first_contact.peers import run_peer
-from experiments.studies.first_contact.steps import Step, Wish, chosen, steps
+from experiments.studies.first_contact.steps import ROOT, Step, Wish, chosen, steps
 from experiments.studies.first_contact.told import Told, read_told, table
 from experiments.studies.first_contact.visit import visit
 from generator.errors import InputError
+from tests.support.runners import alive
 
 WRITE = "import json, pathlib; pathlib.Path({file!r}).write_text(json.dumps({data!r}))"
 COUNT = """
@@ -81,6 +85,29 @@ def test_what_was_reached_counts_when_time_runs_out(tmp_path: Path) -> None:
     told = visited((hanging, step("never", tmp_path, "pass")), tmp_path, seconds=4.0)
     assert told["long"].state == "not finished" and told["long"].result == [{"number": 0}]
     assert read_told("never", tmp_path) is None
+
+
+def test_a_call_that_is_ended_takes_its_step_along(tmp_path: Path) -> None:
+    peers, out = tmp_path / "peers", tmp_path / "contact"
+    peers.mkdir()
+    (peers / "slow").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 50\n")
+    (peers / "slow").chmod(0o755)
+    call = subprocess.Popen([sys.executable, "-m", "antune", "suite", "first-contact", "--minutes", "5", "--steps",
+                             "peers", "--peers", str(peers), "--out", str(out)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    wait_until((tmp_path / "pid").exists)
+    wait_until(lambda: (tmp_path / "pid").read_text().strip() != "")
+    call.terminate()
+    assert call.wait(30) == 128 + signal.SIGTERM
+    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())))
+    told = read_told("peers", out)
+    assert told is not None and told.state == "not finished", "as it was when it began"
+
+
+def wait_until(what: Callable[[], bool], seconds: float = 40.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_the_steps_of_a_wish(tmp_path: Path) -> None:
