@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
+from generator.decisions.ahead import AHEAD
 from generator.decisions.base import KernelDecision
 from generator.decisions.cache import CACHE, Cache
 from generator.decisions.columns import COLUMNS
@@ -71,6 +72,7 @@ class KernelPlan:
     walk: int = WALK.default
     run: int = RUN.default
     vector: int = VECTOR.default
+    ahead: bool = AHEAD.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
@@ -84,6 +86,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     SHARED,
     VECTOR,
     INNER_TILE,
+    AHEAD,
     PADDING,
     CACHE,
     COMBINE,

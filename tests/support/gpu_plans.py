@@ -21,7 +21,7 @@ THREADS = 64
 
 def gpu_plans(program: Program, target: Target, level: LevelName, count: int, seed: int) -> list[Plan]:
     """Random plans of the space of a GPU with the limits of `target`, changed so that kernels often have several points
-    per thread in runs, and vector accesses; those that cannot be lowered are left out.
+    per thread in runs, vector accesses and tiles ahead; those that cannot be lowered are left out.
     """
     rng, found = np.random.default_rng(seed), []
     for plan in random_plans(program, replace(target, shares_host_cores=False), level, count, seed):
@@ -48,4 +48,4 @@ def _changed(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
     vector = int(rng.choice([1, 2, 4]))
     unroll, padding = (max(n, vector) for n in (kernel.unroll, kernel.padding)) if rng.integers(2) else (4, 0)
     return replace(kernel, tile=tile, block=tuple(block), run=run, vector=vector, unroll=unroll, padding=padding,
-                   level="block")
+                   level="block", ahead=bool(rng.integers(2)))

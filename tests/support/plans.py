@@ -123,6 +123,7 @@ def random_kernel(statements: tuple[str, ...], dims: int, rng: np.random.Generat
         columns=sum(block) % 2 == 1,
         run=_run(tile, tuple(block)),
         vector=(1, 2, 4)[sum(tile) % 3],
+        ahead=sum(tile) % 4 < 2,
     )
 
 

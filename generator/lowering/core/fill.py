@@ -89,7 +89,7 @@ class Filler:
         filling = self.filling
         at = entered(number, filling.points[number], arguments, filling.plan.walk)
         here = [box.at(at.tiles) for box in filling.arrays if box.point == number]
-        yield from (box.fill(filling.plan.block, filling.plan.vector) for box in here)
+        yield from (box.fill(filling.plan.block, filling.plan.vector, filling.plan.ahead) for box in here)
         yield from filling.computing.enter(at, bool(here))
 
     def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:

@@ -10,6 +10,7 @@ from math import prod
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of, names_of
 from generator.lowered_kernel import LoweredKernel
+from generator.lowering.core.ahead import with_next_tile
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
@@ -220,8 +221,8 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     if prod(plan.block) == 1:
         body = one_thread(body, thread_names(len(plan.block)), made.boxes)
         shared = tuple(in_a_row(box) for box in shared)
-    elif plan.vector > 1:
-        body = _with_vectors(program, body, shared, plan.vector, made.prefix)
+    else:
+        body = _for_gpus(program, body, shared, plan, made.prefix)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
@@ -230,16 +231,21 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     return countable(kernel, LANGUAGES[dialect].most_blocks)
 
 
-def _with_vectors(program: Program, body: tuple[Node, ...], shared: Sequence[LocalBox], width: int,
-                  prefix: tuple[str, ...]) -> tuple[Node, ...]:
-    """The loops of a thread with vector accesses."""
+def _for_gpus(program: Program, body: tuple[Node, ...], shared: Sequence[LocalBox], plan: KernelPlan,
+              prefix: tuple[str, ...]) -> tuple[Node, ...]:
+    """The loops of a thread with copies ahead and vector accesses, if the plan wants them."""
+    if not plan.ahead and plan.vector == 1:
+        return body
     layouts = {array.name: Layout(array.type, array.extents) for array in program.arrays}
     layouts |= {box.name: Layout(box.type, box.sizes) for box in shared}
     mentioned = {name for node in walk(body) for expr in expressions(node)
                  for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
     declared = {node.name for node in walk(body) if isinstance(node, Declare)}
     iterators = {node.iterator for node in walk(body) if isinstance(node, For)}
-    return with_vectors(body, layouts, width, {*layouts, *mentioned, *declared, *iterators, *prefix})
+    taken = {*layouts, *mentioned, *declared, *iterators, *prefix}
+    if plan.ahead:
+        body = with_next_tile(body, {box.name: box.type for box in shared if isinstance(box, CopiedBox)}, taken)
+    return with_vectors(body, layouts, plan.vector, taken) if plan.vector > 1 else body
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,

@@ -10,7 +10,7 @@
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
     multiplication
-    outer     on GPUs: blocked, with 8 x 8 points per thread in runs of neighbours, and vector accesses
+    outer     on GPUs: blocked, with 8 x 8 points per thread in runs, vector accesses and copies a tile ahead
 
 Which one pays differs by device and program; a search starts from all of them.
 """
@@ -306,6 +306,7 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         inner_tile=INNER_TILE if shared and shape.sequential else 1,
         columns=style.columns and count > 1,
         run=run,
+        ahead=style.neighbours > 1 and shared and shape.sequential,
         vector=style.neighbours if shared or max(run, unroll) >= style.neighbours else 1,
     )
 

@@ -15,22 +15,26 @@ from math import prod
 from generator.expr import Binary, Expr, Int, Name
 from generator.linear import simplify, substitute
 from generator.lowering.memory.box import LocalBox
-from generator.nest import For, Node, map_expressions
+from generator.nest import For, If, Node, map_expressions
 
 
 def all_fill(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], verb: str, of: str = "",
-             lanes: int = 1) -> Node:
+             lanes: int = 1, equally: bool = False) -> Node:
     """The loops in which threads `fill` or `compute` (`verb`) a box; `body` is for its element `index`, `of` for
-    the comment. With several `lanes` it is for as many neighbours.
+    the comment. With several `lanes` it is for as many neighbours; `equally`: all threads have
+    a constant number of turns.
     """
     note = f"all threads {verb} {box.name} ({' x '.join(map(str, box.box))} elements{of})"
-    return all_threads(box, threads, body, note) if lanes == 1 else _in_vectors(box, threads, body, note, lanes)
+    one_by_one = lanes == 1 and not equally
+    return all_threads(box, threads, body, note) if one_by_one else _in_a_row(box, threads, body, note, lanes, equally)
 
 
-def _in_vectors(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str, lanes: int) -> Node:
+def _in_a_row(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...], note: str, lanes: int,
+              equally: bool) -> Node:
     """`body` for every vector of a box: the threads, in one row, take turns over the vectors, in one row, too.
 
-    Where all threads have equally many turns, their number is a constant.
+    Where all threads have equally many turns, their number is a constant. If that is wanted anyway, some have turns in
+    which they do nothing.
     """
     total, count = prod(box.box) // lanes, prod(threads)
     thread: Expr = Name("t0") if threads else Int(0)
@@ -38,11 +42,13 @@ def _in_vectors(box: LocalBox, threads: tuple[int, ...], body: tuple[Node, ...],
         thread = simplify(Binary("+", Binary("*", thread, Int(threads[d])), Name(f"t{d}")))
     turn = Name(f"{box.index[0].name}_turn")
     number: Expr = turn
-    if total % count:
+    if total % count and not equally:
         loop = For(turn.name, thread, Binary("<", turn, Int(total)), count, ())
     else:
         number = simplify(Binary("+", thread, Binary("*", Int(count), turn)))
-        loop = For(turn.name, Int(0), Binary("<", turn, Int(total // count)), 1, ())
+        loop = For(turn.name, Int(0), Binary("<", turn, Int(-(-total // count))), 1, ())
+    if total % count and equally:
+        body = (If(Binary("<", number, Int(total)), body),)
     inside = map_expressions(body, lambda expr: substitute(expr, _vector_at(box, number, lanes)))
     return replace(loop, body=inside, note=note, unroll=0)
 

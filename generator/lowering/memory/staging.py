@@ -33,8 +33,10 @@ class CopiedBox(LocalBox):
     above: tuple[int | None, ...]
     extent: int
 
-    def fill(self, threads: tuple[int, ...], width: int = 1) -> Node:
-        """The loops in which threads copy it, `width` neighbours at once where that is possible."""
+    def fill(self, threads: tuple[int, ...], width: int = 1, equally: bool = False) -> Node:
+        """The loops in which threads copy it, `width` neighbours at once where that is possible; `equally`: all of
+        them have a constant number of turns.
+        """
         lanes = self._lanes(width)
         wide = Wide(self.type, lanes) if lanes > 1 else None
         node: Node = Assign(self.here, "", Load(self.array, self.outside), wide=wide)
@@ -42,7 +44,7 @@ class CopiedBox(LocalBox):
         guards += [Binary("<", at, Int(n)) for at, n in zip(self.outside, self.above, strict=True) if n is not None]
         if guards:
             node = If(reduce(lambda a, b: Binary("&&", a, b), guards), (node,))
-        return all_fill(self, threads, (node,), "fill", f" of {self.array}", lanes)
+        return all_fill(self, threads, (node,), "fill", f" of {self.array}", lanes, equally)
 
     def _lanes(self, width: int) -> int:
         """How many neighbours a thread copies at once: they all exist, or none of them, and begin at a multiple of

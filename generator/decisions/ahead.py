@@ -1,0 +1,31 @@
+"""Next tile ahead: whether what the next tile of sequential loops needs is loaded while this one is computed (ours).
+
+It waits in registers until all threads have read the copies of this tile. So the time that global memory takes passes
+beside arithmetic, without a second copy in shared memory. See `generator.lowering.core.ahead`.
+"""
+
+from __future__ import annotations
+
+from generator.decisions.base import KernelDecision, Row, switch
+from generator.decisions.inner_tile import INNER_TILE
+from generator.decisions.shared import SHARED
+from generator.forms import FLAG
+
+AHEAD = KernelDecision(
+    "ahead",
+    "next tile ahead",
+    False,
+    FLAG,
+    lambda known: switch(
+        known.wide and not known.target.shares_host_cores and known[SHARED] and known[INNER_TILE] > 1,
+        ((SHARED.name, known[SHARED]), (INNER_TILE.name, known[INNER_TILE])),
+    ),
+    Row(
+        "no, yes",
+        "each thread loads its part of the next copies into registers before it computes with these, and stores it "
+        "after that; for arrays that the kernel does not write, and at most 32 elements per thread",
+        "wide, on GPUs",
+    ),
+    lambda _: "",
+    younger=True,
+)

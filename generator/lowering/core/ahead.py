@@ -1,0 +1,144 @@
+"""Copies one tile ahead: what the next round of a loop needs in shared memory is on its way while this one computes.
+
+    for (k_tile ..) {                         fill A_shared for the first tile
+      fill A_shared for k_tile                for (k_tile ..) {
+      barrier                                   barrier
+      compute                          ->       if (there is another tile) A_next = what this thread copies for it
+      barrier                                   compute
+    }                                           barrier
+                                                if (there is another tile) A_shared = A_next
+                                              }
+
+There are as many barriers as before, and none under a condition. An array is read a round earlier than the program
+says: nothing in the kernel may write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from generator.expr import Binary, Expr, Int, Load, Name
+from generator.linear import simplify, substitute
+from generator.lowering.core.neighbours import written_in
+from generator.lowering.naming import fresh_name
+from generator.nest import Assign, Barrier, Declare, For, If, Node, map_expressions, rounds, walk
+
+MOST = 32
+"""Elements that a thread holds for the next tile."""
+
+
+def with_next_tile(nodes: tuple[Node, ...], copies: Mapping[str, str], taken: set[str]) -> tuple[Node, ...]:
+    """`nodes` with copies a tile ahead wherever that is possible.
+
+    `copies` are the copies in shared memory with their element types; new names go to `taken`.
+    """
+    return _Ahead(copies, frozenset(written_in(nodes)), taken).nodes(nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fill:
+    """The turns in which a thread copies its part of `copy`: `wide` elements each time."""
+
+    loop: For
+    copy: str
+    wide: int
+
+    @property
+    def turns(self) -> int:
+        return rounds(self.loop) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    copies: Mapping[str, str]
+    written: frozenset[str]
+    taken: set[str]
+
+    def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        result: list[Node] = []
+        for node in nodes:
+            match node:
+                case For():
+                    result += self._loop(node)
+                case If(condition, then, otherwise):
+                    result.append(If(condition, self.nodes(then), self.nodes(otherwise)))
+                case _:
+                    result.append(node)
+        return tuple(result)
+
+    def _loop(self, loop: For) -> tuple[Node, ...]:
+        fills = self._fills(loop.body)
+        body = loop.body[len(fills):]
+        whole = len(body) > 2 and body[0] == body[-1] == Barrier()
+        if not fills or not whole or loop.step != 1 or sum(fill.turns * fill.wide for fill in fills) > MOST:
+            return (replace(loop, body=self.nodes(loop.body)),)
+        after = Binary("+", Name(loop.iterator), Int(1))
+        another = _at(loop.condition, loop.iterator, after)
+        names = [fresh_name(f"{fill.copy}_next", self.taken) for fill in fills]
+        parts = list(zip(fills, names, strict=True))
+        declared = (Declare(name, self.copies[fill.copy], _sizes(fill)) for fill, name in parts)
+        loads = tuple(_moved(fill, name, False, loop.iterator, after) for fill, name in parts)
+        stores = tuple(_moved(fill, name, True, loop.iterator, after) for fill, name in parts)
+        inside = (Barrier(), *declared, If(another, loads), *self.nodes(body[1:-1]), Barrier(), If(another, stores))
+        first = map_expressions(tuple(fill.loop for fill in fills), lambda expr: _at(expr, loop.iterator, loop.start))
+        return *_where(_at(loop.condition, loop.iterator, loop.start), first), replace(loop, body=inside)
+
+    def _fills(self, body: tuple[Node, ...]) -> list[_Fill]:
+        """The fills at the beginning, if all that stands there can be done ahead."""
+        found: list[_Fill] = []
+        for node in body:
+            fill = self._fill(node)
+            if fill is None:
+                break
+            found.append(fill)
+        return found
+
+    def _fill(self, node: Node) -> _Fill | None:
+        """A loop of a constant number of turns, each with one copy of what nothing writes."""
+        if not isinstance(node, For) or node.start != Int(0) or node.step != 1 or not rounds(node):
+            return None
+        inside = [inner for inner in walk(node.body) if not isinstance(inner, If)]
+        match inside:
+            case [Assign(Load(copy), "", Load(array), wide=wide)] if copy in self.copies and array not in self.written:
+                return _Fill(node, copy, wide.lanes if wide else 1)
+            case _:
+                return None
+
+
+def _where(condition: Expr, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """`nodes` under a condition, unless numbers say that it holds."""
+    match condition:
+        case Binary("<" | "<=" as op, Int(left), Int(right)) if left < right + (op == "<="):
+            return nodes
+        case _:
+            return (If(condition, nodes),)
+
+
+def _sizes(fill: _Fill) -> tuple[int, ...]:
+    return (fill.turns, fill.wide) if fill.wide > 1 else (fill.turns,)
+
+
+def _at(expr: Expr, iterator: str, value: Expr) -> Expr:
+    return simplify(substitute(expr, {iterator: value}))
+
+
+def _moved(fill: _Fill, name: str, out: bool, iterator: str, after: Expr) -> For:
+    """The turns for the next tile: into registers, or `out` of them."""
+    held = Load(name, (Name(fill.loop.iterator), *([Int(0)] if fill.wide > 1 else [])))
+
+    def moved(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        result: list[Node] = []
+        for node in nodes:
+            match node:
+                case If(condition, then):
+                    result.append(If(condition, moved(then)))
+                case Assign():
+                    result.append(replace(node, value=held) if out else replace(node, target=held))
+                case _:
+                    raise AssertionError(f"{node} is no part of a copy")
+        return tuple(result)
+
+    body = map_expressions(moved(fill.loop.body), lambda expr: _at(expr, iterator, after))
+    note = f"{fill.copy}: {'the next tile' if out else 'this thread loads its part of the next tile'}"
+    return replace(fill.loop, body=body, note=note, unroll=fill.turns)
