@@ -27,6 +27,7 @@ from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
+from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.unroll import UNROLL
 from generator.decisions.vector import VECTOR
 from generator.decisions.walk import WALK
@@ -73,6 +74,7 @@ class KernelPlan:
     run: int = RUN.default
     vector: int = VECTOR.default
     ahead: bool = AHEAD.default
+    uncopied: tuple[str, ...] = UNCOPIED.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
@@ -84,6 +86,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     POINTS_INSIDE,
     REGISTERS,
     SHARED,
+    UNCOPIED,
     VECTOR,
     INNER_TILE,
     AHEAD,

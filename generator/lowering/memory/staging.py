@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
+from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name
 from generator.linear import combination, residue
 from generator.lowering.memory.box import LocalBox, padded_rows
@@ -70,7 +71,12 @@ def copied_boxes(program: Program, part: KernelPart, plan: KernelPlan,
     """The copies of a kernel, by fill point; () when the plan wants none. Their names are added to `taken`."""
     if not plan.shared:
         return ()
-    staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays]
+    known = {a.array for point in points for a in point.arrays}
+    if unknown := sorted(set(plan.uncopied) - known):
+        raise IllegalPlan(f"{', '.join(unknown)} of {', '.join(plan.statements)} would stay uncopied, but the kernel "
+                          f"has copies of {', '.join(sorted(known)) or 'no array'} only")
+    staged = [(number, point, a) for number, point in enumerate(points) for a in point.arrays
+              if a.array not in plan.uncopied]
     result: list[CopiedBox] = []
     for number, point, footprint in staged:
         copies_of = [where for where, _, a in staged if a.array == footprint.array]

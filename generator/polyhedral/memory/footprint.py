@@ -68,9 +68,9 @@ class FillPoint:
     arrays: tuple[StagedArray, ...]
     computed: frozenset[str] = frozenset()
 
-    def needed(self, shared: bool) -> bool:
-        """Whether anything is filled there, with `shared` copies or without."""
-        return bool(self.computed) or (shared and bool(self.arrays))
+    def needed(self, shared: bool, uncopied: Collection[str] = ()) -> bool:
+        """Whether anything is filled there, with `shared` copies, but for those of arrays that are `uncopied`."""
+        return bool(self.computed) or (shared and any(one.array not in uncopied for one in self.arrays))
 
 
 @lru_cache(maxsize=1024)

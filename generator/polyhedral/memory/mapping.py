@@ -146,7 +146,8 @@ class _Mapper:
                  sizes: list[tuple[Dimension, int, int]], several: tuple[Points, ...]) -> None:
         self.part, self.plan, self.sizes, self.several = part, plan, sizes, several
         self.points = {point.statements for point in points}
-        self.fills = {point.statements[0]: number for number, point in enumerate(points) if point.needed(plan.shared)}
+        self.fills = {point.statements[0]: number for number, point in enumerate(points)
+                      if point.needed(plan.shared, plan.uncopied)}
 
     def below(self, tree: Tree, domain: Any) -> Tree:
         """`tree` with the threads put where they belong: below fill points, else at the top."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from generator.errors import IllegalPlan
 from generator.expr import Expr, Int, Name
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Assign, walk
+from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.memory.footprint import StagedArray
+from generator.schedules.choice import ScheduleChoice
+from tests.support.interpreter import run_original
 from tests.support.machine import DeviceMemory, Machine
 from tests.support.memory import Element
+from tests.support.plans import TARGET, lowered_kernels, run_plan
 from tests.support.programs import program_of, scop
+from tests.support.space_plans import random_plans
 
 
 def copied(corner: tuple[Expr, ...], box: tuple[int, ...], extent: int) -> CopiedBox:
@@ -60,3 +67,31 @@ def test_only_existing_elements_are_copied(origin: int, count: int) -> None:
 def test_of_vectors_all_elements_exist_or_none() -> None:
     """A box of 16 columns that begins at column 8 of 12."""
     assert len(filled(copied((Int(8), Int(8)), (4, 16), 12), 12, (4, 2), 4, 8)) == 4 * 4
+
+
+PRODUCT = "for (i = 0; i < 8; i++) for (j = 0; j < 12; j++) for (k = 0; k < 10; k++) A[i][j] += B[i][k] * C[k][j];"
+KERNEL = KernelPlan(("S0",), (4, 8), (2, 4), shared=True, inner_tile=4)
+
+
+@pytest.mark.parametrize(("uncopied", "copies"), [((), {"B", "C"}), (("B",), {"C"}), (("B", "C"), set())])
+def test_arrays_may_stay_without_a_copy(uncopied: tuple[str, ...], copies: set[str]) -> None:
+    program = program_of(scop(PRODUCT, "float A[8][12], B[8][10], C[10][12];"))
+    plan = Plan(ScheduleChoice(), (replace(KERNEL, uncopied=uncopied),))
+    [kernel] = lowered_kernels(program, plan)
+    assert {box.array for box in kernel.shared if isinstance(box, CopiedBox)} == copies
+    found = run_plan(program, plan, np.random.default_rng(1))
+    assert found.global_values(program) == run_original(program).global_values(program)
+    assert plan_from_json(plan.to_json()) == plan and ("uncopied" in plan.to_json()) == bool(uncopied)
+
+
+def test_an_array_that_has_no_copy_cannot_lose_it() -> None:
+    program = program_of(scop(PRODUCT, "float A[8][12], B[8][10], C[10][12];"))
+    with pytest.raises(IllegalPlan, match="A of S0 would stay uncopied, but the kernel has copies of B, C only"):
+        lowered_kernels(program, Plan(ScheduleChoice(), (replace(KERNEL, uncopied=("A",)),)))
+
+
+def test_a_space_asks_for_each_array_but_leaves_one() -> None:
+    program = program_of(scop(PRODUCT, "float A[8][12], B[8][10], C[10][12];"))
+    target = replace(TARGET, shares_host_cores=False)
+    found = {kernel.uncopied for plan in random_plans(program, target, "o1", 60, 1) for kernel in plan.kernels}
+    assert found == {(), ("B",), ("C",)}
