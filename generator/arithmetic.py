@@ -9,6 +9,10 @@ from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real
 from generator.program import ElementType
 
 FLOATING = frozenset(["float", "double"])
+REAL = FLOATING | {"half"}
+"""Types whose values are real numbers: to expressions, a half is 16 bits."""
+TO_FLOAT, TO_HALF = "antune_half_to_float", "antune_float_to_half"
+"""Functions: the number that 16 bits are; the bits of the nearest such number, of two the even one."""
 _RANK = ("int", "unsigned int", "long", "unsigned long", "float", "double")
 _LOGICAL = frozenset(["<", "<=", ">", ">=", "==", "!=", "&&", "||"])
 _INT_MAX = 2**31 - 1
@@ -19,10 +23,10 @@ _DOUBLE = frozenset([
     "erf", "erfc", "fma", "copysign"])
 FUNCTIONS: Mapping[str, ElementType] = {  # what they return
     **dict.fromkeys(_DOUBLE, "double"), **{f"{name}f": "float" for name in _DOUBLE}, "abs": "int", "labs": "long"}
-BIT_FUNCTIONS: Mapping[str, ElementType] = {  # of unsigned int, those in l of unsigned long; the last two of numbers
+BIT_FUNCTIONS: Mapping[str, ElementType] = {  # of unsigned int, those in l of unsigned long; the others as named
     "antune_popcount": "int", "antune_popcountl": "int", "antune_clz": "int", "antune_clzl": "int",
     "antune_as_float": "float", "antune_as_double": "double", "antune_as_uint": "unsigned int",
-    "antune_as_ulong": "unsigned long"}
+    "antune_as_ulong": "unsigned long", TO_FLOAT: "float", TO_HALF: "half"}
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 
 
@@ -65,6 +69,7 @@ def common_type(*types: str) -> str:
 
 
 def integer_limits(kind: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """The least and the greatest value of an integer type; of the bits of a half."""
+    kind = "unsigned short" if kind == "half" else kind
     values = 2 ** _BITS[kind.removeprefix("unsigned ")]
     return (0, values - 1) if kind.startswith("unsigned") else (-(values // 2), values // 2 - 1)

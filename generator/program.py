@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias
 from generator.expr import Expr, Load, Name, names_of
 
 ElementType: TypeAlias = Literal["float", "double", "int", "unsigned int", "long", "unsigned long", "char",
-                                 "unsigned char", "short", "unsigned short"]
+                                 "unsigned char", "short", "unsigned short", "half"]
+"""Types of C, and `half`: 16 bits of a floating-point number, which functions turn into a float and back."""
 Role: TypeAlias = Literal["in", "out", "inout", "temp"]
 AccessKind: TypeAlias = Literal["read", "write", "may_write"]
 Lets: TypeAlias = tuple[tuple[Name, Expr], ...]
@@ -22,10 +23,11 @@ Where: TypeAlias = Literal["inline", "block"]
 
 ELEMENT_BYTES: dict[str, int] = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8,
                                  "unsigned long": 8, "char": 1, "unsigned char": 1, "short": 2,
-                                 "unsigned short": 2}
+                                 "unsigned short": 2, "half": 2}
 NUMPY_TYPES: dict[str, str] = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32",
                                "long": "int64", "unsigned long": "uint64", "char": "int8",
-                               "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16"}
+                               "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16",
+                               "half": "float16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class Array:
     def own_extents(self) -> tuple[int, ...]:
         """The extents that the program gives it: the shape of its data outside of kernels."""
         return self.declared or self.extents
+
+    @property
+    def c_type(self) -> str:
+        """The type that C gives an element: a half is 16 bits there."""
+        return "unsigned short" if self.type == "half" else self.type
 
     @property
     def own_elements(self) -> int:

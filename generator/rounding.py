@@ -36,7 +36,7 @@ Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 SAFETY = 32.0
 # One rounding step by C type. A double's is taken larger than 2^-52: a wrong variant is off by far more than the eleven
 # digits that remain.
-UNIT = {"float": 2.0**-23, "double": 2.0**-43}
+UNIT = {"float": 2.0**-23, "double": 2.0**-43, "half": 2.0**-11}
 MOST_RELATIVE = 0.01
 PEERS = 16.0
 # A sample of two random numbers can be small by accident: it is taken from a neighbourhood, and multiplied by this.
@@ -103,9 +103,12 @@ def rounding_tolerance(type_name: str, result: NDArray[Any], pairs: Sequence[Pai
 
 
 def undetermined(result: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where the tolerance is so wide that an error of MOST_RELATIVE can pass: rounding changes the fourth digit."""
+    """Where the tolerance is so wide that an error of MOST_RELATIVE can pass: rounding changes the fourth digit (of
+    halves, which have three, the second).
+    """
+    most = MOST_RELATIVE * (10 if result.dtype == np.float16 else 1)
     with np.errstate(invalid="ignore"):
-        wide: NDArray[np.bool_] = tolerance > MOST_RELATIVE * scale(result)
+        wide: NDArray[np.bool_] = tolerance > most * scale(result)
     return wide
 
 

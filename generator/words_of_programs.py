@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NoReturn, assert_never, get_args
 
-from generator.arithmetic import FUNCTIONS
+from generator.arithmetic import BIT_FUNCTIONS, FUNCTIONS
 from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, Fold, Int, Load, Name, Real, Select, Unary, children, loads_of
 from generator.plain_text import one_line
@@ -49,7 +49,7 @@ _BINARY = (
     "max",
 )
 _UPDATES = ("", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "min", "max")
-_ALL_FUNCTIONS = frozenset([*FUNCTIONS, "rint", "rintf"])
+_ALL_FUNCTIONS = frozenset([*FUNCTIONS, *BIT_FUNCTIONS, "rint", "rintf"])
 _DEEPEST, _MOST_DIMENSIONS, _LARGEST = 400, 32, 2**64
 
 

@@ -73,7 +73,7 @@ def _host_code(code: Exported, api: RuntimeApi) -> str:
     """Everything below the prototypes."""
     name, data, versions = code.name, data_of(code.signature), code.versions
     scalars = sorted({scalar for v in versions for kernel in v.variant.kernels for scalar in kernel.scalars})
-    types = {scalar: code.chosen.info.program.array(scalar).type for scalar in scalars}
+    types = {scalar: code.chosen.info.program.array(scalar).c_type for scalar in scalars}
     launches = ["".join(f"{line}\n" for line in c_lines(v.variant.host, _launcher(v), name)) for v in versions]
     return fill("runtime_api_host.in", body_values(code) | {
         "API": api.dialect, "TITLE": api.title, "HEADER": api.include, "KERNELS": f"kernels.{api.suffix}",
@@ -184,4 +184,4 @@ def _argument(version: Version, kernel: Kernel, array: str) -> str:
     slot = Slot(program.array(array), placement(kernel, array, version.variant))
     number = version.first_slot + version.slots.index(slot)
     return (f"antune->textures[{number}]" if isinstance(slot.placed, Texture)
-            else f"({slot.array.type} *)antune->memory[{number}]")
+            else f"({slot.array.c_type} *)antune->memory[{number}]")

@@ -18,6 +18,8 @@ from experiments.exports.chosen import Chosen
 from experiments.exports.signature import Parameter, Signature
 from experiments.exports.templates import c_string, comment, fill
 from experiments.exports.versions import Exported, Version
+from generator.arithmetic import TO_FLOAT
+from generator.emit.half import portable_halves
 from generator.problem import as_declared
 from generator.program import ELEMENT_BYTES
 from generator.rounding import PEERS, relative_tolerance
@@ -92,12 +94,14 @@ def _check(code: Exported, version: Version, suffix: str) -> dict[str, str | byt
 def _fixed_values(code: Exported, version: Version, suffix: str) -> dict[str, str]:
     """The parts of a self-check that do not depend on its data."""
     chosen, stored = version.chosen, version.signature.sequential is None
-    names = {kind: _kind_name(kind) for kind in ELEMENT_BYTES}
+    halves = any(array.type == "half" for array in chosen.info.program.arrays)
+    names = {kind: _kind_name(kind) for kind in ELEMENT_BYTES if halves or kind != "half"}
     return {
         "F": chosen.name,
         "DATA": f"data{suffix}.bin",
         "KINDS": ", ".join(names.values()),
-        "NUMBERS": "\n".join(f"    case {n}: return (double)((const {kind} *)data)[i];" for kind, n in names.items()),
+        "NUMBERS": "\n".join(f"    case {n}: return {_number(kind)};" for kind, n in names.items()),
+        "HALVES": portable_halves("static inline") if halves else "",
         "PEERS": f"{PEERS:g}",
         "PROTOTYPE": _prototype(chosen, version.signature),
         "TUNED": c_string(chosen.tuned),
@@ -115,6 +119,13 @@ def _arguments(version: Version, numbers: dict[str, int]) -> str:
 
 def _kind_name(kind: str) -> str:
     return f"IS_{kind.upper().replace(' ', '_')}"
+
+
+def _number(kind: str) -> str:
+    """Element i of an array of that type, in C."""
+    if kind == "half":
+        return f"{TO_FLOAT}(((const unsigned short *)data)[i])"
+    return f"(double)((const {kind} *)data)[i]"
 
 
 def _prototype(chosen: Chosen, signature: Signature) -> str:

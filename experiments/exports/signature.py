@@ -156,7 +156,7 @@ def _of_program(program: Program) -> Iterator[Parameter]:
         yield Parameter(name, f"long {name}", "size", name, value)
     for array in program.arrays:
         if array.by_value:
-            yield Parameter(array.name, f"{array.type} {array.name}", "scalar", array.name)
+            yield Parameter(array.name, f"{array.c_type} {array.name}", "scalar", array.name)
     for array in program.arrays:
         if not array.by_value and array.role != "temp":
             yield _memory(array, False, "")
@@ -165,10 +165,11 @@ def _of_program(program: Program) -> Iterator[Parameter]:
 def _memory(array: Array, indirect: bool, const: str) -> Parameter:
     """A parameter that points to an array, or to a scalar that the SCoP changes."""
     sizes = "".join(f"[{extent}]" for extent in array.own_extents)
+    kind = f"{const}{array.c_type}"
     if not array.extents:
-        text = f"{const}{array.type} *{array.name}"
+        text = f"{kind} *{array.name}"
     else:
-        text = f"{const}{array.type} (*{array.name}){sizes}" if indirect else f"{const}{array.type} {array.name}{sizes}"
+        text = f"{kind} (*{array.name}){sizes}" if indirect else f"{kind} {array.name}{sizes}"
     return Parameter(array.name, text, "array", array.name, by_address=not array.extents and not indirect)
 
 
@@ -231,7 +232,7 @@ def _added(source: ScopSource, program: Program) -> Iterator[Parameter]:
     own = () if source.function == "main" else source.argument_names
     given = {*own, *(v.name for v in source.variables if v.field is not None and v.field.base.lstrip("*") in own)}
     outside = [a for a in program.arrays if a.role != "temp" and a.name not in given]
-    yield from (Parameter(a.name, f"{a.type} {a.name}", "scalar", a.name) for a in outside if a.by_value)
+    yield from (Parameter(a.name, f"{a.c_type} {a.name}", "scalar", a.name) for a in outside if a.by_value)
     yield from (_memory(array, False, "") for array in outside if not array.by_value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from generator.emit.half import half_functions
 from generator.emit.words import Function, Words
 
 _INFINITY = "__int_as_float(0x7f800000)"
@@ -34,7 +35,7 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
     return (f"const int2 words = {at.format(channels)};", "return __hiloint2double(words.y, words.x);")
 
 
-_SHORT = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"}
+_SHORT = {"half": "ushort", "unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"}
 
 
 def _wide(kind: str, lanes: int, target: str, source: str) -> str:
@@ -56,7 +57,7 @@ CUDA = Words(
     group_index="blockIdx.{axis}",
     thread_index="threadIdx.{axis}",
     axes=("x", "y", "z"),
-    types={},
+    types={"half": "unsigned short"},
     double_preamble="",
     function=_function,
     device_function="static __device__ inline",
@@ -84,4 +85,9 @@ CUDA = Words(
     constant_symbol="__constant__ {type} {name}[{elements}];\n",
     wide=_wide,
     aligned="__align__({bytes}) ",
+    halves=half_functions(
+        "static __device__ inline", "defined(__CUDA_ARCH__)",
+        'float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y;',
+        'unsigned short y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y;',
+    ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from generator.emit.cuda import CUDA
+from generator.emit.half import half_functions
 
 _WAIT = ('__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"); __builtin_amdgcn_wave_barrier(); '
          '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");')
@@ -21,4 +22,9 @@ HIP = replace(
     dynamic_array="",
     shuffle="__shfl_xor({value}, {lanes})",
     textures=dict.fromkeys((1, 2), "hipTextureObject_t"),
+    halves=half_functions(
+        "static __device__ inline", "defined(__HIP_DEVICE_COMPILE__)",
+        "return (float)__builtin_bit_cast(_Float16, x);",
+        "return __builtin_bit_cast(unsigned short, (_Float16)x);",
+    ),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.emit.body import BodyWriter
 from generator.emit.borders import cut_at_borders
 from generator.emit.compilers import for_compiler
@@ -78,7 +79,8 @@ def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone
     functions = frozenset(words.function(name).name for name in found.functions) if words.inlined else frozenset()
     own = functions & OWN if alone else frozenset()
     return Needs(frozenset(placements), found.atomics, functions - own, own, found.sub_groups,
-                 found.any_order and alone, found.vectors and alone)
+                 found.any_order and alone, found.vectors and alone,
+                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)))
 
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,

@@ -15,7 +15,7 @@ class Needs:
     """What has to stand before kernels (`emit/preamble.py`).
 
     `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect
-    gives them, `own_functions` by those of `emit/inlined.py`.
+    gives them, `own_functions` by those of `emit/inlined.py`; `halves`: they convert halves (`emit/half.py`).
     """
 
     placements: frozenset[Placed] = frozenset()
@@ -25,12 +25,13 @@ class Needs:
     sub_groups: bool = False
     any_order: bool = False
     vectors: bool = False
+    halves: bool = False
 
     def with_those_of(self, other: Needs) -> Needs:
         """What both need."""
         return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
                      self.own_functions | other.own_functions, self.sub_groups or other.sub_groups,
-                     self.any_order or other.any_order, self.vectors or other.vectors)
+                     self.any_order or other.any_order, self.vectors or other.vectors, self.halves or other.halves)
 
 
 @dataclass(frozen=True, slots=True)

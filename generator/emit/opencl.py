@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from generator.arithmetic import TO_FLOAT, TO_HALF
+from generator.emit.half import half_functions
 from generator.emit.words import Function, Words
 
 _INTEGER = {
+    TO_FLOAT: Function(TO_FLOAT),
+    TO_HALF: Function(TO_HALF),
     "min": Function("min"),
     "max": Function("max"),
     "abs": Function("abs", result="int"),
@@ -67,6 +71,9 @@ _VECTOR = """#define antune_pragma(text) _Pragma(#text)
 #endif
 """
 
+# GPUs convert in one instruction; compilers for CPUs call a function for each number, and find no vectors then
+_HAS_HALVES = "defined(__NV_CL_C_VERSION) || defined(cl_khr_fp16) && !defined(POCL_DEVICE_ADDRESS_BITS)"
+
 OPENCL = Words(
     entry="__kernel",
     block_size="__attribute__((reqd_work_group_size({block})))",
@@ -80,7 +87,8 @@ OPENCL = Words(
     group_index="get_group_id({axis})",
     thread_index="get_local_id({axis})",
     axes=("0", "1", "2"),
-    types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"},
+    types={"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort",
+           "half": "ushort"},
     double_preamble="#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
     function=_function,
     device_function="static inline",
@@ -111,4 +119,9 @@ OPENCL = Words(
     constant_symbol="",
     wide=_wide,
     aligned="",
+    halves=half_functions(
+        "static inline", _HAS_HALVES,
+        "return vload_half(0, (const half *)&x);",
+        "unsigned short y; vstore_half_rte(x, 0, (half *)&y); return y;",
+    ),
 )

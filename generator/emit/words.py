@@ -52,7 +52,8 @@ class Words:
     `textures` are the types of texture arguments by their dimensions; `fetch` makes the lines of a function that
     returns element `x` (`x`, `y`) of a texture `image`, from the C type, the dimensions and the words per texel
     (`generator.variant.Texture`); `sampler` stands before those for two dimensions. `constant_memory` qualifies
-    arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them.
+    arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them. `halves` defines the
+    functions that convert them (`emit.half`).
 
     `wide` is the statement that copies so many elements of a C type at once, to the first one of its target from the
     first one of its source; `aligned` what stands before arrays whose beginnings have to be multiples of `{bytes}`.
@@ -97,6 +98,7 @@ class Words:
     constant_symbol: str
     wide: Callable[[str, int, str, str], str]
     aligned: str
+    halves: str
 
     @property
     def kernel(self) -> str:

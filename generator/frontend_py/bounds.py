@@ -215,7 +215,7 @@ def index_values(place: ComputeScope, sizes: Sizes) -> Values:
         return Load(node.type.element, args)
 
     types = {name: name for name in ("float", "double", "int", "unsigned int", "long", "unsigned long", "char",
-                                     "unsigned char", "short", "unsigned short")}
+                                     "unsigned char", "short", "unsigned short", "half")}
     return Values(Intervals(sizes, place.ranges), place.names, load, types)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 
 from generator.errors import InputError
-from generator.frontend_py.types import BOOL, FLOAT32, FLOAT64, INT32, Type, promoted
+from generator.frontend_py.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Type, promoted
 from generator.frontend_py.where import here
 
 Number: TypeAlias = int | float | bool
@@ -235,7 +235,7 @@ def constant(value: float, like: Type | None) -> Const:
     """
     if like is None:
         like = INT32 if isinstance(value, int) else FLOAT32
-    elif isinstance(value, float) and not like.is_float():
+    elif isinstance(value, float) and (not like.is_float() or like == FLOAT16):
         like = FLOAT32
     if not like.holds(value):
         raise InputError(

@@ -6,7 +6,7 @@ import math
 
 from generator.frontend_py.collect import Collected
 from generator.frontend_py.func import Func
-from generator.frontend_py.intervals import Interval, Intervals, of_type
+from generator.frontend_py.intervals import Interval, Intervals, as_stored, of_type
 from generator.frontend_py.nodes import Call
 from generator.frontend_py.sizes import Sizes
 
@@ -31,7 +31,8 @@ class FuncRanges:
         found = [[known.of(value) for value in definition.values] for definition in func.definitions]
         for index, all_ in enumerate(zip(*found, strict=True)):
             low, high = min(low for low, _ in all_), max(high for _, high in all_)
-            self._found[id(func), index] = of_type(func.types()[index]) if math.isnan(low + high) else (low, high)
+            kind = func.types()[index]
+            self._found[id(func), index] = of_type(kind) if math.isnan(low + high) else as_stored(kind, (low, high))
 
     def _so_far(self, call: Call) -> Interval:
         return self._found.get((id(call.func), call.index), of_type(call.kind))

@@ -207,7 +207,7 @@ class Evaluation:
     def _value(self, expr: Expr) -> Values:
         match expr:
             case Const(kind, value):
-                return np.asarray(value, kind.numpy)
+                return np.asarray(value, kind.numpy).astype(kind.computed.numpy)
             case Var():
                 return self.at[expr.key]
             case RVar(domain, dim):
@@ -215,7 +215,7 @@ class Evaluation:
             case Edge(image, dim, what):
                 return np.asarray(self.machine.bounds.sizes.edge(image, dim, what), np.int32)
             case Given(param):
-                return np.asarray(param.number(), param.type.numpy)
+                return np.asarray(param.number(), param.type.numpy).astype(param.type.computed.numpy)
             case Call(func, args, index):
                 return self._element(expr, func, self.machine.values[id(func)][index], args)
             case Pixel(image, args):
@@ -241,7 +241,8 @@ class Evaluation:
                     "it became a coordinate",
                     node.at,
                 )
-        return _taken(data, tuple(reversed(index)))
+        found = _taken(data, tuple(reversed(index)))
+        return found.astype(np.float32) if found.dtype == np.float16 else found
 
 
 def _line(index: Values) -> tuple[int, slice] | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from generator.frontend_py.nodes import Call, Const, Edge, Expr, Given, Op, Pixel, RVar, Var
 from generator.frontend_py.sizes import Sizes
-from generator.frontend_py.types import Type
+from generator.frontend_py.types import FLOAT16, Type
 
 Interval: TypeAlias = tuple[float, float]  # integers as int; infinite where nothing is known
 EVERYTHING: Interval = (-math.inf, math.inf)
@@ -83,6 +83,11 @@ def of_type(kind: Type) -> Interval:
     if kind.is_float() or kind.bits >= 32:
         return (0, math.inf) if kind.is_uint() else EVERYTHING
     return kind.least, kind.greatest
+
+
+def as_stored(kind: Type, found: Interval) -> Interval:
+    """The values of an expression of that type once they are stored: those of float16 are rounded."""
+    return _real(found, kind) if kind == FLOAT16 else found
 
 
 def _operator(name: str, kind: Type, given: Type, args: list[Interval]) -> Interval:
@@ -220,8 +225,9 @@ def _real(a: Interval, kind: Type) -> Interval:
     """The bounds as floating-point numbers: what is between them is rounded to what is between them."""
     if kind.bits == 64:
         return float(a[0]), float(a[1])
+    rounded = np.float16 if kind.bits == 16 else np.float32
     with np.errstate(over="ignore"):
-        return float(np.float32(a[0])), float(np.float32(a[1]))
+        return float(rounded(a[0])), float(rounded(a[1]))
 
 
 def _widened(found: Interval, kind: Type) -> Interval:

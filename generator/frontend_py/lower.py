@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from generator.arithmetic import TO_FLOAT, TO_HALF
 from generator.errors import InputError
-from generator.expr import Binary, Expr, Int, Load, Select
+from generator.expr import Binary, Call, Expr, Int, Load, Select
 from generator.frontend_c.expressions import without_casts
 from generator.frontend_py import nodes
 from generator.frontend_py.bounds import Bounds, ComputeScope
@@ -22,6 +23,7 @@ from generator.frontend_py.images import Image
 from generator.frontend_py.intervals import Intervals
 from generator.frontend_py.show import describe
 from generator.frontend_py.trees import merged, same
+from generator.frontend_py.types import FLOAT16
 from generator.frontend_py.values import Values
 from generator.linear import simplify
 from generator.polyhedral.dependences.original import Block, Loop, Once, Order, original_schedule
@@ -170,6 +172,8 @@ class _Writer:
         else:
             op, given = "", self.values.of(self.definition.values[index])
             target = self.scalar(through, "write")
+        if self.types[target.array] == "half":
+            given = _bits(given)
         return self.made(target, op, given, guard, index)
 
     def stored(self, index: int, scalar: str | None, guard: Expr | None) -> Statement:
@@ -195,7 +199,8 @@ class _Writer:
     def update(self, index: int) -> tuple[str, nodes.Expr]:
         """`f[x] = f[x] + e` as the compound assignment (`+`, e) where C's means the same."""
         value = self.definition.values[index]
-        if isinstance(value, nodes.Op) and value.name in ("+", "-", "*") and self.is_target(value.args[0], index):
+        if (isinstance(value, nodes.Op) and value.name in ("+", "-", "*") and self.is_target(value.args[0], index)
+                and value.type != FLOAT16):
             return value.name, value.args[1]
         return "", value
 
@@ -248,6 +253,15 @@ def _minus(coordinate: Expr, low: int) -> Expr:
     if low == 0:
         return coordinate
     return Binary("-", coordinate, Int(low)) if low > 0 else Binary("+", coordinate, Int(-low))
+
+
+def _bits(value: Expr) -> Expr:
+    """The bits of a number as a half; those that were read stay as they are."""
+    match value:
+        case Call(function, (bits,)) if function == TO_FLOAT:
+            return bits
+        case _:
+            return Call(TO_HALF, (value,))
 
 
 def _extreme(value: Expr) -> Expr:

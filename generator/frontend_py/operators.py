@@ -45,7 +45,9 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
 
 
 def apply(name: str, kind: Type, args: list[Values]) -> Values:
-    """The result of an operator, of type `kind`; operands are as `nodes.Op` has them."""
+    """The result of an operator, of type `kind`; operands are as `nodes.Op` has them. float16 is float32 here."""
+    if name not in ("cast", "reinterpret"):
+        kind = kind.computed
     if name in _BINARY:
         return np.asarray(_BINARY[name](*args))
     if name in _UNARY:
@@ -77,7 +79,8 @@ def apply(name: str, kind: Type, args: list[Values]) -> Values:
         case "popcount" | "clz":
             return _bits(name, args[0]).astype(kind.numpy)
         case "reinterpret":
-            return np.array(args[0]).view(kind.numpy)
+            bits = args[0].astype(np.float16) if kind.bits == 16 and not kind.is_float() else np.array(args[0])
+            return bits.view(kind.numpy).astype(kind.computed.numpy)
         case "cast":
             return converted(kind, args[0])
         case _:
@@ -90,7 +93,7 @@ def converted(kind: Type, value: Values) -> Values:
         return np.asarray(value != 0)
     if value.dtype.kind == "f" and not kind.is_float() and kind.bits < 64:
         value = value.astype(np.int64)  # what the narrow type does not have, wraps around everywhere in the same way
-    return np.asarray(value.astype(kind.numpy))
+    return np.asarray(value.astype(kind.numpy).astype(kind.computed.numpy))
 
 
 def _bits(name: str, value: Values) -> Values:

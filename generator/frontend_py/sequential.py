@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.arithmetic import FLOATING, c_type
+from generator.arithmetic import FLOATING, REAL, c_type
 from generator.capture.baselines import no_native
 from generator.capture.build import Compiler, RunFailed, Unit, compile_unit, link, native_flags, system_compiler
 from generator.capture.execute import execute
 from generator.emit.cstyle import Printer, plain_call
+from generator.emit.half import half_functions
 from generator.errors import InputError
 from generator.expr import Binary, Call, Cast, Expr, map_children
 from generator.linear import substitute
@@ -31,6 +32,11 @@ from generator.rounding import rounding_tolerance
 from generator.scratch import scratch_folder
 
 _HEAD = Path(__file__).with_name("sequential.h")
+_HALVES = "typedef unsigned short half;\n" + half_functions(
+    "static inline", "defined(__FLT16_MAX__)",
+    "_Float16 y; memcpy(&y, &x, sizeof y); return (float)y;",
+    "const _Float16 y = (_Float16)x; unsigned short z; memcpy(&z, &y, sizeof z); return z;",
+)
 _FLAGS = ("-O3", "-fsigned-char", "-fwrapv")
 _ROUNDED = ("up0", "down0", "up1", "down1")
 _MIXED = ("least", "most")
@@ -118,7 +124,7 @@ def c_program(program: Program) -> str:
     main += [f"ANTUNE_TIMED({call});"]
     main += [f"#ifdef {_TIMES_ONLY}", "return 0;", "#endif"]
     main += [_write("out", a) for a in program.outputs]
-    steps = [a for a in program.outputs if a.type not in FLOATING]
+    steps = [a for a in program.outputs if a.type not in REAL]
     main += _mixed_runs(steps, call.replace("(", "_mixed(", 1)) if steps else []
     for number, kind in enumerate(_ROUNDED):
         if kind == "up1":
@@ -137,7 +143,8 @@ def c_program(program: Program) -> str:
         ("antune_pipeline", body),
         *([("antune_pipeline_mixed", [*body[: len(scalars)], *_lines(program, True)])] if steps else []),
     ]
-    return (f"{_HEAD.read_text(encoding='utf-8')}\n"
+    head = _HEAD.read_text(encoding="utf-8") + (_HALVES if any(a.type == "half" for a in program.arrays) else "")
+    return (f"{head}\n"
             + "".join(f"void {name}({parameters or 'void'}) {{\n  {text(lines)}\n}}\n\n" for name, lines in functions) +
             f"int main(void) {{\n  {text([*main, 'return 0;'])}\n}}\n")
 
@@ -214,7 +221,7 @@ def _statement(program: Program, instance: Instance, printer: Printer, mixed: bo
     value = body.value
     if mixed:
         array = program.array(body.target.array)
-        if array.type not in FLOATING:  # what is stored is cut off
+        if array.type not in REAL:  # what is stored is cut off
             value = _shake(
                 value.operand if isinstance(value, Cast) else value, types, "result" if array.role == "out" else "shake"
             )
@@ -260,7 +267,7 @@ def _result(folder: Path, kind: str, array: Array) -> NDArray[Any]:
 
 def _rounding(folder: Path, array: Array, result: NDArray[Any]) -> NDArray[Any] | None:
     """What rounding errors explain of an output; None when the usual tolerance is enough or nothing is known."""
-    kinds = _ROUNDED if array.type in FLOATING else (*_ROUNDED, *_MIXED)
+    kinds = _ROUNDED if array.type in REAL else (*_ROUNDED, *_MIXED)
     if not all((folder / f"{kind}_{array.name}").exists() for kind in kinds):
         return None
     runs = [_result(folder, kind, array) for kind in kinds]

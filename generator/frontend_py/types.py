@@ -97,7 +97,7 @@ class Type:
     def element(self) -> ElementType:
         """The element type of arrays that hold such values."""
         if self.is_float():
-            return "float" if self.bits == 32 else "double"
+            return "half" if self.bits == 16 else "float" if self.bits == 32 else "double"
         word = _WORDS[max(self.bits, 8)]
         return cast(ElementType, f"unsigned {word}" if self.is_uint() else word)
 
@@ -105,6 +105,11 @@ class Type:
     def numpy(self) -> np.dtype[Any]:
         """The numpy type of such values."""
         return np.dtype("bool") if self.is_bool() else np.dtype(NUMPY_TYPES[self.element])
+
+    @property
+    def computed(self) -> Type:
+        """The type in which its values are computed with: float32 for float16, else itself."""
+        return FLOAT32 if self == FLOAT16 else self
 
     def holds(self, value: float) -> bool:
         """Whether the number `value` exists in this type (for floating types: up to rounding)."""
@@ -122,8 +127,8 @@ def UInt(bits: int) -> Type:
 
 
 def Float(bits: int) -> Type:
-    """Floating-point numbers: 32 or 64 bits."""
-    return _type("float", bits, (32, 64))
+    """Floating-point numbers: 32 or 64 bits; or 16, which are stored so, and computed with as float32."""
+    return _type("float", bits, (16, 32, 64))
 
 
 def Bool() -> Type:
@@ -133,13 +138,12 @@ def Bool() -> Type:
 
 def _type(code: Code, bits: int, known: tuple[int, ...]) -> Type:
     if bits not in known:
-        half = (code, bits) == ("float", 16)
-        instead = "; half precision is not there: compute and store in Float(32)" if half else ""
-        raise InputError(f"there is no type {code}{bits}; use {', '.join(map(str, known))} bits{instead}", here())
+        raise InputError(f"there is no type {code}{bits}; use {', '.join(map(str, known))} bits", here())
     return Type(code, bits)
 
 
-INT32, FLOAT32, FLOAT64, BOOL = Type("int", 32), Type("float", 32), Type("float", 64), Type("uint", 1)
+INT32, BOOL = Type("int", 32), Type("uint", 1)
+FLOAT16, FLOAT32, FLOAT64 = Type("float", 16), Type("float", 32), Type("float", 64)
 
 
 def promoted(one: Type, other: Type) -> Type:
@@ -163,6 +167,6 @@ def type_of_numpy(kind: Any) -> Type:
     if found == np.dtype("bool"):
         return BOOL
     codes: dict[str, Code] = {"i": "int", "u": "uint", "f": "float"}
-    if found.kind not in codes or found.itemsize > 8 or (found.kind == "f" and found.itemsize < 4):
-        raise InputError(f"arrays of {found} cannot be used; convert them to an integer type, float32 or float64")
+    if found.kind not in codes or found.itemsize > 8:
+        raise InputError(f"arrays of {found} cannot be used; convert them to an integer type, float16, 32 or 64")
     return Type(codes[found.kind], 8 * found.itemsize)

@@ -6,6 +6,8 @@
 What comes out means the same in C, OpenCL C and CUDA C++, and to everything behind the front ends. Where the intervals
 of the operands show that nothing can wrap around or be negative, the casts and corrections are left out.
 
+Values of float16 are computed with as float, as the bits that are stored say; a cast to float16 rounds.
+
 The value of a result is in the range of its type; its C type is that of arithmetic with it: `int` for integers of up to
 16 bits and truth values, else the type itself.
 """
@@ -17,11 +19,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeAlias, assert_never, cast
 
-from generator.arithmetic import c_type
+from generator.arithmetic import TO_FLOAT, TO_HALF, c_type
 from generator.expr import Binary, Call, Cast, Expr, Int, Load, Name, Real, Select, Unary
 from generator.frontend_py import nodes
 from generator.frontend_py.intervals import Intervals
-from generator.frontend_py.types import Type
+from generator.frontend_py.types import FLOAT16, FLOAT32, Type
 
 Loads: TypeAlias = Callable[[nodes.Call | nodes.Pixel, tuple[Expr, ...]], Load]
 """The load of an element, from its node and its coordinates."""
@@ -58,7 +60,7 @@ _GREATEST = 2.0**128 - 2.0**103  # from here on (half a step above the greatest 
 
 def arithmetic_type(kind: Type) -> str:
     """The C type in which values of a type are computed with."""
-    return "int" if not kind.is_float() and kind.bits <= _SMALL else kind.element
+    return "int" if not kind.is_float() and kind.bits <= _SMALL else kind.computed.element
 
 
 class Values:
@@ -94,14 +96,17 @@ class Values:
             case nodes.Given(param):
                 return number(param.type, param.number())
             case nodes.Call() | nodes.Pixel():
-                return self.loads(node, tuple(self.of(a) for a in node.args))
+                load = self.loads(node, tuple(self.of(a) for a in node.args))
+                return Call(TO_FLOAT, (load,)) if node.type == FLOAT16 else load
+            case nodes.Op("cast" | "reinterpret" as name, kind, args) if FLOAT16 in (kind, args[0].type):
+                return self._half(name, kind, args[0])
             case nodes.Op(name, kind, args):
-                return self._operator(name, kind, args, node)
+                return self._operator(name, kind.computed, args, node)
             case _:
                 assert_never(node)
 
     def _operator(self, name: str, kind: Type, args: tuple[nodes.Expr, ...], node: nodes.Op) -> Expr:
-        given = args[0].type
+        given = args[0].type.computed
         c = [self.of(a) for a in args]
         match name:
             case "+" | "-" | "*":
@@ -136,6 +141,16 @@ class Values:
                 return Call(_function(name, kind), tuple(c))
             case _:
                 raise AssertionError(f"unknown operation {name}")
+
+    def _half(self, name: str, kind: Type, operand: nodes.Expr) -> Expr:
+        """A conversion from or to float16."""
+        value, given = self.of(operand), operand.type
+        if name == "reinterpret":
+            return Call(TO_FLOAT, (value,)) if kind == FLOAT16 else Call(TO_HALF, (value,))
+        if kind == given:
+            return value
+        wide = self._cast(kind.computed, operand, value)
+        return Call(TO_FLOAT, (Call(TO_HALF, (wide,)),)) if kind == FLOAT16 else wide
 
     def _sum_or_product(self, name: str, kind: Type, args: tuple[nodes.Expr, ...], node: nodes.Op) -> Expr:
         left, right = (self.of(a) for a in args)
@@ -219,9 +234,11 @@ class Values:
         return value if c_type(value, self.types) == wanted else Cast(wanted, value)
 
     def _cast(self, kind: Type, operand: nodes.Expr, value: Expr) -> Expr:
-        given = operand.type
+        given = operand.type.computed
         if kind.is_bool():
             return Binary("!=", value, number(given, 0))
+        if kind == given == FLOAT32:
+            return value
         if kind.is_float() or given.is_float():
             return Cast(kind.element, value)
         low, high = self.intervals.of(operand)
@@ -236,6 +253,8 @@ def number(kind: Type, value: float) -> Expr:
     if not kind.is_float():
         plain = _integer(int(value))
         return plain if arithmetic_type(kind) == "int" else Cast(kind.element, plain)
+    if kind == FLOAT16:
+        kind, value = FLOAT32, value_as_half(value)
     suffix = "f" if kind.bits == 32 else ""
     if math.isnan(value):  # there is no literal, nor for infinity
         return Binary("/", Real(f"0.0{suffix}"), Real(f"0.0{suffix}"))
@@ -244,6 +263,14 @@ def number(kind: Type, value: float) -> Expr:
         return infinite if value > 0 else Unary("-", infinite)
     text = _digits(abs(value), kind.bits) + suffix
     return Unary("-", Real(text)) if math.copysign(1.0, value) < 0 else Real(text)
+
+
+def value_as_half(value: float) -> float:
+    """The nearest float16."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return float(np.float16(value))
 
 
 @lru_cache(maxsize=4096)

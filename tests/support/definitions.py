@@ -150,6 +150,35 @@ def expected_same_bits() -> list[NDArray[Any]]:
             real.astype(np.float64).view(np.uint64), (x.astype(np.int64) << 54).view(np.float64)]
 
 
+HALVES: NDArray[np.float16] = np.array(
+    [0.0, -0.0, 0.1, 1 / 3, -2.5, 6e-8, 6e-5, 2049, 60000, 65504, 3e-6, -7.3], np.float16)
+
+
+def halves(hl: Any) -> Wanted:
+    x, image, half, r = hl.Var("x"), hl.Buffer(HALVES), hl.Float(16), hl.RDom([(0, 12)])
+    near, twice, total, kinds = hl.Func("near"), hl.Func("twice"), hl.Func("total"), hl.Func("kinds")
+    near[x] = image[x] * hl.cast(half, 0.5) + hl.cast(half, x)
+    twice[x] = hl.f32(near[x]) * 2
+    total[x] = hl.cast(half, 0)
+    total[x] += image[r.x] * hl.cast(half, 0.125)
+    kinds[x] = (hl.reinterpret(hl.UInt(16), image[x]), hl.reinterpret(half, hl.u16(x * 3000)), hl.i32(image[x]),
+                hl.cast(half, x * 8001), hl.select(image[x] > 0, image[x], hl.cast(half, 7)))
+    return [(near, [12]), (twice, [12]), (total, [3]), (kinds, [12])]
+
+
+def expected_halves() -> list[NDArray[Any]]:
+    x, wide = np.arange(12), HALVES.astype(np.float32)
+    near = (wide * np.float32(0.5) + x.astype(np.float32)).astype(np.float16)
+    total = np.float16(0)
+    for value in wide:
+        total = np.float16(np.float32(total) + value * np.float32(0.125))
+    with np.errstate(over="ignore"):
+        large = (x * 8001).astype(np.float16)
+    return [near, near.astype(np.float32) * 2, np.full(3, total), HALVES.view(np.uint16),
+            (x * 3000).astype(np.uint16).view(np.float16), wide.astype(np.int32), large,
+            np.where(HALVES > 0, HALVES, np.float16(7))]
+
+
 def generator_class(hl: Any) -> Wanted:
     class Blur(hl.Generator):  # type: ignore[misc, name-defined, unused-ignore]  # the module is given
         size = hl.GeneratorParam(2)

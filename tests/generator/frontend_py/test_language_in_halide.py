@@ -22,6 +22,7 @@ WITH_NUMPY: list[tuple[Case, Expected]] = [
     (cases.ranges_of_funcs, cases.expected_ranges_of_funcs),
     (cases.bits, cases.expected_bits),
     (cases.same_bits, cases.expected_same_bits),
+    (cases.halves, cases.expected_halves),
     (cases.generator_class, cases.expected_generator_class),
     (cases.buffer_parts, cases.expected_buffer_parts),
 ]
