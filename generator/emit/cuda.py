@@ -35,7 +35,8 @@ def _fetch(kind: str, dims: int, words: int) -> tuple[str, ...]:
     return (f"const int2 words = {at.format(channels)};", "return __hiloint2double(words.y, words.x);")
 
 
-_SHORT = {"half": "ushort", "unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort"}
+_SHORT = {"unsigned int": "uint", "unsigned long": "ulong", "unsigned char": "uchar", "unsigned short": "ushort",
+          "half": "ushort"}
 
 
 def _wide(kind: str, lanes: int, target: str, source: str) -> str:
