@@ -79,8 +79,7 @@ def apply(name: str, kind: Type, args: list[Values]) -> Values:
         case "popcount" | "clz":
             return _bits(name, args[0]).astype(kind.numpy)
         case "reinterpret":
-            bits = args[0].astype(np.float16) if kind.bits == 16 and not kind.is_float() else np.array(args[0])
-            return bits.view(kind.numpy).astype(kind.computed.numpy)
+            return _same_bits(kind, args[0])
         case "cast":
             return converted(kind, args[0])
         case _:
@@ -94,6 +93,11 @@ def converted(kind: Type, value: Values) -> Values:
     if value.dtype.kind == "f" and not kind.is_float() and kind.bits < 64:
         value = value.astype(np.int64)  # what the narrow type does not have, wraps around everywhere in the same way
     return np.asarray(value.astype(kind.numpy).astype(kind.computed.numpy))
+
+
+def _same_bits(kind: Type, value: Values) -> Values:
+    bits = value.astype(np.float16) if kind.bits == 16 and not kind.is_float() else np.array(value)
+    return np.asarray(bits.view(kind.numpy).astype(kind.computed.numpy))
 
 
 def _bits(name: str, value: Values) -> Values:
