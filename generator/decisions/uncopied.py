@@ -6,6 +6,7 @@ What a cache serves as well need not take room, barriers and instructions.
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import combinations
 from typing import TypeAlias
 
 from generator.decisions.base import Decided, KernelDecision, Known, Offer, Option, Question, Row
@@ -13,34 +14,43 @@ from generator.decisions.shared import SHARED
 from generator.forms import Form
 
 Arrays: TypeAlias = tuple[str, ...]
+_FEW = 3
+"""Of so many arrays every choice is on offer; of more, that one has no copy, or one alone has."""
 
 
-def _question(array: str) -> str:
-    return f"copy of {array}"
+def _text(arrays: Arrays) -> str:
+    return ", ".join(arrays) or "no array"
 
 
 def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value) and value == sorted(set(value))
 
 
+def _offer(known: Known) -> Offer[Arrays]:
+    """Where several arrays may have a copy; one of them at least has."""
+    arrays = sorted(known.shape.shareable)
+    if not (known.wide and known[SHARED] and len(arrays) > 1) or known.target.shares_host_cores:
+        return Offer(((),))
+    counts = range(len(arrays)) if len(arrays) <= _FEW else (0, 1, len(arrays) - 1)
+    offered = tuple(left for count in counts for left in combinations(arrays, count))
+    return Offer(offered, ((SHARED.name, known[SHARED]),))
+
+
 class _Uncopied(KernelDecision[Arrays]):
-    """A question per array; one of them at least is copied."""
+    """The options are told as texts."""
 
     def ask(self, known: Known) -> Generator[Question, Option, Arrays]:
         """See KernelDecision."""
-        arrays = sorted(known.shape.shareable)
-        if not (known.wide and known[SHARED] and len(arrays) > 1) or known.target.shares_host_cores:
-            return ()
-        left: list[str] = []
-        for array in arrays:
-            if len(left) < len(arrays) - 1:
-                copied = yield Question(_question(array), (True, False), ((SHARED.name, known[SHARED]),))
-                left += [] if copied else [array]
-        return tuple(left)
+        offer = self.offer(known)
+        if len(offer.options) == 1:
+            return offer.options[0]
+        by_text = {_text(arrays): arrays for arrays in offer.options}
+        answer = yield Question(self.name, tuple(by_text), offer.depends)
+        return by_text[str(answer)]
 
     def answers(self, kernel: Decided) -> dict[str, Option]:
         """See KernelDecision."""
-        return {_question(array): False for array in self.of(kernel)}
+        return {self.name: _text(self.of(kernel))}
 
 
 UNCOPIED = _Uncopied(
@@ -48,12 +58,12 @@ UNCOPIED = _Uncopied(
     "arrays without a copy",
     (),
     Form(_is_names, "a sorted list of names of arrays"),
-    lambda _: Offer(((),)),
+    _offer,
     Row(
-        "any of the arrays that may have one, but not all",
+        "no array, or any of those that may have one, but not all",
         "they are read from global memory, though others are copied to shared memory",
         "wide, on GPUs",
     ),
-    ", ".join,
+    _text,
     younger=True,
 )
