@@ -40,6 +40,7 @@ class TwoDimensional:
     computes: bool = False
     launched: tuple[str, ...] = ()
     privatizes: bool = False
+    timed: bool = False
     walkable: bool = False
 
     def walking(self, rows: int) -> TwoDimensional:

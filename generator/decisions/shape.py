@@ -41,6 +41,10 @@ class Shape(Protocol):
         """Whether its blocks compute other stages in shared memory."""
 
     @property
+    def timed(self) -> bool:
+        """Whether it runs several time steps per launch (generator.lowering.core.time_tiles)."""
+
+    @property
     def walkable(self) -> bool:
         """Whether its blocks can walk down their tiles (generator.decisions.walk)."""
 

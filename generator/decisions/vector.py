@@ -19,7 +19,7 @@ def _offer(known: Known) -> Offer[int]:
     """Where neighbours are in one thread: in a run, in an unrolled loop, in what it copies. On CPUs threads of a block
     become vectors already.
     """
-    if not known.wide or known.target.shares_host_cores:
+    if not known.wide or known.shape.timed or known.target.shares_host_cores:
         return Offer((1,))
     most = WIDTHS[-1] if known[SHARED] else max(known[RUN], known[UNROLL])
     offered = tuple(width for width in WIDTHS if width <= most)

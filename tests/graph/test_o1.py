@@ -44,6 +44,7 @@ class FakeShape:
     computes: bool = False
     launched: tuple[str, ...] = ()
     privatizes: bool = False
+    timed: bool = False
     walkable: bool = False
 
     def walking(self, rows: int) -> FakeShape:

@@ -103,6 +103,11 @@ class KernelShape:
         return self.blocks is not None
 
     @property
+    def timed(self) -> bool:
+        """Whether it runs several time steps per launch."""
+        return isinstance(self.blocks, TimeBoxes)
+
+    @property
     def walkable(self) -> bool:
         """Whether its blocks can walk down their tiles: they compute stages, for rows that do not mix with others."""
         plain = not (self.reduces or self.coarse or self.skewed)

@@ -10,6 +10,8 @@ from generator.errors import IllegalPlan
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.schedules.time_tiles import TimeTiles
+from tests.support.space_plans import random_plans
 from tests.support.suite import problem
 from tests.support.targets import HOPPER
 
@@ -54,3 +56,9 @@ def test_without_runs_nothing_changes() -> None:
 def test_runs_divide_the_points(run: int) -> None:
     with pytest.raises(IllegalPlan, match=f"{run} neighbours in a row of S0, S1: a thread has 8 points along x"):
         text(("MINI_DATASET",), replace(OUTER, run=run))
+
+
+def test_kernels_of_several_time_steps_are_offered_neither_runs_nor_vectors() -> None:
+    program = problem("jacobi-1d", ("N=3000", "TSTEPS=20")).program
+    plans = [plan for plan in random_plans(program, HOPPER, "o1", 100, 3) if isinstance(plan.schedule, TimeTiles)]
+    assert plans and all(lower(program, plan, HOPPER) for plan in plans)
