@@ -40,7 +40,7 @@ MODEL = "sioutas"
 """Of mean function and desirability."""
 FIRST = 2
 """Evaluations of those that follow one model alone: their first plan is wanted, which is evaluation 1."""
-FINALISTS, SITTINGS = 4, 5
+FINALISTS, SITTINGS = 4, 9
 """Plans of a search at a budget that are measured again, and in how many sittings."""
 
 
