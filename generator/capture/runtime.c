@@ -178,7 +178,10 @@ static void note_threads(void) {
 /* True on the first arrival at the SCoP only. */
 int antune_capture_begin(void) {
 #ifdef _OPENMP
-  if (omp_in_parallel()) fail("it lies inside a parallel region of the program", -1);
+  if (omp_in_parallel()) {
+#pragma omp critical(antune_capture) /* of the threads that come here, one writes the log and ends all */
+    fail("it lies inside a parallel region of the program", -1);
+  }
 #endif
   if (arrived) return 0;
   arrived = active = 1;

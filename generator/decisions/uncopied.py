@@ -33,7 +33,7 @@ def _offer(known: Known) -> Offer[Arrays]:
         return Offer(((),))
     counts = range(len(arrays)) if len(arrays) <= _FEW else (0, 1, len(arrays) - 1)
     offered = tuple(left for count in counts for left in combinations(arrays, count))
-    return Offer(offered, ((SHARED.name, known[SHARED]),))
+    return Offer(offered, (("arrays", _text(tuple(arrays))),))
 
 
 class _Uncopied(KernelDecision[Arrays]):
