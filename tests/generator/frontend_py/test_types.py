@@ -202,7 +202,8 @@ def test_integers_of_64_bits_and_constants_at_the_edges() -> None:
 
 
 @pytest.mark.parametrize(("kind", "given_"), few(
-    [(k, g) for g in (hl.Float(32), hl.Float(64)) for k in (hl.Int(64), hl.UInt(8), *INTEGERS, hl.UInt(64))], 4), ids=str)
+    [(k, g) for g in (hl.Float(32), hl.Float(64)) for k in (hl.Int(64), hl.UInt(8), *INTEGERS, hl.UInt(64))],
+    4), ids=str)
 def test_saturating_casts_of_real_numbers_stay_inside(kind: Type, given_: Type) -> None:
     f = hl.ImageParam(given_, 1, "f")
     for found in evaluate_all([hl.saturating_cast(kind, f[x])], 3, {f: np.array([-1e30, 1e30, 5.5], given_.numpy)}):
