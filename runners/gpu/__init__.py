@@ -1,7 +1,7 @@
 """What CUDA and HIP have in common, behind `runners.driver`: the same calls under other names.
 
 Read in this order: `api.py` (what is needed of a driver API), `units.py` (kernels are compiled one by one, without a
-GPU), `device.py` (arrays, modules, launches), `textures.py`, `texture_object.py` (a structure that both drivers take),
-`keys.py`. The rooms `cuda/` and `hip/` have the bindings, the compilers, and what lists the devices. All of it is
-imported in worker processes only.
+GPU), `device.py` (arrays, modules, launches), `graphs.py` and `intervals.py` (launches that are timed as a whole),
+`textures.py`, `texture_object.py` (a structure that both drivers take), `keys.py`. The rooms `cuda/` and `hip/` have
+the bindings, the compilers, and what lists the devices. All of it is imported in worker processes only.
 """

@@ -1,6 +1,7 @@
 """Lowered kernels in numbers.
 
-Read `facts.py` (`kernel_facts`, the door), `sampling.py` and `counting.py` (executions), `addresses.py` (strides);
+Read `facts.py` (`kernel_facts`, the door), `index_values.py` (variables that hold indices, replaced),
+`sampling.py` and `counting.py` (executions), `addresses.py` (strides);
 `shapes.py` says what a kernel offers to decide.
 
 May import `lowering.core`.
