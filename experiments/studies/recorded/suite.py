@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -19,6 +13,7 @@ from experiments.studies.recorded.arena import Source, find_sources, open_arena
 from experiments.studies.recorded.peers import PEER, PeerFailed, check_peers, peer_best_ms
 from experiments.studies.recorded.race import Trace, race
 from experiments.studies.recorded.results import Results, Row, SpaceFacts, Standing, budget_rows, describe_space, judge
+from experiments.studies.recorded.workers import WorkerKilled, spread
 from explorer.registry import SEARCHES, make_explorer
 from generator.errors import InputError
 
@@ -141,46 +136,13 @@ def _search(job: _Job) -> _Found:
 @contextmanager
 def _evaluated(jobs: Sequence[_Job], workers: int) -> Iterator[Iterator[tuple[_Job, _Found]]]:
     """The results of `jobs` as they come; at the end no process is left, also after an error or Ctrl-C."""
-    if workers <= 1:
-        yield ((job, _search(job)) for job in jobs)
-        return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _become_worker)
-    try:
-        yield _as_completed(pool, jobs)
-    except BrokenProcessPool:
-        raise InputError(
-            "a process that searched was killed, perhaps for want of memory; use fewer --workers"
-        ) from None
-    except BaseException:  # Ctrl-C, or the generator was closed: raised again once the workers are told to end
-        for process in active_children():
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _as_completed(pool: ProcessPoolExecutor, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Found]]:
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # workers inherit it: Ctrl-C is left to this process
-    try:
-        waiting: dict[Future[_Found], _Job] = {pool.submit(_search, job): job for job in jobs}
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    while waiting:
-        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield waiting.pop(future), future.result()
-
-
-def _become_worker() -> None:
-    """End when the parent does, however it ends."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    with closing(spread(_search, jobs, workers)) as results:
+        try:
+            yield results
+        except WorkerKilled:
+            raise InputError(
+                "a process that searched was killed, perhaps for want of memory; use fewer --workers"
+            ) from None
 
 
 def _results(options: SuiteOptions, sources: Sequence[Source], found: Sequence[tuple[_Job, _Searches]]) -> Results:
