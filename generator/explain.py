@@ -8,6 +8,7 @@ from generator.decisions.deciding import kernel_words
 from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
 from generator.lowering import lower
+from generator.lowering.analysis.parallelism import parallelism
 from generator.lowering.analysis.shapes import BlockStages, KernelShape, kernel_shapes
 from generator.lowering.core.placement import placeable
 from generator.plan import KernelPlan, Plan
@@ -40,6 +41,7 @@ def explain(program: Program, plan: Plan, target: Target) -> str:
                 ("Dependences", _dependences(program)),
                 ("Strongly connected components", _components(program, plan)), ("Schedule", _schedule(program, plan)),
                 ("Memory", _memory(program, plan, target)), ("Kernels", _kernels(program, plan, target)),
+                ("Parallelism", _parallelism(program, plan)),
                 ("Host program", host_lines(variant.host)),
                 ("Device code", variant.source.splitlines()))
     return "\n".join(line for title, lines in sections for line in (f"== {title}", *lines, ""))
@@ -168,9 +170,7 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
     if plan.order:
         order = ", ".join(map(str, plan.order))
         yield f"    its parallel dimensions in the order {order} of the schedule; the last is x"
-    for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
-        yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
-               f"{tile // block} point(s) per thread")
+    yield from _dimensions(shape, plan)
     if shape.shareable:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, plan.registers)
         where = f"in shared memory ({size} bytes, rows padded by {plan.padding})" if plan.shared else \
@@ -198,6 +198,25 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
         kept = "kept in shared memory" if plan.combine == "private" else "not kept"
         yield f"    a copy per block of what it updates of {arrays}: {shape.updates.bytes(plan.tile)} bytes, {kept}"
     yield f"    decided: {', '.join(kernel_words(plan))}"
+
+
+def _dimensions(shape: KernelShape, plan: KernelPlan) -> Iterator[str]:
+    """The sizes of a kernel, dimension by dimension."""
+    for number, (extent, tile, block) in enumerate(zip(shape.extents, plan.tile, plan.block, strict=True)):
+        if plan.diagonals:
+            yield (f"    parallel dimension {number}: {extent} tiles of a wavefront, one per block; {block} threads "
+                   f"lie along {shape.diagonals[number]} places in the tile")
+        else:
+            yield (f"    parallel dimension {number}: {extent} points, tiles of {tile}, {block} threads, "
+                   f"{tile // block} point(s) per thread")
+
+
+def _parallelism(program: Program, plan: Plan) -> Iterator[str]:
+    """How many threads have work at the same time."""
+    for one in parallelism(program, plan):
+        about = "" if one.exact else "at most "
+        yield (f"{{{', '.join(one.statements)}}}: {about}{one.total:.0f} threads with work at the same time in each of "
+               f"{one.launches} launch(es) on average, {one.threads:.1f} in each of {one.blocks:.1f} blocks")
 
 
 def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:

@@ -97,10 +97,11 @@ class Assign:
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """All threads of the block or sub-group wait here for each other; what they have in shared memory is consistent
-    afterwards.
+    afterwards, and with `arrays` what is in global memory, too.
     """
 
     level: Level = "block"
+    arrays: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from generator.decisions.base import KernelDecision
 from generator.decisions.cache import CACHE, Cache
 from generator.decisions.columns import COLUMNS
 from generator.decisions.combine import COMBINE, Combine
+from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.exchange import EXCHANGE
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.level import LEVEL
@@ -49,7 +50,8 @@ class KernelPlan:
 
     `tile[d]` and `block[d]` belong to the parallel dimension d, outermost first (the last one is the device's
     x); each thread computes `tile / block` points per dimension, cyclically, so that neighbours stay coalesced
-    (along x: `run` neighbours at a time).
+    (along x: `run` neighbours at a time). With `diagonals` a block runs one tile of a wavefront, so that `tile` is 1,
+    and `block[d]` are its threads along a row of that tile.
     `order` permutes the parallel dimensions of the schedule before that (empty: as they are).
 
     Each of the other fields is a decision with a file of its own in `generator.decisions`.
@@ -75,11 +77,13 @@ class KernelPlan:
     vector: int = VECTOR.default
     ahead: bool = AHEAD.default
     uncopied: tuple[str, ...] = UNCOPIED.default
+    diagonals: bool = DIAGONALS.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     X_DIMENSION,
     WALK,
+    DIAGONALS,
     SIZES,
     RUN,
     UNROLL,

@@ -55,7 +55,8 @@ ROWS = (
         "wavefront tile size 1, 2, ...",
         "the same",
         "powers of two up to 256",
-        "per row; inside a tile, its points run in order, in one thread",
+        "per row; inside a tile, its points run in order in one thread, or, on GPUs, along "
+        "[diagonals](#tiles-of-wavefronts-in-blocks)",
     ),
 )
 """Of docs/decisions.md."""

@@ -42,10 +42,15 @@ class TwoDimensional:
     privatizes: bool = False
     timed: bool = False
     walkable: bool = False
+    diagonals: tuple[int, ...] = ()
 
     def walking(self, rows: int) -> TwoDimensional:
         """Nobody asks."""
         raise AssertionError(f"{rows} rows per step")
+
+    def along_diagonals(self) -> TwoDimensional:
+        """Nobody asks."""
+        raise AssertionError("it has no tiles")
 
     def ordered(self, order: tuple[int, ...]) -> TwoDimensional:
         """As it is, but for the extents."""

@@ -19,7 +19,7 @@ def _offer(known: Known) -> Offer[int]:
     found = known[SIZES]
     if not known.wide or known.shape.timed or known.target.shares_host_cores or not found.block or found.block[-1] == 1:
         return Offer((1,))
-    points = found.tile[-1] // found.block[-1]
+    points = max(1, found.tile[-1] // found.block[-1])
     offered = tuple(run for run in RUNS if points % run == 0)
     return Offer(offered, (("points along x", points),) if len(offered) > 1 else ())
 

@@ -33,6 +33,12 @@ class Shape(Protocol):
         """Whether a point of the parallel dimensions is a whole tile of the program's iterations."""
 
     @property
+    def diagonals(self) -> tuple[int, ...]:
+        """The sizes of a wavefront's tile along which the threads of a block may share it, one per parallel dimension;
+        () where they may not (generator.decisions.diagonals).
+        """
+
+    @property
     def skewed(self) -> bool:
         """Whether its loops have bounds that depend on each other: tiles inside would take long to generate."""
 
@@ -69,6 +75,9 @@ class Shape(Protocol):
 
     def walking(self, rows: int) -> Shape:
         """The same kernel, whose blocks compute so many rows of their tiles at a time."""
+
+    def along_diagonals(self) -> Shape:
+        """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
 
     def ordered(self, order: tuple[int, ...]) -> Shape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""

@@ -23,6 +23,7 @@ from generator.decisions.candidate_sizes import (
     caps,
     geometry,
 )
+from generator.decisions.diagonals import DIAGONALS, inside_tiles
 from generator.decisions.walk import WALK
 from generator.errors import InputError
 from generator.forms import sizes
@@ -41,16 +42,13 @@ class TileAndBlock:
     @property
     def several_points(self) -> bool:
         """Whether a thread computes more than one point."""
-        return self.tile != self.block
+        return any(tile > block for tile, block in zip(self.tile, self.block, strict=True))
 
 
 def _candidates(known: Known) -> CandidateSizes:
-    if known.shape.coarse:
-        return TILES
-    if _is_long(known):
-        return LONG
-    ours = HOST if known.target.shares_host_cores else WIDE
-    return ours if known.wide else PAPER
+    if known.shape.coarse or _is_long(known):
+        return TILES if known.shape.coarse else LONG
+    return PAPER if not known.wide else HOST if known.target.shares_host_cores else WIDE
 
 
 def _is_long(known: Known) -> bool:
@@ -62,6 +60,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
 
     def ask(self, known: Known) -> Generator[Question, Option, TileAndBlock]:
         """See KernelDecision."""
+        if known[DIAGONALS]:
+            return TileAndBlock(*(yield from inside_tiles(known, tuple(f"{BLOCK} {axis}" for axis in AXES))))
         shape, candidates = known.shape, _candidates(known)
         largest = caps(shape.extents[::-1], candidates)
         offer = geometry(largest, known.target, candidates, known[WALK])
@@ -118,8 +118,8 @@ class _Sizes(KernelDecision[TileAndBlock]):
         found = self.of(kernel)
         if not found.tile:
             return "a single thread"
-        points = [tile // block for tile, block in zip(found.tile, found.block, strict=True)]
-        each = "" if all(n == 1 for n in points) else f" ({_by(points)} points each)"
+        points = [max(1, tile // block) for tile, block in zip(found.tile, found.block, strict=True)]
+        each = f" ({_by(points)} points each)" if max(points) > 1 else ""
         return f"{TILE} {_by(found.tile)}, {BLOCK} {_by(found.block)}{each}"
 
 

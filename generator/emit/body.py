@@ -50,8 +50,9 @@ class BodyWriter:
                     yield f"{pad}}}"
                 case Assign():
                     yield from (pad + line for line in self._assignment(node))
-                case Barrier(level):
-                    yield pad + (self.words.barrier if level == "block" else self.words.sub_group_barrier)
+                case Barrier(level, arrays):
+                    block = self.words.array_barrier if arrays else self.words.barrier
+                    yield pad + (block if level == "block" else self.words.sub_group_barrier)
                 case Declare(name, kind, sizes):
                     aligned = self.words.aligned.format(bytes=self.aligned[name]) if name in self.aligned else ""
                     yield f"{pad}{aligned}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"

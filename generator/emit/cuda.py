@@ -54,6 +54,7 @@ CUDA = Words(
     dynamic_memory="extern __shared__ __align__(16) unsigned char antune_shared[];",
     dynamic_array="{type} (&{name}){sizes} = *({type} (*){sizes})(antune_shared + {offset});",
     barrier="__syncthreads();",
+    array_barrier="__syncthreads();",
     sub_group_barrier="__syncwarp();",
     group_index="blockIdx.{axis}",
     thread_index="threadIdx.{axis}",

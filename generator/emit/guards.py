@@ -18,7 +18,7 @@ _THREAD = re.compile(r"t\d")
 
 def with_first_barrier(body: tuple[Node, ...]) -> tuple[Node, ...]:
     """`body` after a barrier, if its conditions bound the index of a thread, and it has none yet."""
-    if Barrier() in walk(body):
+    if any(isinstance(node, Barrier) and node.level == "block" for node in walk(body)):
         return body
     bounded = any(_THREAD.fullmatch(name) for condition in _conditions(body) for name in names_of(condition))
     return (Barrier(), *body) if bounded else body

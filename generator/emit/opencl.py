@@ -83,6 +83,7 @@ OPENCL = Words(
     dynamic_memory="",
     dynamic_array="",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    array_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     sub_group_barrier="sub_group_barrier(CLK_LOCAL_MEM_FENCE);",
     group_index="get_group_id({axis})",
     thread_index="get_local_id({axis})",

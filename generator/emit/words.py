@@ -37,6 +37,8 @@ class Words:
     `dynamic_memory` declares the shared memory that a launch asks for, `dynamic_array` the array `{name}` of `{type}`
     and `{sizes}` at byte `{offset}` of it (empty: the language needs no such thing).
 
+    `barrier` makes shared memory consistent in a block, `array_barrier` global memory, too.
+
     `function` tells how a function of C is called, `min` and `max` of integers among them.
 
     `swap` names the compare-and-swap of a word of so many bytes, `swap_word` is the type of that word; `shared_pointer`
@@ -67,6 +69,7 @@ class Words:
     dynamic_memory: str
     dynamic_array: str
     barrier: str
+    array_barrier: str
     sub_group_barrier: str
     group_index: str
     thread_index: str

@@ -46,9 +46,13 @@ class FakeShape:
     privatizes: bool = False
     timed: bool = False
     walkable: bool = False
+    diagonals: tuple[int, ...] = ()
 
     def walking(self, rows: int) -> FakeShape:
         raise AssertionError(f"nobody asked, but {rows} rows per step are wanted")
+
+    def along_diagonals(self) -> FakeShape:
+        raise AssertionError("it has no tiles")
 
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self

@@ -34,7 +34,7 @@ def gpu_plans(program: Program, target: Target, level: LevelName, count: int, se
 
 def _changed(kernel: KernelPlan, rng: np.random.Generator) -> KernelPlan:
     """The kernel with fewer threads and more points along x."""
-    if not kernel.tile or kernel.walk:
+    if not kernel.tile or kernel.walk or kernel.diagonals:
         return kernel
     block = list(kernel.block)
     while np.prod(block) > THREADS:

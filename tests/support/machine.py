@@ -56,6 +56,7 @@ class DeviceMemory(Memory):
         super().__init__(program)
         self.rng, self.thread = rng, 0
         self.everywhere, self.in_block, self.in_team, self.team = Uses(), Uses(), Uses(), -1
+        self.between, self.block = Uses(), -1
         self.shared: dict[str, dict[Element, Number]] = {}
         self.registers: dict[str, dict[Element, Number]] = {}
         self.whole = dict(self.types), dict(self.extents)
@@ -78,7 +79,7 @@ class DeviceMemory(Memory):
         """The value of an element; `mode` other than "read": as a part of an atomic update."""
         held = self._held(array)
         if held is None:
-            self.everywhere.note((array, index), mode, self.thread)
+            self._note_array(array, index, mode)
             return super().load(array, index)
         self._note(array, index, mode)
         found = held.get(self.check(array, index))
@@ -88,7 +89,7 @@ class DeviceMemory(Memory):
         """Overwrite an element."""
         held = self._held(array)
         if held is None:
-            self.everywhere.note((array, index), mode, self.thread)
+            self._note_array(array, index, mode)
             super().store(array, index, value)
             return
         self._note(array, index, mode)
@@ -100,6 +101,14 @@ class DeviceMemory(Memory):
             self.in_team.note((array, index), mode, self.thread)
             if self.team >= 0:
                 self.in_block.note((array, index), mode, self.team)
+
+    def _note_array(self, array: str, index: tuple[int, ...], mode: str) -> None:
+        """Threads of a block (its number, if barriers of the kernel are for arrays, too) see each other's writes behind
+        such a barrier, those of other blocks never.
+        """
+        self.everywhere.note((array, index), mode, self.thread if self.block < 0 else self.block)
+        if self.block >= 0:
+            self.between.note((array, index), mode, self.thread)
 
     def garbage(self, kind: str) -> Number:
         """Any value."""
@@ -140,7 +149,8 @@ class Machine:
         size = LANES if apart else len(threads)
         assert len(threads) % size == 0, "a sub-group with threads that do not exist"
         memory.shared = {name: {} for name in memory.shared}
-        memory.in_block = Uses()
+        memory.in_block, memory.between = Uses(), Uses()
+        memory.block = number if any(isinstance(node, Barrier) and node.arrays for node in nodes) else -1
         for team in memory.rng.permutation(len(threads) // size):
             memory.team = int(team) if size < len(threads) else -1
             self._together(
@@ -163,6 +173,8 @@ class Machine:
             assert len(places) == 1, "some threads wait where others never come"
             if reached[0] is None:
                 return
+            if isinstance(reached[0][0], Barrier) and reached[0][0].arrays:
+                memory.between = Uses()
             answers = _answers(reached[0][0], [event[1] for event in reached if event])
 
     def _waiting(self, nodes: tuple[Node, ...], memory: DeviceMemory) -> Waiting:

@@ -78,7 +78,7 @@ def _facts(name: str, kernel: LoweredKernel, plan: KernelPlan, runs: Sequence[Ru
     work = Operations()
     for place, node in _leaves(body, ()):
         work = work.plus(study.operations(node), counts.executions.get(place, 0.0))
-    points = tuple(t // b for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
+    points = tuple(max(1, t // b) for t, b in zip(reversed(plan.tile), reversed(plan.block), strict=True)) or (1,)
     return KernelFacts(name, kernel.statements, kernel.block, kernel.grid, points, launches, kernel.local_bytes,
                        counts.balance, work, found, tuple((array.name, array.bytes) for array in kernel.arrays))
 

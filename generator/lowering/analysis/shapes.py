@@ -14,6 +14,7 @@ from generator.polyhedral.kit.members import mixes
 from generator.polyhedral.kit.memoized import remembered
 from generator.polyhedral.kit.tree import Band, Sequence, Tree, members_of
 from generator.polyhedral.memory.accumulate import keepable
+from generator.polyhedral.memory.diagonals import shared_rows
 from generator.polyhedral.memory.footprint import StagedArray, fill_points
 from generator.polyhedral.memory.private import private_updates, update_box
 from generator.polyhedral.memory.rough_boxes import block_bytes
@@ -76,7 +77,7 @@ class KernelShape:
     point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
     `blocks`: what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can
     reduce in copies of their own. `launched`: the statements of a loop of the host that launches it, with others, for
-    little work each; () where there is none.
+    little work each; () where there is none. `diagonals`: see `generator.decisions.shape.Shape`.
     """
 
     statements: tuple[str, ...]
@@ -91,6 +92,7 @@ class KernelShape:
     blocks: BlockStages | TimeBoxes | None = None
     updates: BlockUpdates | None = None
     launched: tuple[str, ...] = ()
+    diagonals: tuple[int, ...] = ()
 
     @property
     def privatizes(self) -> bool:
@@ -118,6 +120,10 @@ class KernelShape:
         assert isinstance(self.blocks, BlockStages)
         return replace(self, blocks=replace(self.blocks, walk=rows), staged=(), shareable=(), kept=())
 
+    def along_diagonals(self) -> KernelShape:
+        """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
+        return replace(self, staged=(), shareable=(), kept=())
+
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
         if not order:
@@ -129,7 +135,7 @@ class KernelShape:
         blocks = replace(self.blocks, order=order) if self.blocks else None
         updates = replace(self.updates, order=order) if self.updates else None
         return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, blocks=blocks,
-                       updates=updates)
+                       updates=updates, diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False) -> int:
@@ -199,6 +205,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         skewed,
         blocks,
         updates,
+        diagonals=() if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part)),
     )
 
 

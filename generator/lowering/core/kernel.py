@@ -11,6 +11,7 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Int, Name, loads_of, names_of
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.core.ahead import with_next_tile
+from generator.lowering.core.diagonals import diagonal_loops
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
@@ -111,6 +112,8 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     _check_walk(plan, frame)
     part, team = reordered(part, plan.order), team_of(plan, dialect)
     within = team.plan(plan)
+    if plan.diagonals:
+        return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that the inner loops tell apart serve every step of the outer ones
     mapped = map_kernel(part, within, fill_points(program, part), summed(program, part) if plan.registers else ())
     check_mapped(part, mapped.tree)
@@ -154,6 +157,15 @@ def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPla
                    [box.name for box in kept.private])
     return TeamKernel(mapped.blocks, frame.prefix, (*staged.arrays, *staged.computed, *scratch, *kept.private),
                       tuple(body))
+
+
+def _diagonals(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, dialect: Dialect) -> TeamKernel:
+    """The loops of a kernel whose blocks run the diagonals of a tile. Raises IllegalPlan."""
+    nest = diagonal_loops(program, part, plan, frame.prefix, LANGUAGES[dialect].uniform_branches)
+    computing = Computing(program, (), plan.block, {array.name for array in program.arrays})
+    inside = Filler(Filling(program, part, plan, (), (), computing, {}, {}, {})).fill(nest, {})
+    body = tuple(_with_factors(node, plan.unroll, False) for node in inside)
+    return TeamKernel(tuple(dimension.extent for dimension in part.parallel), frame.prefix, (), body)
 
 
 def _full_or_partial(nest: tuple[Node, ...], filling: Filling, whole: Padded, plan: KernelPlan) -> tuple[Node, ...]:
@@ -207,7 +219,12 @@ class TeamKernel:
 
 
 def _check_walk(plan: KernelPlan, frame: Frame) -> None:
-    """Raise IllegalPlan where the threads of a block that walks would combine values over a whole tile."""
+    """Raise IllegalPlan where the threads of a block that walks, or runs diagonals, would combine values over a whole
+    tile.
+    """
+    if plan.diagonals and frame.reductions:
+        raise IllegalPlan(f"diagonals of {', '.join(plan.statements)}: its updates in any order "
+                          f"({', '.join(frame.reductions)}) are for one thread per tile")
     if plan.walk and frame.reductions:
         raise IllegalPlan(f"{plan.walk} rows per step of {', '.join(plan.statements)}: its updates in any order "
                           f"({', '.join(frame.reductions)}) are for a whole tile at once")

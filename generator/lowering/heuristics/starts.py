@@ -97,6 +97,9 @@ _ROWS_AT_ONCE, _LONGEST_ROW = 4, 4096
 offers on CPUs.
 """
 
+_MOST_IN_TILE = 256
+"""Threads of a block that runs one tile of a wavefront."""
+
 _ALONE_ON_CPUS, _ALONE_ON_GPUS = 1024, 64
 """Instances of statements that one thread runs in the time of a launch, carefully: some 20 and 5 us."""
 
@@ -279,6 +282,8 @@ def _outer(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
 
 
 def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    if shape.diagonals and not target.shares_host_cores:
+        return _in_tiles(shape, target)
     shape = shape.ordered(order)
     count = len(shape.extents)
     tile = fitting(
@@ -309,6 +314,14 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
         ahead=style.neighbours > 1 and shared and shape.sequential,
         vector=style.neighbours if shared or max(run, unroll) >= style.neighbours else 1,
     )
+
+
+def _in_tiles(shape: KernelShape, target: Target) -> KernelPlan:
+    """Blocks that run the diagonals of a wavefront's tile, with a thread for each place along its rows if possible."""
+    block = list(shape.diagonals)
+    while prod(block) > min(_MOST_IN_TILE, target.max_threads):
+        block[block.index(max(block))] //= 2
+    return KernelPlan(shape.statements, (1,) * len(block), tuple(block), diagonals=True)
 
 
 def _cover(extent: int) -> int:

@@ -146,7 +146,7 @@ def _waiting(nodes: tuple[Node, ...], level: Level) -> tuple[Node, ...]:
     for node in nodes:
         match node:
             case Barrier():
-                result += [] if level == "thread" else [Barrier(level)]
+                result += [] if level == "thread" else [replace(node, level=level)]
             case For(body=body):
                 result.append(replace(node, body=_waiting(body, level)))
             case If(condition, then, otherwise):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import islpy as isl
@@ -25,13 +25,17 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """`members[k]` is an isl UnionPwAff; `notes[k]` says in words what the loop is, for the printed code."""
+    """`members[k]` is an isl UnionPwAff; `notes[k]` says in words what the loop is, for the printed code.
+
+    `sizes`: the members count tiles of a wavefront; the sizes of these in each of the rows that are tiled.
+    """
 
     members: tuple[Any, ...]
     coincident: tuple[bool, ...]
     permutable: bool
     child: Tree
     notes: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +113,7 @@ def restrict(tree: Tree, domain: Any) -> Tree:
     match tree:
         case Band():
             members = tuple(m.intersect_domain(domain) for m in tree.members)
-            return Band(members, tree.coincident, tree.permutable, restrict(tree.child, domain), tree.notes)
+            return replace(tree, members=members, child=restrict(tree.child, domain))
         case Sequence(filters, children):
             kept = [(f.intersect(domain), c) for f, c in zip(filters, children, strict=True)
                     if not f.intersect(domain).is_empty()]

@@ -80,7 +80,7 @@ def map_kernel(
     Raises:
         IllegalPlan: sizes that do not fit the kernel.
     """
-    _check_sizes(part, plan)
+    check_fits(part, plan)
     sizes = list(zip(part.parallel, step_tile(plan.tile, plan.walk), plan.block, strict=True))
     several = tuple(
         sorted(points_of(plan), key=lambda p: (outer.index(p.dim) if p.dim in outer else len(outer), p.dim))
@@ -101,7 +101,8 @@ def step_tile(tile: tuple[int, ...], walk: int) -> tuple[int, ...]:
     return (*tile[:walked(len(tile))], walk, *tile[walked(len(tile)) + 1:]) if walk else tile
 
 
-def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
+def check_fits(part: KernelPart, plan: KernelPlan) -> None:
+    """Raise IllegalPlan for sizes that do not fit the kernel."""
     if not len(plan.tile) == len(plan.block) == len(part.parallel):
         raise IllegalPlan(f"kernel {', '.join(plan.statements)} has {len(part.parallel)} parallel dimensions but the "
                           f"plan gives {len(plan.tile)} tile and {len(plan.block)} block sizes")
@@ -110,6 +111,9 @@ def _check_sizes(part: KernelPart, plan: KernelPlan) -> None:
 
 def check_sizes(plan: KernelPlan) -> None:
     """Raise IllegalPlan for sizes that fit no kernel."""
+    if plan.diagonals:
+        _check_diagonals(plan)
+        return
     _check_walk(plan)
     for tile, block in zip(step_tile(plan.tile, plan.walk), plan.block, strict=True):
         if block < 1 or tile % block:
@@ -123,6 +127,20 @@ def check_sizes(plan: KernelPlan) -> None:
         raise IllegalPlan(f"{plan.vector} elements per access of {', '.join(plan.statements)}; use 1, 2 or 4")
     if plan.inner_tile < 1 or plan.unroll < 1:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
+
+
+def _check_diagonals(plan: KernelPlan) -> None:
+    """Raise IllegalPlan for what goes with several tiles per block, or one thread per tile."""
+    what = f"diagonals of {', '.join(plan.statements)}"
+    if set(plan.tile) - {1} or min(plan.block, default=0) < 1:
+        raise IllegalPlan(f"{what}: a block runs one tile of the wavefront, so each of its tile sizes is 1, and its "
+                          f"block sizes are threads along the rows of that tile; they are {plan.tile} and {plan.block}")
+    if plan.registers or plan.shared or plan.inner_tile > 1 or plan.walk or plan.run > 1 or plan.level != "block":
+        raise IllegalPlan(f"{what}: registers, shared copies, inner tiles, steps along rows, runs of neighbours and "
+                          "tiles of smaller teams are for kernels without diagonals")
+    if plan.unroll < 1 or plan.vector not in (1, 2, 4):
+        raise IllegalPlan(f"{what}: the unroll factor {plan.unroll} must be at least 1, the elements per access "
+                          f"{plan.vector} 1, 2 or 4")
 
 
 def _check_walk(plan: KernelPlan) -> None:

@@ -55,7 +55,8 @@ class KernelPart:
 
     `prefix` are the members of the host loops around it; `parallel` the coincident members to map to blocks and
     threads, outermost first; `tree` what runs sequentially inside them; `dependences` those within one launch.
-    `coarse`: the parallel members count tiles of a wavefront, not iterations.
+    `sizes`: the parallel members count tiles of a wavefront, not iterations: those of all tiled rows but the first; the
+    sizes of the tiles in each row. `order`: how the parallel members were reordered (empty: not at all).
     """
 
     statements: tuple[str, ...]
@@ -64,7 +65,13 @@ class KernelPart:
     parallel: tuple[Dimension, ...]
     tree: Tree
     dependences: Any
-    coarse: bool = False
+    sizes: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the parallel members count tiles."""
+        return bool(self.sizes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +122,7 @@ def _shared(program: Program, part: KernelPart) -> KernelPart:
     """The first KernelPart with the same content: what was derived from it (and cached) serves all schedules."""
     loops = [str(m) for m in (*part.prefix, *(d.member for d in part.parallel))]
     schedule = to_schedule(part.tree, part.domain)
-    text = "\n".join([str(part.coarse), str(part.domain), *loops, str(schedule), str(part.dependences)])
+    text = "\n".join([str(part.sizes), str(part.domain), *loops, str(schedule), str(part.dependences)])
     known = _parts_with(program, text)
     if not known:
         known.append(part)
@@ -160,7 +167,7 @@ def reordered(part: KernelPart, order: tuple[int, ...]) -> KernelPart:
     if sorted(order) != list(range(len(part.parallel))):
         raise IllegalPlan(f"order {order} of {', '.join(part.statements)} is no permutation of its "
                           f"{len(part.parallel)} parallel dimensions")
-    return replace(part, parallel=tuple(part.parallel[k] for k in order))
+    return replace(part, parallel=tuple(part.parallel[k] for k in order), order=order)
 
 
 class _Finder:
@@ -206,13 +213,13 @@ class _Finder:
         below: Tree = band.child
         if count < len(rest):
             below = Band(rest[count:], flags[count:], band.permutable, band.child)
-        return self._kernel(domain, prefix, rest[:count], below, band.notes[:1] == ("tile",))
+        return self._kernel(domain, prefix, rest[:count], below, band.sizes)
 
     def _kernel(self, domain: Any, prefix: tuple[Any, ...], parallel: tuple[Any, ...], below: Tree,
-                coarse: bool = False) -> Tree:
+                sizes: tuple[int, ...] = ()) -> Tree:
         dimensions = tuple(dimension(m, domain) for m in parallel)
         inside = restrict(below, domain)
-        self.found.append(KernelPart(statements_of(domain), domain, prefix, dimensions, inside, None, coarse))
+        self.found.append(KernelPart(statements_of(domain), domain, prefix, dimensions, inside, None, sizes))
         return Launch(len(self.found) - 1)
 
 

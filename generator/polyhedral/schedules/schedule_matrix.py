@@ -132,7 +132,8 @@ def _wavefront(program: Program, nest: LoopNest, members: list[Any], place: _Pla
     left = place.dependences.eq_at_multi_union_pw_aff(multi(members[:count]))
     below = _bands(program, nest, members[count:], _Place(place.domain, left, True))
     points = Band(tuple(members[:count]), (False,) * count, True, below)
-    parallel = Band(tuple(tiles[1:]), (True,) * (count - 1), False, points, ("tile",) * (count - 1))
+    notes = ("tile",) * (count - 1)
+    parallel = Band(tuple(tiles[1:]), (True,) * (count - 1), False, points, notes, nest.wavefront)
     return Band((total,), (False,), False, parallel, ("wavefront",))
 
 

@@ -1,0 +1,74 @@
+"""Diagonals: whether the threads of a block run one tile of a wavefront together, diagonal by diagonal (ours).
+
+Otherwise each thread runs tiles of its own. Asked before sizes: a block then runs one tile, and its threads lie along
+the rows of the tile instead of beside each other on tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from math import prod
+
+from generator.decisions.base import Depends, KernelDecision, Known, Offer, Option, Question, Row, switch
+from generator.decisions.candidate_sizes import MIN_THREADS, Sizes
+from generator.decisions.shape import Shape
+from generator.forms import FLAG
+from generator.target import Target
+
+
+def _offer(known: Known) -> Offer[bool]:
+    """On GPUs, where threads may share a tile that has work for a warp. A core of a CPU runs a tile best alone."""
+    rows = known.shape.diagonals
+    enough = bool(rows) and prod(rows) >= MIN_THREADS
+    return switch(known.wide and enough and not known.target.shares_host_cores, (("rows", rows),) if enough else ())
+
+
+def inside_tiles(known: Known, names: tuple[str, ...]) -> Generator[Question, Option, tuple[Sizes, Sizes]]:
+    """One tile, and the threads along its rows, x last; asked x first, by these names of questions."""
+    rows = known.shape.diagonals[::-1]
+    threads: Sizes = ()
+    for name, _ in zip(names, rows, strict=False):
+        depends: Depends = (("rows", rows), ("threads", prod(threads)))
+        answer = yield Question(name, _threads_along(rows, threads, known.target), depends)
+        assert isinstance(answer, int)
+        threads = (*threads, answer)
+    return (1,) * len(rows), threads[::-1]
+
+
+def _threads_along(rows: Sizes, chosen: Sizes, target: Target) -> Sizes:
+    """How many threads may lie along the next row of a tile that a block runs: powers of two up to its size.
+
+    `rows` are the sizes of the tile, x first, `chosen` the threads along the rows before. Together they are MIN_THREADS
+    at least, where the tile is so large, and at most what a block may have.
+    """
+    limits = [min(row, most) for row, most in zip(rows, target.max_block, strict=False)]
+    before, rest = prod(chosen), prod(limits[len(chosen) + 1 :])
+    least = min(MIN_THREADS, prod(limits))
+    sizes = (1 << n for n in range(limits[len(chosen)].bit_length()))
+    return tuple(n for n in sizes if least <= before * n * rest and before * n <= target.max_threads) or (1,)
+
+
+class _Diagonals(KernelDecision[bool]):
+    """Later decisions see a kernel whose threads keep and copy nothing."""
+
+    def turned(self, shape: Shape, value: bool) -> Shape:
+        """See KernelDecision."""
+        return shape.along_diagonals() if value else shape
+
+
+DIAGONALS = _Diagonals(
+    "diagonals",
+    "diagonals of tiles",
+    False,
+    FLAG,
+    _offer,
+    Row(
+        "no, yes",
+        "yes: a block runs one tile, one diagonal after the other, with barriers between them; its threads lie along "
+        "the rows of the tile (the thread block sizes are theirs, up to the sizes of the tile in these rows) and run "
+        "the points of a diagonal in parallel, several each where the tile is larger than the block",
+        "wide, on GPUs, tiles of a wavefront",
+    ),
+    lambda _: "",
+    younger=True,
+)

@@ -1,0 +1,170 @@
+"""The threads of a block inside one tile of a wavefront: they run the diagonals of the tile, one after the other.
+
+    for a tile, in one thread:                    for a tile, in a block:
+      for (p = ..) for (q = ..) S(p, q);            for (diagonal = 0; diagonal <= 2 * size - 2; ++diagonal) {
+                                                      for (in1 = t0; in1 < size; in1 += threads) S(diagonal - in1, in1);
+                                                      barrier
+                                                    }
+
+A diagonal holds the points at which some of the tiled rows have the same sum, all counted from where the tile begins.
+That is legal if every dependence between two points of a tile increases the sum: then a barrier is between them. What
+is at one point runs in one thread, in the order of the loops inside. Both are tested exactly. Lamport's hyperplane
+method (The Parallel Execution of DO Loops, 1974), inside a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from itertools import combinations
+from typing import Any
+
+import islpy as isl
+
+from generator.errors import IllegalPlan
+from generator.plan import KernelPlan
+from generator.polyhedral.kit.ast import index_filter
+from generator.polyhedral.kit.members import value_range
+from generator.polyhedral.kit.tree import Band, Mapping, Tree, multi
+from generator.polyhedral.memory.mapping import block_names, check_fits, thread_names, tile_member
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.polyhedral.schedules.legality import check_kernel, check_threads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagonals:
+    """How a block runs a tile.
+
+    `number` is the member that tells the diagonal of an instance, one of `steps`; `inside[k]` its place in the tile
+    along the tiled row `rows[k]`, for the rows along which threads lie: those of the parallel dimension `dims[k]`.
+    `tree`: blocks and threads, and in them what runs at a point.
+    """
+
+    number: Any
+    steps: int
+    rows: tuple[int, ...]
+    dims: tuple[int, ...]
+    inside: tuple[Any, ...]
+    tree: Tree
+    at_point: Tree
+
+
+@lru_cache(maxsize=1024)
+def summed_rows(part: KernelPart) -> tuple[int, ...]:
+    """The tiled rows whose sum numbers the diagonals of a tile: those with the fewest diagonals; () where no sum is
+    legal.
+    """
+    if not isinstance(part.tree, Band) or not part.sizes or len(part.tree.members) != len(part.sizes):
+        return ()
+    rows = part.tree.members
+    between = part.dependences.subtract(part.dependences.eq_at_multi_union_pw_aff(multi(rows)))
+    numbers = range(len(rows))
+    sums = [some for count in numbers for some in combinations(numbers, count + 1)]
+    sums.sort(key=lambda some: (sum(part.sizes[row] - 1 for row in some), len(some)))
+    return next((some for some in sums if _orders(between, rows, some)), ())
+
+
+def _orders(dependences: Any, rows: tuple[Any, ...], some: tuple[int, ...]) -> bool:
+    """Whether every dependence increases the sum of some rows."""
+    total = multi((_sum([rows[number] for number in some]),))
+    return bool(dependences.subtract(dependences.lex_lt_at_multi_union_pw_aff(total)).is_empty())
+
+
+def shared_rows(part: KernelPart) -> tuple[int, ...]:
+    """The rows along which the threads of a block lie, one for each parallel dimension; () where threads cannot share
+    a tile.
+
+    With the number of a diagonal they tell its points apart: the longest of the summed rows follows from the others.
+    """
+    summed = summed_rows(part)
+    if not summed:
+        return ()
+    longest = max(summed, key=lambda row: part.sizes[row])
+    free = [row for row in range(len(part.sizes)) if row != longest]
+    return tuple(free[k] for k in part.order or range(len(free)))
+
+
+def steps_of(part: KernelPart) -> int:
+    """How many diagonals a tile has."""
+    return 1 + sum(part.sizes[row] - 1 for row in summed_rows(part))
+
+
+def check_diagonals(part: KernelPart) -> None:
+    """Raise IllegalPlan unless the tiles of `part` may run diagonal by diagonal, whatever the block is."""
+    words = ", ".join(part.statements)
+    if not part.coarse:
+        raise IllegalPlan(f"diagonals of {words}: its blocks run no tiles of a wavefront")
+    if not summed_rows(part):
+        raise IllegalPlan(f"diagonals of {words}: a dependence within a tile does not lead to a later diagonal")
+    members = tuple(dimension.member for dimension in part.parallel)
+    check_threads(Mapping("block", block_names(len(members)), members, part.tree), part.dependences)
+    check_kernel(part.tree, part.dependences)
+
+
+def diagonals_of(part: KernelPart, plan: KernelPlan) -> Diagonals:
+    """A block runs one tile, its threads lie along the rows of `shared_rows`.
+
+    Raises:
+        IllegalPlan: threads cannot share the tiles, or sizes do not fit the kernel.
+    """
+    check_fits(part, plan)
+    check_diagonals(part)
+    assert isinstance(part.tree, Band)
+    inside = [row.mod_val(isl.Val(size)) for row, size in zip(part.tree.members, part.sizes, strict=True)]
+    shared, summed = shared_rows(part), summed_rows(part)
+    threads = tuple(inside[row].mod_val(isl.Val(count)) for row, count in zip(shared, plan.block, strict=True))
+    blocks = tuple(tile_member(dimension, 1) for dimension in part.parallel)
+    count, child = len(blocks), part.tree.child
+    tree = Mapping("block", block_names(count), blocks, Mapping("thread", thread_names(count), threads, child))
+    rows = tuple(sorted(shared))
+    return Diagonals(
+        _sum([inside[row] for row in summed]),
+        steps_of(part),
+        rows,
+        tuple(shared.index(row) for row in rows),
+        tuple(inside[row] for row in rows),
+        tree,
+        child,
+    )
+
+
+def at_place(part: KernelPart, prefix: Sequence[str], diagonal: str, inside: MappingOf[int, str]) -> Any:
+    """The isl UnionSet of the instances at one point of a tile, by parameters: the host loops `prefix`, blocks, the
+    number of the `diagonal`, and places along rows by the names in `inside`.
+
+    Without remainders: row = size of a tile * its number + place in it.
+    """
+    assert isinstance(part.tree, Band)
+    rows = [f"row_{number}" for number in range(len(part.sizes))]
+    tiles = ["", *[""] * len(part.parallel)]
+    for k, name in enumerate(block_names(len(part.parallel))):
+        tiles[1 + (part.order[k] if part.order else k)] = f"({name} + {part.parallel[k].low})"
+    tiles[0] = f"({prefix[-1]}{''.join(f' - {tile}' for tile in tiles[1:])})"
+    summed, (longest,) = summed_rows(part), set(range(len(rows))) - set(inside)
+    others = "".join(f" - {inside[row]}" for row in summed if row != longest)
+    places = {**inside, longest: f"({diagonal}{others})"}
+    terms = [
+        f"{row} = {size} * {tiles[k]} + {places[k]} and 0 <= {places[k]} < {size}"
+        for k, (row, size) in enumerate(zip(rows, part.sizes, strict=True))
+    ]
+    names = ", ".join([*rows, *prefix, *block_names(len(part.parallel)), diagonal, *inside.values()])
+    there = isl.Set(f"[{names}] -> {{ : {' and '.join(terms)} }}")
+    found = part.domain.intersect(index_filter(part.prefix, prefix)).intersect(index_filter(part.tree.members, rows))
+    found = found.intersect_params(there)
+    for row in rows:
+        first = found.get_space().find_dim_by_name(isl.dim_type.param, row)
+        found = found.project_out(isl.dim_type.param, first, 1)
+    return found
+
+
+def first_tiles(part: KernelPart) -> tuple[int, int]:
+    """The least and the greatest number of a tile along the first tiled row."""
+    assert isinstance(part.tree, Band)
+    row, size = part.tree.members[0], part.sizes[0]
+    return value_range(row.scale_down_val(isl.Val(size)).floor())
+
+
+def _sum(members: list[Any]) -> Any:
+    return reduce(lambda total, member: total.add(member), members)

@@ -1,0 +1,70 @@
+"""How many threads work at the same time, against counts of all instances, thread by thread."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from generator.lowering.analysis.parallelism import busy_threads, mean, parallelism
+from generator.lowering.heuristics.default import default_plan
+from generator.plan import KernelPlan, Plan
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.schedules.hyperplanes import Hyperplanes
+from generator.schedules.time_tiles import TimeTiles
+from tests.support.hyperplanes import SEIDEL_TILES
+from tests.support.suite import ODD_SIZES, TARGET, large_program, problem
+
+SEIDEL = problem("seidel-2d", ("TSTEPS=5", "N=20")).program
+STEPS, N = 5, 20
+
+
+def tiles_of(sizes: tuple[int, int, int]) -> dict[int, set[tuple[int, ...]]]:
+    """By launch the tiles that hold an instance of seidel-2d."""
+    found = defaultdict(set)
+    for t, i, j in product(range(STEPS), range(1, N - 1), range(1, N - 1)):
+        tile = tuple(row // size for row, size in zip((t, t + i, 2 * t + i + j), sizes, strict=True))
+        found[sum(tile)].add(tile)
+    return found
+
+
+@pytest.mark.parametrize("sizes", [(2, 8, 16), (1, 4, 4), (4, 4, 8)])
+def test_blocks_with_work(sizes: tuple[int, int, int]) -> None:
+    tiles, schedule = tiles_of(sizes), Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))
+    [alone] = parallelism(SEIDEL, Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 1)),)))
+    [inside] = parallelism(SEIDEL, Plan(schedule, (KernelPlan(("S0",), (1, 1), (1, 2), diagonals=True),)))
+    assert alone.launches == inside.launches == len(tiles) and alone.threads == 1
+    assert alone.blocks == inside.blocks == sum(map(len, tiles.values())) / len(tiles)
+
+
+@pytest.mark.parametrize(("sizes", "block"), [((2, 8, 16), (2, 8)), ((2, 8, 16), (2, 3)), ((4, 4, 4), (1, 1)),
+                                              ((8, 4, 2), (3, 2))])
+def test_threads_of_a_tile(sizes: tuple[int, int, int], block: tuple[int, int]) -> None:
+    """All three rows are summed up; the longest, the first of equal ones, follows from the others."""
+    [part] = schedule_kernels(SEIDEL, Hyperplanes((replace(SEIDEL_TILES, wavefront=sizes),))).kernels
+    free = [row for row in range(3) if row != sizes.index(max(sizes))]
+    work: dict[int, dict[tuple[int, ...], int]] = defaultdict(lambda: defaultdict(int))
+    for place in product(*map(range, sizes)):
+        work[sum(place)][tuple(place[row] % count for row, count in zip(free, block, strict=True))] += 1
+    longest = sum(max(threads.values()) for threads in work.values())
+    busy = busy_threads(part, KernelPlan(("S0",), (1, 1), block, diagonals=True))
+    assert busy == pytest.approx(sizes[0] * sizes[1] * sizes[2] / longest)
+
+
+def test_boxes_are_counted_exactly() -> None:
+    """Two sweeps of 35 x 35 points in tiles of 32 x 32, with 16 x 32 threads in a full one."""
+    found = problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program
+    plan = default_plan(found, TARGET)
+    kernels = [one for one in parallelism(found, plan) if one.blocks > 1]
+    assert kernels and all(one.exact and one.total <= one.blocks * 512 for one in kernels)
+    assert parallelism(found, Plan(TimeTiles(2), plan.kernels)) == ()
+
+
+def test_seidel_fills_a_gpu() -> None:
+    """At LARGE, in tiles of 8 x 32 x 32: docs/decisions.md has the numbers."""
+    schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(8, 32, 32)),))
+    alone, inside = (mean(parallelism(large_program("seidel-2d"), Plan(schedule, (kernel,)))) for kernel in (
+        KernelPlan(("S0",), (1, 32), (1, 32)), KernelPlan(("S0",), (1, 1), (8, 32), diagonals=True)))
+    assert round(alone) == 868 and round(inside) == 101630

