@@ -3,8 +3,8 @@
 
 Random walks of level o3, along wavefronts where there are any: how many threads have work at the same time, on average
 over all launches, with each tile in one thread, as GPUs ran them before, and with tiles along diagonals in blocks
-(`generator.lowering.analysis.parallelism`). Both have the same schedules. The table goes to the terminal as Markdown: the
-median over the plans and, in brackets, the most; plans with more launches and points than can be counted are left out.
+(`generator.lowering.analysis.parallelism`). Both have the same schedules. The table goes to the terminal as Markdown:
+the median over the plans and, in brackets, the most; plans with more points than can be counted are left out.
 """
 
 from __future__ import annotations
@@ -69,11 +69,8 @@ def row(name: str, size: str, count: int) -> str:
     """One row of the table."""
     compilation = Compilation(defines=(f"{size}_DATASET",))
     program = read_problem(program_file(name), compilation, None, None, {}, 0).program
-    counted = [
-        (plan, kernels)
-        for plan in random_plans(program, count)
-        if all(one.exact for one in (kernels := parallelism(program, plan)))
-    ]
+    found = [(plan, parallelism(program, plan)) for plan in random_plans(program, count)]
+    counted = [(plan, kernels) for plan, kernels in found if all(one.exact for one in kernels)]
     inside = [mean(kernels) for _, kernels in counted]
     single = [mean(parallelism(program, alone(plan))) for plan, _ in counted]
     several = sum(any(kernel.diagonals for kernel in plan.kernels) for plan, _ in counted)
