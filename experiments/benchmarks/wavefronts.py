@@ -92,8 +92,8 @@ def main(
 ) -> None:
     """Count busy threads of wavefronts."""
     print(
-        "| program | plans | launches | a tile per thread | along diagonals | more | of an H100 | schedule |\n"
-        "|---|---|---|---|---|---|---|---|",
+        "| program | plans | launches | threads, a tile in each | threads, along diagonals | of an H100 |\n"
+        "|---|---|---|---|---|---|",
         flush=True,
     )
     for name in names or PROGRAMS:
