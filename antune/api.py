@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antune.options import parse_budget, parse_scoped
+from antune.options import parse_budget, parse_scoped, usual_space
 from antune.reporters import ReporterName, opened
 from experiments.run import Finish, More, Reporter
 from experiments.run import resume as resume_run
@@ -140,7 +140,7 @@ def tune(source: str | Path, *, evaluations: int | None = None, iterations: int 
     options = RunOptions(
         str(scoped.file), scoped.compilation, parse_budget(evaluations, iterations, minutes, stop_at, stagnation),
         scoped.function, scoped.scop, scoped.parameters, _explorer_name(explorer), ants, seed, devices[0] if devices
-        else None, space or ("pipeline" if scoped.file.suffix == ".py" else "wide"), level, strict_float,
+        else None, space or usual_space(scoped.file), level, strict_float,
         timing=Timing(finalists=finalists), more_devices=devices[1:], cluster=cluster)
     place = nullcontext(Path(out)) if out is not None else claimed_directory(RUNS_ROOT, scoped.file.stem)
     with place as directory, opened(reporter) as told:

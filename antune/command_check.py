@@ -56,8 +56,10 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
       antune check gemm.c -D MINI_DATASET --races
     """
     from antune.files import read_plan
+    from experiments.search.templates import first_plan
     from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
+    from generator.templates.template import Template
 
     scoped = settle(parse_scoped(file, include, define, source, cflags, function, scop, param, size, args, stdin,
                                  program_limit, random_inputs))
@@ -66,6 +68,8 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
+    if isinstance(problem.subject, Template):
+        plan, problem = plan or first_plan(problem.subject), _answered(problem, info)
     plan = plan or usual_plan(problem.program, info.target, usual_schedule(scoped.file))
     right = _compare(problem, plan, info)
     if races:
@@ -89,6 +93,16 @@ def _device(selector: str | None, races: bool) -> DeviceInfo:
     return choose(seen.devices, selector, seen.broken)
 
 
+def _answered(problem: Problem, info: DeviceInfo) -> Problem:
+    """The problem of a template with what its kernel has to compute."""
+    from experiments.search.templates import answered
+    from runners.base import Limits
+    from runners.many import Place
+
+    with tempfile.TemporaryDirectory(prefix="antune-check-") as folder:
+        return answered(problem, Place((info.key,)), Limits(), Path(folder))
+
+
 def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
     from experiments.words import describe_ms
     from metrics.outcome import Timed
@@ -105,9 +119,10 @@ def _compare(problem: Problem, plan: Plan, info: DeviceInfo) -> bool:
     if not isinstance(outcome, Timed):
         print(f"results on {where}: {_describe(outcome)}")
         return False
-    names = ", ".join(array.name for array in problem.program.outputs)
-    print(f"results on {where}: right, {names} as the original program computes them "
-          f"({describe_ms(outcome.median_ms)})")
+    names = ", ".join(array.name for array in problem.contract.outputs)
+    who = {"answer": "the answer has them", "first": "the first configuration computes them"}.get(
+        problem.reference.origin, "the original program computes them")
+    print(f"results on {where}: right, {names} as {who} ({describe_ms(outcome.median_ms)})")
     return True
 
 

@@ -149,13 +149,22 @@ def _explain(
     """Print what `plan` makes of the loops, or only why `doubted` is illegal, or only what `model` says of it."""
     from antune.costs import cost_lines
     from antune.global_memory import memory_lines
+    from experiments.search.templates import first_plan
     from generator.explain import explain as explain_plan
     from generator.explain import why
     from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import read_problem, usual_schedule
+    from generator.templates.explaining import explain_template
+    from generator.templates.template import Template
 
     target = found.target
     problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
+    if isinstance(problem.subject, Template):
+        if doubted is not None or model is not None:
+            raise InputError(f"{problem.subject.name} is a kernel template, whose loops antune does not know: leave "
+                             "--why and --cost out, they are for programs")
+        print("\n".join(explain_template(problem.subject, plan or first_plan(problem.subject), target)))
+        return
     program = problem.program
     if doubted is not None:
         print(why(program, doubted, target))
@@ -176,8 +185,8 @@ def _explain(
 
 def _find(scoped: Scoped) -> None:
     """List what can be tuned. Raises InputError for a pipeline, or when there is nothing."""
-    if scoped.file.suffix == ".py":
-        raise InputError(f"{scoped.file} is a pipeline: --find is for C files")
+    if scoped.file.suffix in (".py", ".json"):
+        raise InputError(f"{scoped.file} is no C file: --find is for C files")
     print("\n".join(found_lines(scoped)))
 
 

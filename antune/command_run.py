@@ -59,6 +59,7 @@ from antune.options import (
     Trust,
     parse_budget,
     parse_scoped,
+    usual_space,
 )
 from generator.frontend_c.source import PROGRAM_LIMIT_S
 
@@ -188,9 +189,7 @@ def _parts(picture: bool) -> Parts:
 
 def _space(given: SpaceChoice | None, file: Path) -> SpaceName:
     """The space that is searched when none is `given`."""
-    if given is not None:
-        return given.value
-    return "pipeline" if file.suffix == ".py" else "wide"
+    return usual_space(file) if given is None else given.value
 
 
 def _directory(out: Path | None, name: str) -> AbstractContextManager[Path]:

@@ -21,7 +21,7 @@ def settle(scoped: Scoped) -> Scoped:
     """
     from generator.finding import choose_nest, describe_choice
 
-    if scoped.file.suffix == ".py":
+    if scoped.file.suffix in (".py", ".json"):
         return scoped
     choice = choose_nest(scoped.file, scoped.compilation, scoped.function, scoped.scop)
     if choice is None:

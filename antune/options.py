@@ -15,7 +15,7 @@ from generator.errors import InputError
 from generator.frontend_c.source import PROGRAM_LIMIT_S, Compilation, Invocation, file_hash
 
 if TYPE_CHECKING:
-    from experiments.values.options import Budget
+    from experiments.values.options import Budget, SpaceName
 
 
 class CacheChoice(StrEnum):
@@ -31,7 +31,8 @@ SourceFile: TypeAlias = Annotated[
         metavar="FILE",
         help="C file with the loops to tune between `#pragma scop` and `#pragma endscop` (without these: the loops "
         "where the program spends its time); or PIPELINE.py:FUNCTION, "
-        "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md).",
+        "where FUNCTION (default: build) returns the output of an image pipeline (docs/pipelines.md), or a kernel of "
+        "your own with parameters (docs/templates.md); or a T1 file KERNEL.json.",
         show_default=False,
     ),
 ]
@@ -261,8 +262,12 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
     """
     file, function = pipeline_function(file, function)
     if not file.is_file():
-        raise InputError(f"{file} is not a file; give a C file, or a pipeline PIPELINE.py:FUNCTION")
-    pipeline = file.suffix == ".py"
+        raise InputError(f"{file} is not a file; give a C file, a pipeline PIPELINE.py:FUNCTION, or a kernel template "
+                         "(KERNEL.py:FUNCTION, or a T1 file KERNEL.json)")
+    pipeline, t1 = file.suffix == ".py", file.suffix == ".json"
+    if t1 and (include or define or source or cflags or function or scop or param or size or args or stdin):
+        raise InputError(f"{file} is a T1 file, which says all of its kernel: -I, -D, --source, --cflags, --function, "
+                         "--scop, --param, --size, --args and --stdin are for C files")
     if pipeline and (include or define or source or cflags or scop or args or stdin):
         raise InputError(
             f"{file} is a pipeline: -I, -D, --source, --cflags, --scop, --args and --stdin are for C files; its sizes "
@@ -283,6 +288,11 @@ def parse_scoped(file: Path, include: list[Path] | None, define: list[str] | Non
                               tuple(str(s.absolute()) for s in source or []),
                               replace(parse_invocation(args, stdin, program_limit), random_inputs=random_inputs))
     return Scoped(file.absolute(), compilation, function, scop, parse_parameters([*parse_size(size), *(param or [])]))
+
+
+def usual_space(file: Path) -> SpaceName:
+    """The space of a file where the user names none."""
+    return {".py": "pipeline", ".json": "template"}.get(file.suffix, "wide")  # type: ignore[return-value]  # all are names
 
 
 def pipeline_function(file: Path, function: str | None) -> tuple[Path, str | None]:

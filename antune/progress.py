@@ -91,6 +91,9 @@ class Tally:
         """`best 3.2 ms (12x sequential, 1.8x default)`."""
         if self.best_ms is None:
             return "nothing valid yet"
+        if self.sequential_ms is None:
+            over_default = describe_ratio(speedup(self.default_ms, self.best_ms))
+            return f"best {describe_ms(self.best_ms)} ({over_default} default)"
         over = (describe_ratio(speedup(self.sequential_ms, self.best_ms)),
                 describe_ratio(speedup(self.default_ms, self.best_ms)))
         return f"best {describe_ms(self.best_ms)} ({over[0]} sequential, {over[1]} default)"
@@ -223,8 +226,10 @@ class Bar:
 
 def headline(info: RunInfo, tally: Tally) -> str:
     """What is tuned, on what, against which baseline."""
+    if tally.sequential_ms is None:
+        return f"tuning {info.subject.name} on {info.device.name} ({info.device.platform})"
     return (
-        f"tuning {info.program.name} on {info.device.name} ({info.device.platform}); "
+        f"tuning {info.subject.name} on {info.device.name} ({info.device.platform}); "
         f"sequential C takes {describe_ms(tally.sequential_ms)} (wall-clock time, {info.compiler}); times of plans "
         f"are device times"
     )

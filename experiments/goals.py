@@ -9,12 +9,13 @@ from typing import assert_never
 
 from experiments.values.options import Budget
 from generator.errors import InputError
+from generator.problem import Subject, program_of
 from generator.program import Program
 from runners.base import DeviceInfo
 from runners.registry import is_deterministic
 
 
-def with_base(budget: Budget, program: Program, sequential_ms: Sequence[float], device: DeviceInfo) -> Budget:
+def with_base(budget: Budget, subject: Subject, sequential_ms: Sequence[float], device: DeviceInfo) -> Budget:
     """`budget` whose goal knows the time that it is compared with. `sequential_ms` are the samples of the C program.
 
     Raises:
@@ -34,7 +35,7 @@ def with_base(budget: Budget, program: Program, sequential_ms: Sequence[float], 
                 )
             base_ms = median(sequential_ms)
         case "roofline":
-            base_ms = _least_ms(program, device, goal.option)
+            base_ms = _least_ms(program_of(subject), device, goal.option)
         case _:
             assert_never(goal.measure)
     return replace(budget, stop_at=replace(goal, base_ms=base_ms))

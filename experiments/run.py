@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from experiments.words import command
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem
+from generator.templates.template import Template
 from runners.base import DeviceInfo, Limits, Runner, WarningRunner
 from runners.locks import timing_lock
 from runners.many import HERE, Place
@@ -95,7 +97,8 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
     try:
-        reporter.note(f"reading {options.file}: compiling and running it once for real inputs and the reference")
+        reporter.note(f"reading {options.file}" + (": compiling and running it once for real inputs and the reference"
+                                                   if Path(options.file).suffix != ".json" else ""))
         problem = parts.read_problem(options, reporter.note)
         for warning in problem.reference.warnings:
             reporter.note(f"warning: {warning}")
@@ -105,13 +108,16 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
                 f"fault, "
                 "and plans may crash or differ"
             )
+        if isinstance(problem.subject, Template):
+            options = _of_template(options)
+            problem = _answered(parts, problem, options, reporter)
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
-            parts.reasons(problem.program, runner.device.target, options)  # raises before there is a run
-            budget = with_base(options.budget, problem.program, problem.reference.sequential_ms, runner.device)
+            parts.reasons(problem.subject, runner.device.target, options)  # raises before there is a run
+            budget = with_base(options.budget, problem.subject, problem.reference.sequential_ms, runner.device)
             info = _new_info(replace(options, budget=budget), source, problem, runner.device)
-            known = known_results(options.reuse, info.program, runner.device, options.timing)
+            known = known_results(options.reuse, info.subject, runner.device, options.timing)
             with create_store(reserved, info, problem.reference, runner.device.driver, known) as store:
                 _tell_known(reporter, len(known))
                 return _session(store, info, budget, runner, reporter, parts)
@@ -144,12 +150,27 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
         problem = checked_problem(store, info, more.trust)
         with opened(parts, problem, place_of(info, elsewhere), limits_of(info.options), directory) as runner:
             _tell(reporter, compare_device(directory, info.device, store.driver(), runner.device, more.anyway))
-            known = known_results(more.reuse, info.program, runner.device, info.options.timing)
-            budget = with_base(extension or store.budget(), info.program, info.sequential_ms, info.device)
+            known = known_results(more.reuse, info.subject, runner.device, info.options.timing)
+            budget = with_base(extension or store.budget(), info.subject, info.sequential_ms, info.device)
             store.begin_session(budget, runner.device.driver)
             store.reused.add(known)
             _tell_known(reporter, len(known))
             return _session(store, info, budget, runner, reporter, parts, more.anyway)
+
+
+def _of_template(options: RunOptions) -> RunOptions:
+    """The options of a run of a template, whose space is its parameters. Raises InputError for another space."""
+    if options.space not in ("template", "pipeline"):  # the usual one of Python files
+        raise InputError(f"--space {options.space} is for programs; the space of a kernel template is its parameters: "
+                         "leave --space out")
+    return replace(options, space="template")
+
+
+def _answered(parts: Parts, problem: Problem, options: RunOptions, reporter: Reporter) -> Problem:
+    """The problem of a template with what all configurations have to compute."""
+    if problem.reference.origin == "first":
+        reporter.note("no answer is given: what the first configuration computes is what all others are compared with")
+    return parts.answered(problem, options.place, limits_of(options), Path(tempfile.gettempdir()))
 
 
 def _tell(reporter: Reporter, note: str | None) -> None:
@@ -164,7 +185,7 @@ def _tell_known(reporter: Reporter, plans: int) -> None:
 
 def _new_info(options: RunOptions, source: bytes, problem: Problem, device: DeviceInfo) -> RunInfo:
     reference = problem.reference
-    return RunInfo(utc_now(), options, source_hash(source), source.decode("utf-8", errors="replace"), problem.program,
+    return RunInfo(utc_now(), options, source_hash(source), source.decode("utf-8", errors="replace"), problem.subject,
                    device, reference.compiler, reference.sequential_ms, reference.baselines)
 
 
@@ -198,14 +219,14 @@ def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, repor
     from threadpoolctl import threadpool_limits
 
     options, results = info.options, store.results()
-    space = parts.make_space(info.program, info.device.target, options)
+    space = parts.make_space(info.subject, info.device.target, options)
     checkpoints = Checkpoints(store, space, key_of(info, store.reused.adopted()),
                               {r.evaluation.plan.digest: r.evaluation.plan for r in results})
     saved = checkpoints.load()
     if saved is None and len(results) > MANY:
         reporter.note(f"going through {len(results)} stored results again, as no checkpoint fits: that takes a while")
-    starts = parts.starts(info.program, info.device.target, options)
-    for reason in parts.reasons(info.program, info.device.target, options):
+    starts = parts.starts(info.subject, info.device.target, options)
+    for reason in parts.reasons(info.subject, info.device.target, options):
         reporter.note(reason)
     explorer = saved.explorer if saved else parts.make_explorer(options.explorer, space, options.seed, starts)
     search = Search(store, explorer, runner, options.ants, budget, reporter, interrupt, profiled=options.profile,
@@ -229,7 +250,7 @@ def _first_plan(store: Store, info: RunInfo, parts: Parts) -> Plan:
     """Evaluation 0: the default plan, or what was that when the run began."""
     if store.asked(0) is not None:
         return store.batch(0)[0].plan
-    return parts.default_plan(info.program, info.device.target, info.options)
+    return parts.default_plan(info.subject, info.device.target, info.options)
 
 
 def _hold_final(store: Store, runner: Runner, options: RunOptions, reporter: Reporter, interrupt: Interrupt) -> None:

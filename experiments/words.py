@@ -15,9 +15,13 @@ _NEXT_UNIT = 999.5
 
 
 def describe_plan(plan: Plan) -> tuple[str, ...]:
-    """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel."""
+    """One line for the schedule, one for arrays outside of global memory if there are any, and one per kernel; of a
+    template one line, `block_size_x = 64, tile_size = 2`.
+    """
+    if plan.schedule is None:
+        return (", ".join(f"{name} = {value}" for name, value in plan.parameters) or "no parameters",)
     placement = (describe_placement(plan),) if plan.placement else ()
-    return (describe_schedule(plan.schedule), *placement, *(describe_kernel(kernel) for kernel in plan.kernels))
+    return (describe_schedule(plan.scheduled), *placement, *(describe_kernel(kernel) for kernel in plan.kernels))
 
 
 def describe_placement(plan: Plan) -> str:

@@ -99,9 +99,9 @@ def _schedule(program: Program, plan: Plan) -> Iterator[str]:
         case TimeTiles():
             yield from _time_tiles(program, plan.schedule)
             return
-    if plan.schedule.reductions:
-        yield f"updates in any order (parallel reductions): {', '.join(plan.schedule.reductions)}"
-    if serial := serial_of(plan.schedule):
+    if plan.scheduled.reductions:
+        yield f"updates in any order (parallel reductions): {', '.join(plan.scheduled.reductions)}"
+    if serial := serial_of(plan.scheduled):
         yield f"loops that run in one thread, not on the host: those of {', '.join(serial)}"
     for section in sections(program, plan.schedule):
         yield schedule_kernels(section.program, section.schedule).schedule
@@ -135,7 +135,7 @@ def _components(program: Program, plan: Plan) -> Iterator[str]:
     if isinstance(plan.schedule, Stages):  # nobody asks, and of a hundred stages it takes long
         yield "the plan goes stage by stage"
     else:
-        found = level(program, plan.schedule.reductions, ())
+        found = level(program, plan.scheduled.reductions, ())
         for number, component in enumerate(found.components):
             after = sorted({a for a, b in found.before if b == number})
             order = f"; after {', '.join(str(a) for a in after)}" if after else ""
@@ -157,7 +157,7 @@ def _memory(program: Program, plan: Plan, target: Target) -> Iterator[str]:
 
 
 def _kernels(program: Program, plan: Plan, target: Target) -> Iterator[str]:
-    for shape in kernel_shapes(program, plan.schedule, target.dialect):
+    for shape in kernel_shapes(program, plan.scheduled, target.dialect):
         yield from _kernel(program, shape, plan.kernel(shape.statements))
 
 

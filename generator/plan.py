@@ -109,10 +109,11 @@ class Plan:
     """A complete set of decisions. `kernels` is sorted by statements.
 
     `placement` (sorted) holds the arrays that do not lie in global memory, each with where it lies instead.
-    `parameters` (sorted) are the values of a template's named parameters; only templates have any.
+    The plan of a template has no schedule and no kernels: it is `parameters`, the values of its named parameters
+    (sorted by name). A program's plan has a schedule and no parameters.
     """
 
-    schedule: Schedule
+    schedule: Schedule | None
     kernels: tuple[KernelPlan, ...]
     placement: tuple[tuple[str, Placement], ...] = ()
     parameters: Parameters = ()
@@ -124,10 +125,21 @@ class Plan:
                 return kernel
         raise KeyError(statements)
 
+    @property
+    def scheduled(self) -> Schedule:
+        """The schedule of a program's plan. Raises TypeError for the plan of a template, which has none."""
+        if self.schedule is None:
+            raise TypeError("the plan of a template has no schedule")
+        return self.schedule
+
     def to_json(self) -> str:
-        """Canonical JSON text: equal Plans have equal text. It names `parameters` only where there are any."""
+        """Canonical JSON text: equal Plans have equal text. Of a template's plan it holds `parameters` only, of a
+        program's all but these.
+        """
         data = _members(self)
-        if not self.parameters:
+        if self.schedule is None:
+            data = {"parameters": self.parameters}
+        else:
             del data["parameters"]  # the digests of programs' Plans are older than templates
         return json.dumps(data, default=_members, sort_keys=True, separators=(",", ":"))
 
@@ -162,21 +174,27 @@ def plan_from_json(text: str) -> Plan:
         data = parse_json(text)
     except ValueError as error:
         raise InputError(f"the plan is not JSON: {error}") from None
+    if isinstance(data, dict) and data.get("parameters"):  # with a schedule that means nothing in older stores
+        return _of_template(data)
+    if isinstance(data, dict) and data.keys() == {"parameters"}:
+        return Plan(None, ())
     check_fields(data, Plan, "plan")
     list_of("kernels").require(data, "plan", "kernels")
     pairs("memory", get_args(Placement)).require(data, "plan", "placement")
-    Form(
-        partial(are_pairs, _is_value),
-        "a list of [name, value], each name once, each value text, true, false or a finite number",
-    ).require(data, "plan", "parameters")
     kernels = []
     for number, kernel in enumerate(data["kernels"]):
         check_fields(kernel, KernelPlan, f"plan.kernels[{number}]")
         kernels.append(_kernel(kernel, f"plan.kernels[{number}]"))
     return Plan(schedule_from_json(data["schedule"], "plan.schedule"),
                 tuple(sorted(kernels, key=lambda k: k.statements)),
-                tuple(sorted((array, memory) for array, memory in data.get("placement", ()))),
-                tuple((name, value) for name, value in sorted(data.get("parameters", ()), key=lambda pair: pair[0])))
+                tuple(sorted((array, memory) for array, memory in data.get("placement", ()))))
+
+
+def _of_template(data: dict[str, Any]) -> Plan:
+    check_fields({"schedule": {}, "kernels": [], **data}, Plan, "plan")
+    _VALUES.require(data, "plan", "parameters")
+    return Plan(None, (), parameters=tuple((name, value) for name, value in
+                                           sorted(data["parameters"], key=lambda pair: pair[0])))
 
 
 def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
@@ -189,3 +207,9 @@ def _kernel(data: dict[str, Any], where: str) -> KernelPlan:
 
 def _is_value(value: object) -> bool:
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+_VALUES = Form(
+    partial(are_pairs, _is_value),
+    "a list of [name, value], each name once, each value text, true, false or a finite number",
+)

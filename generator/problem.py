@@ -1,4 +1,4 @@
-"""The Problem: a Program together with real inputs, the reference result and the sequential baseline."""
+"""The Problem: a Program, or a Template, with real inputs, the reference result and the sequential baseline."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias, assert_never
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.program import Array, Program
+from generator.contract import Array, Contract
+from generator.errors import InputError
+from generator.program import Program
+from generator.templates.template import Template
 
-Origin: TypeAlias = Literal["capture", "harness", "pipeline"]
+Origin: TypeAlias = Literal["capture", "harness", "pipeline", "answer", "first"]
+Subject: TypeAlias = Program | Template
+"""What is tuned: a program whose loops are known, or a kernel's text."""
 Values: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -40,7 +45,9 @@ class Reference:
     those that are written: a build with plain -O3 computed them. `sequential_ms` are warm repeats of the SCoP alone,
     compiled by `compiler` (version and options: -O3 for this very machine); `baselines` are times of other builds.
     `origin`: `capture` ran the program's own `main`; `harness` called the function with seeded random data; `pipeline`
-    is the interpreter of the pipeline language, whose sequential time is that of the same stages as C. `rounding` are,
+    is the interpreter of the pipeline language, whose sequential time is that of the same stages as C. A template has
+    no sequential time: its outputs are an `answer` that the user gave, or what the `first` configuration computed (as
+    long as that has not run, outputs are missing). `rounding` are,
     for outputs that rounding errors decide, the absolute differences that they explain (`generator.rounding`); the
     usual tolerance is enough for an output that is not there.
     """
@@ -59,8 +66,30 @@ class Reference:
 class Problem:
     """What a tuning run works on."""
 
-    program: Program
+    subject: Subject
     reference: Reference
+
+    @property
+    def program(self) -> Program:
+        """The program. Raises InputError for a template."""
+        return program_of(self.subject)
+
+    @property
+    def contract(self) -> Contract:
+        """The arrays with their roles."""
+        return self.subject.contract
+
+
+def program_of(subject: Subject) -> Program:
+    """The program that `subject` is. Raises InputError: it is a template."""
+    match subject:
+        case Program():
+            return subject
+        case Template(name):
+            raise InputError(f"{name} is a kernel template, whose loops antune does not know: this is for C files and "
+                             "pipelines only")
+        case _:
+            assert_never(subject)
 
 
 def as_modelled(array: Array, own: NDArray[Any]) -> NDArray[Any]:

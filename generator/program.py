@@ -8,80 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Literal, TypeAlias
 
+from generator.contract import ELEMENT_BYTES, NUMPY_TYPES, Array, Box, Contract, ElementType, Role
 from generator.expr import Expr, Load, Name, names_of
 
-ElementType: TypeAlias = Literal["float", "double", "int", "unsigned int", "long", "unsigned long", "char",
-                                 "unsigned char", "short", "unsigned short", "half"]
-"""Types of C, and `half`: 16 bits of a floating-point number, which functions turn into a float and back."""
-Role: TypeAlias = Literal["in", "out", "inout", "temp"]
+__all__ = ["ELEMENT_BYTES", "NUMPY_TYPES", "Access", "AccessKind", "Array", "Assignment", "Box", "ElementType", "Lets",
+           "Program", "Role", "Stage", "Statement", "Step", "Where"]
+
 AccessKind: TypeAlias = Literal["read", "write", "may_write"]
 Lets: TypeAlias = tuple[tuple[Name, Expr], ...]
 Where: TypeAlias = Literal["inline", "block"]
-
-ELEMENT_BYTES: dict[str, int] = {"float": 4, "double": 8, "int": 4, "unsigned int": 4, "long": 8,
-                                 "unsigned long": 8, "char": 1, "unsigned char": 1, "short": 2,
-                                 "unsigned short": 2, "half": 2}
-NUMPY_TYPES: dict[str, str] = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32",
-                               "long": "int64", "unsigned long": "uint64", "char": "int8",
-                               "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16",
-                               "half": "float16"}
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """An array, or a scalar when `extents` is empty.
-
-    `role`: `in` is only read; `out` is written and none of its elements is live at the entry; `inout` is
-    written and some element is live at the entry; `temp` is local to the SCoP (neither live in nor out).
-    `expanded` names the loops whose iterations have copies of their own: the leading dimensions. `declared` are the
-    extents that the program itself gives the array, where they are others than those of the model (a matrix in one
-    dimension); the model's array may then have a few elements more at its end.
-    """
-
-    name: str
-    type: ElementType
-    extents: tuple[int, ...]
-    role: Role
-    expanded: tuple[str, ...] = ()
-    declared: tuple[int, ...] = field(default=(), repr=False)  # digests are older
-
-    @property
-    def own_extents(self) -> tuple[int, ...]:
-        """The extents that the program gives it: the shape of its data outside of kernels."""
-        return self.declared or self.extents
-
-    @property
-    def c_type(self) -> str:
-        """The type that C gives an element: a half is 16 bits there."""
-        return "unsigned short" if self.type == "half" else self.type
-
-    @property
-    def own_elements(self) -> int:
-        """The number of elements that the program's own array has (1 for a scalar)."""
-        return prod(self.own_extents)
-
-    @property
-    def own_bytes(self) -> int:
-        """The size of the program's own array in bytes."""
-        return self.own_elements * ELEMENT_BYTES[self.type]
-
-    @property
-    def by_value(self) -> bool:
-        """True for a scalar that is only read: it is passed to kernels by value."""
-        return not self.extents and self.role == "in"
-
-    @property
-    def elements(self) -> int:
-        """The number of elements (1 for a scalar)."""
-        return prod(self.extents)
-
-    @property
-    def bytes(self) -> int:
-        """The size in bytes."""
-        return self.elements * ELEMENT_BYTES[self.type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +116,6 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangular part of an array: `low[d] <= index[d] <= high[d]`."""
-
-    array: str
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Program:
     """A static control part with all sizes bound.
 
@@ -232,9 +160,19 @@ class Program:
         return replace(self, arrays=(*self.arrays, *more)) if more else self
 
     @property
+    def contract(self) -> Contract:
+        """What a kernel is given and has to compute, whatever the loops."""
+        return Contract(self.arrays, self.poison)
+
+    @property
+    def sizes(self) -> tuple[tuple[str, int], ...]:
+        """The parameters: the sizes that are bound, by name."""
+        return self.parameters
+
+    @property
     def outputs(self) -> tuple[Array, ...]:
         """The arrays whose values after the SCoP are compared with the reference."""
-        return tuple(a for a in self.arrays if a.role in ("out", "inout"))
+        return self.contract.outputs
 
     @property
     def digest(self) -> str:

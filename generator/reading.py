@@ -1,4 +1,4 @@
-"""The door for files: from a path to a Problem with real data. C files and pipelines (`.py`) come out the same."""
+"""The door for files: from a path to a Problem with real data, for C files, pipelines and kernel templates alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from generator.frontend_c.extract import extract
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.probing import check_static, needed_extents
 from generator.frontend_c.source import Compilation
-from generator.frontend_py.problem import read_pipeline
+from generator.frontend_py.load import built
+from generator.frontend_py.problem import pipeline_problem
 from generator.polyhedral.dependences.delinearize import left_flat
 from generator.polyhedral.dependences.expansion import expand
 from generator.problem import Problem, as_modelled
@@ -24,14 +25,16 @@ from generator.rounding import rounding_note
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.schedule import Schedule
 from generator.schedules.stages import Stages
+from generator.templates.building import Tunable
+from generator.templates.t1 import read_t1_problem
 
-PIPELINE = ".py"
+PIPELINE, T1 = ".py", ".json"
 _INT_MAX = 2**31 - 1
 
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
                  overrides: Mapping[str, int], seed: int, tell: Tell = lambda _: None) -> Problem:
-    """Read a C file or a pipeline.
+    """Read a C file, a pipeline, or a kernel template (a T1 file, or a Python file that builds one).
 
     Of a C file: read the SCoP (without pragmas: the loops where the program spends its time), run the original program
     once, and build the model with all sizes bound, expanded.
@@ -42,8 +45,13 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     Raises:
         InputError: anything wrong with the file or the way it is compiled.
     """
+    if file.suffix == T1:
+        return read_t1_problem(file, seed)
     if file.suffix == PIPELINE:
-        problem = read_pipeline(file, function, overrides, seed)
+        made = built(file, function, overrides)
+        if isinstance(made.result, Tunable):
+            return made.result.problem
+        problem = pipeline_problem(made, file, function, overrides, seed)
         _check_index_range(problem.program)
         return problem
     choice = choose_nest(file, compilation, function, scop, tell)

@@ -109,7 +109,9 @@ class Kernel:
 
     `preamble` is what has to stand before `source` when this kernel is alone (None: the Variant's).
 
-    `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise.
+    `local_bytes` of shared memory per block are declared in the text, unless `dynamic_bytes` says otherwise;
+    `launch_bytes` are dynamic in any case. `order` are the names of arrays and scalars in the order of the text's
+    arguments, where it is another (in templates).
 
     `cache` is what a CUDA runner sets before the first launch: "shared" prefers shared memory
     (CU_FUNC_CACHE_PREFER_SHARED, carve-out 100 %), "l1" the cache (CU_FUNC_CACHE_PREFER_L1, the least carve-out that
@@ -127,6 +129,13 @@ class Kernel:
     placements: tuple[Placed, ...] = ()
     cache: Cache = "none"
     preamble: str | None = None
+    launch_bytes: int = 0
+    order: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of arrays and scalars in the order of the text's arguments."""
+        return self.order or (*self.arrays, *self.scalars)
 
     @property
     def source(self) -> str:
@@ -135,7 +144,7 @@ class Kernel:
 
     def dynamic_bytes(self, dialect: Dialect) -> int:
         """Bytes of shared memory that a launch has to ask for (`Language.declared_shared_bytes`)."""
-        return LANGUAGES[dialect].dynamic_bytes(self.local_bytes)
+        return self.launch_bytes or LANGUAGES[dialect].dynamic_bytes(self.local_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,5 +175,6 @@ class Variant:
     @property
     def code_hash(self) -> str:
         """A hash of what runs: the text, how kernels are launched, the host program. Equal code is measured once."""
-        blocks = tuple((kernel.name, kernel.block, kernel.placements, kernel.cache) for kernel in self.kernels)
+        blocks = tuple((kernel.name, kernel.block, kernel.placements, kernel.cache,
+                        *([kernel.launch_bytes] if kernel.launch_bytes else [])) for kernel in self.kernels)
         return hashlib.sha256(repr((self.source, blocks, self.host)).encode()).hexdigest()[:16]

@@ -116,9 +116,9 @@ def _serial_answers(schedule: Schedule, shapes: Shapes) -> Answers:
 def other_answers(plan: Plan, shapes: Shapes, reductions: Sequence[str], arrays: Sequence[Placeable]) -> Answers:
     """How the decisions that all levels have in common are answered, to reach `plan`."""
     placed = dict(plan.placement)
-    return {**{(REDUCTION, (name,), 0): name in plan.schedule.reductions for name in reductions},
+    return {**{(REDUCTION, (name,), 0): name in plan.scheduled.reductions for name in reductions},
             **{(PLACEMENT, (one.array,), 0): placed.get(one.array, GLOBAL) for one in arrays},
-            **_serial_answers(plan.schedule, shapes), **kernel_answers(plan)}
+            **_serial_answers(plan.scheduled, shapes), **kernel_answers(plan)}
 
 
 def choose_reductions(chooser: Chooser, offered: Sequence[str]) -> tuple[str, ...]:

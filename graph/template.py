@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 from generator.errors import InputError
 from generator.plan import Plan, Value
-from generator.schedules.choice import ScheduleChoice
-from graph.restrictions import Restriction, parse_restriction
+from generator.templates.expressions import Restriction, parse_restriction
+from generator.templates.template import Parameter, template_plan
 from graph.space import Chooser, DeadEnd, Decision
 
 LOOK_AHEAD = 2000
@@ -26,14 +26,6 @@ LOOK_AHEAD = 2000
 
 _MOST_KNOWN = 200_000
 _Blame: TypeAlias = frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A named parameter and its values, in their order."""
-
-    name: str
-    values: tuple[Value, ...]
 
 
 class TemplateSpace:
@@ -82,11 +74,6 @@ class TemplateSpace:
             group.choose(chooser, values)
         named = zip((parameter.name for parameter in self._parameters), values, strict=True)
         return template_plan(named)
-
-
-def template_plan(values: Iterable[tuple[str, Value]]) -> Plan:
-    """The Plan of a template with these values of its parameters, in any order."""
-    return Plan(ScheduleChoice(), (), parameters=tuple(sorted(values, key=lambda pair: pair[0])))
 
 
 @dataclass(frozen=True, slots=True)

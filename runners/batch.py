@@ -9,11 +9,13 @@ compiled tighten the limit of those that are still at it.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from generator.errors import IllegalPlan
 from metrics.outcome import (
     CompileFailed,
     Crashed,
@@ -31,7 +33,7 @@ from runners.base import Bounds, Job, Limits
 from runners.limits import ENOUGH, adapted, learned
 from runners.pools import Devices, Pool
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
-from runners.tasks import Compile, Compiled, Generate, Generated, Measure
+from runners.tasks import Compile, Compiled, Generate, Generated, Make, Measure
 
 
 @dataclass(slots=True)
@@ -51,12 +53,13 @@ class Batch:
     """One call of `Runner.evaluate`. `known` (code hash to outcome) is shared by all batches of a runner."""
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits, overlap: bool,
-                 known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None]) -> None:
+                 known: dict[str, Outcome], bounds: Bounds, faulty: Callable[[str], None],
+                 make: Make | None = None) -> None:
         """`overlap`: measure while other Plans are still being compiled. `limits` are the most that is allowed.
-        `faulty` is told why a plan goes without metrics.
+        `faulty` is told why a plan goes without metrics. `make`: generates here, not in a worker.
         """
         self._compilers, self._devices, self._most, self._overlap = compilers, devices, limits, overlap
-        self._known, self._bounds, self._faulty = known, bounds, faulty
+        self._known, self._bounds, self._faulty, self._make = known, bounds, faulty, make
         self._limits, self._compiled_s = adapted(limits, bounds), list(bounds.compiled_s)
         self._learning = len(bounds.compiled_s) < ENOUGH
         self._works: dict[int, _Work] = {}
@@ -68,18 +71,35 @@ class Batch:
         """Yield (job number, outcome) as results arrive."""
         for key, job in enumerate(jobs):
             self._works[key] = _Work([job], self._limits)
-            self._compilers.submit(Task(key, Generate(job.plan, self._limits.compile_s), "generate", None))
+            if self._make is None:
+                self._compilers.submit(Task(key, Generate(job.plan, self._limits.compile_s), "generate", None))
         try:
+            if self._make is not None:
+                self._make_all(self._make)
+                yield from self._arrived()
             while self._works:
                 wait_for([self._compilers, self._devices])
                 for event in [*self._compilers.poll(), *self._devices.poll()]:
                     self._on_event(event)
                 self._measure_next()
-                while self._results:
-                    yield self._results.popleft()
+                yield from self._arrived()
         finally:
             self._compilers.cancel()
             self._devices.cancel()
+
+    def _arrived(self) -> Iterator[tuple[int, Outcome]]:
+        while self._results:
+            yield self._results.popleft()
+
+    def _make_all(self, make: Make) -> None:
+        for key, work in list(self._works.items()):
+            start = time.perf_counter()
+            try:
+                variant = make(work.jobs[0].plan)
+            except IllegalPlan as error:
+                self._finish(key, Illegal(str(error), Durations(generate_s=time.perf_counter() - start)))
+            else:
+                self._on_generated(key, Generated(variant, time.perf_counter() - start))
 
     def _measure_next(self) -> None:
         """Give every device that is free its next task, in job order."""

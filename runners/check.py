@@ -13,17 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.program import Array, Program
+from generator.contract import Array, Tolerance
+from generator.problem import Subject
 from generator.rounding import relative_tolerance, scale
+from generator.templates.template import Template
 
 
-def longest_chain(program: Program) -> int:
-    """An estimate of the longest chain of updates of one element, from sizes alone.
+def longest_chain(subject: Subject) -> int:
+    """An estimate of the longest chain of updates of one element, from sizes alone. Of a template's kernel nothing else
+    is known: it may fold its largest array into one element.
 
     A reduction usually runs along a dimension of an array or a parameter (time steps), or folds a large array
     into a smaller one; the greatest of these is taken. The tolerance goes with its square root, so that an
     estimate within a factor of ten is good enough.
     """
+    if isinstance(subject, Template):
+        return max((array.elements for array in subject.arrays), default=1)
+    program = subject
     lengths = [1, *(value for _, value in program.parameters)]
     for array in program.arrays:
         lengths.extend(array.extents)
@@ -33,7 +39,7 @@ def longest_chain(program: Program) -> int:
     return max(lengths)
 
 
-def compare(program: Program, expected: Mapping[str, NDArray[Any]], got: Mapping[str, NDArray[Any]],
+def compare(subject: Subject, expected: Mapping[str, NDArray[Any]], got: Mapping[str, NDArray[Any]],
             length: int | None = None, rounding: Mapping[str, NDArray[Any]] | None = None) -> str | None:
     """None when all outputs agree, else what is wrong with the first array that differs.
 
@@ -41,20 +47,24 @@ def compare(program: Program, expected: Mapping[str, NDArray[Any]], got: Mapping
     absolute differences that are allowed besides (`Reference.rounding`); where one is infinite everything passes.
     A NaN is wrong wherever the reference has a number.
     """
-    chain = longest_chain(program) if length is None else length
-    for array in program.outputs:
+    contract = subject.contract
+    chain = longest_chain(subject) if length is None else length
+    for array in contract.outputs:
         shape, allowed = array.extents, (rounding or {}).get(array.name)
         message = _difference(array, expected[array.name].reshape(shape), got[array.name].reshape(shape), chain,
-                              np.zeros(shape) if allowed is None else allowed.reshape(shape))
+                              np.zeros(shape) if allowed is None else allowed.reshape(shape), contract.tolerance)
         if message:
             return message
     return None
 
 
 def _difference(array: Array, expected: NDArray[Any], got: NDArray[Any], length: int,
-                allowed: NDArray[Any]) -> str | None:
-    relative = relative_tolerance(array.type, length)
-    wrong = expected != got if relative == 0 else _far(expected, got, relative)
+                allowed: NDArray[Any], tolerance: Tolerance | None) -> str | None:
+    relative = relative_tolerance(array.type, length) if tolerance is None else tolerance.relative
+    if tolerance is not None:
+        wrong = _farther(expected, got, tolerance)
+    else:
+        wrong = expected != got if relative == 0 else _far(expected, got, relative)
     wrong &= ~_within(expected, got, allowed)
     count = int(np.count_nonzero(wrong))
     if not count:
@@ -62,8 +72,16 @@ def _difference(array: Array, expected: NDArray[Any], got: NDArray[Any], length:
     first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
     place = "".join(f"[{index}]" for index in first)
     rounding = f", {allowed[first]:.1e} for rounding errors here" if allowed[first] else ""
+    rounding += f", absolute {tolerance.absolute:.1e}" if tolerance is not None else ""
     return (f"{array.name}{place} is {got[first]}, expected {expected[first]}; {count} of {wrong.size} elements "
             f"are wrong (relative tolerance {relative:.1e}{rounding})")
+
+
+def _farther(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[np.bool_]:
+    """Where |got - expected| > absolute + relative * |expected|, or NaN where there was none."""
+    wrong: NDArray[np.bool_] = ~np.isclose(got, expected, rtol=tolerance.relative, atol=tolerance.absolute,
+                                           equal_nan=True)
+    return wrong
 
 
 def _far(expected: NDArray[Any], got: NDArray[Any], relative: float) -> NDArray[np.bool_]:

@@ -29,14 +29,14 @@ def initial_values(problem: Problem) -> Values:
     variant that forgets to write them is found out.
     """
     values: Values = {}
-    for array in problem.program.arrays:
+    for array in problem.contract.arrays:
         given = problem.reference.inputs.get(array.name)
         if given is None:
             values[array.name] = np.full(array.extents, garbage(array), NUMPY_TYPES[array.type])
         else:
             values[array.name] = np.array(given, NUMPY_TYPES[array.type]).reshape(array.extents)
-    for box in problem.program.poison:
-        array = problem.program.array(box.array)
+    for box in problem.contract.poison:
+        array = problem.contract.array(box.array)
         inside = tuple(slice(low, high + 1) for low, high in zip(box.low, box.high, strict=True))
         values[box.array][inside] = garbage(array)
     return values
@@ -44,4 +44,4 @@ def initial_values(problem: Problem) -> Values:
 
 def scalar_arguments(problem: Problem, values: Values) -> dict[str, Any]:
     """Scalars that kernels take by value: those that are only read. Sizes are bound in the text."""
-    return {array.name: values[array.name][()] for array in problem.program.arrays if array.by_value}
+    return {array.name: values[array.name][()] for array in problem.contract.arrays if array.by_value}

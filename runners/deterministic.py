@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from generator.plan import KernelPlan, Plan
+from generator.plan import KernelPlan, Parameters, Plan
 from generator.problem import Problem
 from generator.schedules.choice import ScheduleChoice
 from generator.schedules.hyperplanes import Hyperplanes, LoopNest
@@ -53,8 +53,8 @@ class DeterministicRunner:
 
     def __init__(self, problem: Problem, limits: Limits | None = None, delay_s: float = 0.0) -> None:
         """The Program only makes the times of two programs differ; where its file lies makes none."""
-        program = problem.program
-        self._salt = (replace(program, file="") if Path(program.file).is_absolute() else program).digest
+        subject = problem.subject
+        self._salt = (replace(subject, file="") if Path(subject.file).is_absolute() else subject).digest
         self._limits, self._delay_s = limits or Limits(), delay_s
 
     @property
@@ -82,15 +82,24 @@ class DeterministicRunner:
         return _failure(plan, self._salt, self._limits) or self._timed(plan, best_ms)
 
     def _timed(self, plan: Plan, best_ms: float | None) -> Timed:
-        kernels = tuple(KernelTime(kernel.statements, kernel_ms(kernel, plan.schedule, self._salt),
-                                   kernel_metrics(kernel, self._salt))
-                        for kernel in plan.kernels)
-        total = math.fsum(kernel.median_ms for kernel in kernels) * schedule_factor(plan.schedule, self._salt)
+        kernels, factor = tuple[KernelTime, ...](), template_ms(plan.parameters, self._salt)
+        if plan.schedule is not None:
+            kernels = tuple(KernelTime(kernel.statements, kernel_ms(kernel, plan.scheduled, self._salt),
+                                       kernel_metrics(kernel, self._salt))
+                            for kernel in plan.kernels)
+            factor = schedule_factor(plan.scheduled, self._salt)
+        total = factor * math.fsum(kernel.median_ms for kernel in kernels) if kernels else factor
         samples = tuple(total * (1 + jitter) for jitter in JITTER)
         interval = median_interval(samples)
         hopeless = best_ms is not None and interval.low > self._limits.give_up * best_ms
         return Timed(median(samples), interval.low, interval.high, samples, total * 1.05 + 0.02, kernels,
                      plan.digest, hopeless, NOTHING)
+
+
+def template_ms(parameters: Parameters, salt: str) -> float:
+    """The pretended time of a template's kernel: a factor for each value, and a little ruggedness."""
+    factors = [1 + _uniform(salt, name, repr(value)) for name, value in parameters]
+    return math.prod(factors) * (1 + RUGGEDNESS * _uniform(salt, repr(parameters)))
 
 
 def schedule_factor(schedule: Schedule, salt: str) -> float:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from generator.plan import Plan
-from generator.problem import Problem, Reference
-from generator.program import Program
+from generator.problem import Problem, Reference, Subject
 from runners.base import Bounds, Job, Limits, Sitting
 from runners.messages import Answer, Handler, Report
 
@@ -31,13 +30,13 @@ class Again:
 WholeTask: TypeAlias = Evaluate | Again
 
 
-def make_deterministic_worker(program: Program, limits: Limits, selector: str) -> Handler:
+def make_deterministic_worker(subject: Subject, limits: Limits, selector: str) -> Handler:
     """Factory that a worker of the device `selector` (deterministic, deterministic:SECONDS) calls."""
     from runners.deterministic import DeterministicRunner
     from runners.registry import delay_of
 
     nothing = Reference({}, {}, (), "harness", "", ())
-    runner = DeterministicRunner(Problem(program, nothing), limits, delay_of(selector))
+    runner = DeterministicRunner(Problem(subject, nothing), limits, delay_of(selector))
 
     def handler(task: WholeTask, report: Report) -> Answer:
         report("time", None)

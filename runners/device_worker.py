@@ -14,6 +14,8 @@ from functools import partial
 from math import ceil
 from typing import Literal, assert_never
 
+import numpy as np
+
 from generator.problem import Problem
 from generator.variant import Variant
 from metrics.outcome import (
@@ -82,10 +84,10 @@ class DeviceWorker:
         """Opens the device and puts the inputs there."""
         problem = setup.problem()
         self._setup = setup
-        self._reference = problem.reference
+        self._reference, self._contract = problem.reference, problem.contract
         self._device = open_device(setup.device, problem)
         self._memory = self._device.memory
-        self._length = longest_chain(setup.program) if setup.length is None else setup.length
+        self._length = longest_chain(setup.subject) if setup.length is None else setup.length
 
     def __call__(self, task: DeviceTask, report: Report) -> Answer:
         """An Outcome, or Interleaved. Whatever is not a correct result may have damaged the process, which then
@@ -155,7 +157,7 @@ class DeviceWorker:
         setup, limit_s = self._setup, self._setup.limits.run_s
         report("time", limit_s)
         try:
-            return profile_variant(self._device, Problem(setup.program, self._reference), setup.device, setup.target,
+            return profile_variant(self._device, Problem(setup.subject, self._reference), setup.device, setup.target,
                                    compiled.variant, compiled.codes, LAST_SHARE * limit_s)
         except (CountersUnavailable, BuildError, LaunchError) as error:
             return NoProfile(str(error))
@@ -184,7 +186,8 @@ class DeviceWorker:
 
         Only a program that changes nothing which it reads does the same each time.
         """
-        again = all(array.role != "inout" for array in self._setup.program.arrays)
+        again = not any(array.role == "inout" or (array.role == "temp" and array.name in self._reference.inputs)
+                        for array in self._contract.arrays)
         if not again or self._setup.limits.cache == "cold" or first.device_ms >= self._device.least_ms:
             return loaded
         warm_ms = self._repeat(loaded).device_ms
@@ -199,11 +202,15 @@ class DeviceWorker:
         """Run once from whole data (which also warms up), and compare: what that took, and what is wrong."""
         self._memory.upload()
         took = loaded.executable.run(loaded.launches, by_kernel=True)
+        if self._setup.results is not None:
+            written = [array.name for array in self._contract.arrays if array.role != "in"]
+            np.savez(self._setup.results / f"{loaded.variant.code_hash}.npz", allow_pickle=False,
+                     **self._memory.read(written))
         return took, self._difference("first")
 
     def _difference(self, which: Literal["first", "last"]) -> str | None:
-        got = self._memory.read([array.name for array in self._setup.program.outputs])
-        message = self._memory.overrun() or compare(self._setup.program, self._reference.outputs, got, self._length,
+        got = self._memory.read([array.name for array in self._contract.outputs])
+        message = self._memory.overrun() or compare(self._setup.subject, self._reference.outputs, got, self._length,
                                                     self._reference.rounding)
         if message is None and which == "last":
             message = self._memory.changed_input()

@@ -51,7 +51,7 @@ class GuardedMemory(Generic[Handle]):
         self.values: Values = initial_values(problem)
         self.scalars: dict[str, Any] = scalar_arguments(problem, self.values)
         self._room = room
-        arrays = [array for array in problem.program.arrays if not array.by_value]
+        arrays = [array for array in problem.contract.arrays if not array.by_value]
         self.whole: dict[str, Handle] = {a.name: room.allocate(self._zoned(a.name)) for a in arrays}
         self._pristine: dict[str, Handle] = {a.name: room.allocate(self._zoned(a.name))
                                             for a in arrays if a.role != "in"}

@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from generator.plan import Plan
-from generator.problem import Problem, save_reference
+from generator.problem import Problem, Subject, save_reference
 from generator.program import Program
 from generator.target import Target
+from generator.templates.template import Template
+from generator.templates.variants import VariantMaker
 from generator.variant import Variant
 from metrics.outcome import NoProfile, Outcome, Profile
 from runners.base import NOTHING_KNOWN, Bounds, DeviceInfo, Job, Limits, Sitting
@@ -27,7 +29,7 @@ from runners.processes import WorkerPool
 from runners.rating import static_ratings
 from runners.rematch import Rematch
 from runners.resident import share_bytes
-from runners.tasks import Compiled, Lower, Rate, WorkerSetup, make_compile_worker, make_device_worker
+from runners.tasks import Compiled, Lower, Make, Rate, WorkerSetup, make_compile_worker, make_device_worker
 from runners.trial import trial_variant
 
 PREFIX = "runner-"
@@ -38,6 +40,15 @@ def default_lower(program: Program, plan: Plan, target: Target) -> Variant:
     from generator.lowering import lower
 
     return lower(program, plan, target)
+
+
+def maker_of(subject: Subject, target: Target) -> Make | None:
+    """The maker of a template's variants for `target`; None for a program, whose plans workers lower.
+
+    Raises:
+        InputError: the template is in a language that the device does not take.
+    """
+    return VariantMaker(subject, target.dialect) if isinstance(subject, Template) else None
 
 
 def _sweep(workdir: Path) -> None:
@@ -61,10 +72,11 @@ def _exists(pid: int) -> bool:
 class PoolRunner:
     """Evaluates Plans with two pools, wherever their workers are: one generates and compiles, one measures."""
 
-    def __init__(self, device: DeviceInfo, limits: Limits, compilers: Pool, devices: Devices) -> None:
-        """`device` is the model of all `devices`. Workers start with the first evaluation."""
+    def __init__(self, device: DeviceInfo, limits: Limits, compilers: Pool, devices: Devices,
+                 make: Make | None = None) -> None:
+        """`device` is the model of all `devices`. Workers start with the first evaluation. `make`: see `Batch`."""
         self._device, self._limits, self._compilers, self._devices = device, limits, compilers, devices
-        self._overlap = not device.target.shares_host_cores
+        self._overlap, self._make = not device.target.shares_host_cores, make
         self._known: dict[str, Outcome] = {}
         self._ready: dict[str, Compiled] = {}
         self._running = self._closed = False
@@ -84,7 +96,7 @@ class PoolRunner:
         """
         with self._alone():
             yield from Batch(self._compilers, self._devices, self._limits, self._overlap, self._known,
-                             bounds, self._rating_failed).run(jobs)
+                             bounds, self._rating_failed, self._make).run(jobs)
 
     def warn_through(self, tell: Callable[[str], None]) -> None:
         """Tell the first failure of the static model; see `WarningRunner.warn_through`."""
@@ -103,7 +115,7 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
-            yield from Rematch(self._compilers, self._devices, self._limits, self._ready).run(jobs, sitting)
+            yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).run(jobs, sitting)
 
     def profile(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Profile | NoProfile]]:
         """Run `jobs` under a profiler; see `ProfilingRunner.profile`.
@@ -113,7 +125,7 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
-            yield from Rematch(self._compilers, self._devices, self._limits, self._ready).profile(jobs)
+            yield from Rematch(self._compilers, self._devices, self._limits, self._ready, self._make).profile(jobs)
 
     def refusal(self) -> str | None:
         """Why nothing runs on the device; see `DiagnosingRunner.refusal`.
@@ -123,7 +135,7 @@ class PoolRunner:
             RuntimeError: the runner is closed, or another evaluation of it has not ended.
         """
         with self._alone():
-            rematch = Rematch(self._compilers, self._devices, self._limits, self._ready)
+            rematch = Rematch(self._compilers, self._devices, self._limits, self._ready, self._make)
             return rematch.refusal(trial_variant(self._device.target.dialect))
 
     @contextmanager
@@ -152,9 +164,16 @@ class DeviceRunner(PoolRunner):
 
     def __init__(self, problem: Problem, device: DeviceInfo, limits: Limits, workdir: Path,
                  workers: int | None = None, lower: Lower = default_lower, length: int | None = None,
-                 rate: Rate = static_ratings, others: Sequence[DeviceInfo] = ()) -> None:
+                 rate: Rate = static_ratings, others: Sequence[DeviceInfo] = (), make: Make | None = None,
+                 results: Path | None = None) -> None:
         """`others` are further devices of the same model (`many.check_one_model`). `length`: see
-        `runners.check.compare`."""
+        `runners.check.compare`. `make`: makes the variants of a template, where its own maker does not. `results`: see
+        `WorkerSetup`.
+
+        Raises:
+            InputError: a template in a language that the device does not take.
+        """
+        make = make or maker_of(problem.subject, device.target)
         workdir.mkdir(parents=True, exist_ok=True)
         _sweep(workdir)
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=workdir)).resolve()
@@ -162,8 +181,9 @@ class DeviceRunner(PoolRunner):
         save_reference(problem.reference, reference)
         all_devices = (device, *others)
         kernels = self._folder / "kernels"
-        setups = {one.key: WorkerSetup(problem.program, reference, one.key, device.target, limits,
-                                       timing_lock(one.key, device.target), lower, length, rate, kernels)
+        setups = {one.key: WorkerSetup(problem.subject, reference, one.key, device.target, limits,
+                                       timing_lock(one.key, device.target), lower, length, rate, kernels,
+                                       results=results)
                   for one in all_devices}
         count = workers or len(os.sched_getaffinity(0))
         memory = limits.memory_bytes or share_bytes(count + len(all_devices))
@@ -173,7 +193,7 @@ class DeviceRunner(PoolRunner):
         devices = {key: WorkerPool(f"device-{number}", 1, Startup(make_device_worker, (setup,)), measuring,
                                    self._folder, memory) for number, (key, setup) in enumerate(setups.items())}
         model = replace(device, key=model_key(device.key)) if others else device
-        super().__init__(model, limits, compilers, LocalDevices(devices))
+        super().__init__(model, limits, compilers, LocalDevices(devices), make)
 
     def close(self) -> None:
         """End all worker processes and remove all temporary files; may be called again."""

@@ -27,7 +27,7 @@ from runners.base import Limits
 from runners.locks import lock_path
 from runners.messages import Handler, Startup
 from runners.opencl.platforms import driver_environment
-from runners.pool_runner import default_lower
+from runners.pool_runner import default_lower, maker_of
 from runners.processes import Died, Expired, Finished, Task, WorkerPool, wait_for
 from runners.tasks import Lower, WorkerSetup
 
@@ -104,15 +104,16 @@ def check_races(
     `limits.compile_s` bounds lowering and compiling, `limits.run_s` the run.
 
     Raises:
-        InputError: Oclgrind is not installed.
+        InputError: Oclgrind is not installed, or a template is in another language than OpenCL C.
     """
+    maker_of(problem.subject, replace(target, dialect="opencl"))  # raises
     with tempfile.TemporaryDirectory(prefix="antune-races-") as name:
         folder = Path(name).resolve()
         reference, log = folder / "reference.npz", folder / "oclgrind.log"
         save_reference(problem.reference, reference)
         target = replace(target, dialect="opencl")
         plan = replace(plan, kernels=tuple(replace(kernel, cache="none") for kernel in plan.kernels))
-        setup = WorkerSetup(problem.program, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
+        setup = WorkerSetup(problem.subject, reference, OCLGRIND, target, limits, lock_path("host-cores"), lower)
         pool = WorkerPool("races", 1, Startup(make_race_worker, (setup,)), _environment(folder, log, target), folder)
         try:
             failure = _ask(pool, plan)

@@ -20,6 +20,7 @@ from runners.locks import shared
 from runners.messages import Answer, Report
 from runners.opencl.device import Buffers, Executable, Function, Memory, Session
 from runners.opencl.images import Images
+from runners.pool_runner import maker_of
 from runners.races import NotInstalled
 from runners.tasks import WorkerSetup
 
@@ -38,7 +39,7 @@ class ExactMemory(Memory):
         self._images = Images(session.context, session.queue, self.values)
         self.buffers = {}
         self._context = session.context
-        for array in problem.program.arrays:
+        for array in problem.contract.arrays:
             if not array.by_value:
                 self._allocate(array)
         self._constants = self.buffers
@@ -90,7 +91,8 @@ class RaceWorker:
     def _run(self, session: Session, plan: Plan, report: Report) -> Failed | None:
         setup, problem = self._setup, self._setup.problem()
         report("generate", setup.limits.compile_s)
-        variant = setup.lower(setup.program, plan, setup.target)
+        make = maker_of(setup.subject, setup.target)
+        variant = make(plan) if make is not None else setup.lower(setup.program, plan, setup.target)
         report("compile", setup.limits.compile_s)
         program = session.build(variant)
         functions = [Function(program, kernel.name) for kernel in variant.kernels]
@@ -98,7 +100,7 @@ class RaceWorker:
         memory.hold(variant.scratch)
         report("check", setup.limits.run_s)
         Executable(session, functions, variant, memory).run(tuple(launches(variant)))
-        got = memory.read([array.name for array in setup.program.outputs])
+        got = memory.read([array.name for array in problem.contract.outputs])
         reference = problem.reference
-        message = compare(setup.program, reference.outputs, got, setup.length, reference.rounding)
+        message = compare(setup.subject, reference.outputs, got, setup.length, reference.rounding)
         return WrongResult(message, Durations()) if message else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import assert_never
 
+from generator.plan import Plan
 from generator.variant import Variant
 from metrics.outcome import (
     CompileFailed,
@@ -27,7 +28,7 @@ from metrics.outcome import (
 from runners.base import Job, Limits, Sitting
 from runners.pools import Devices, Pool
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
-from runners.tasks import Compile, Compiled, Count, Generate, Generated, Interleave, Interleaved, Measure
+from runners.tasks import Compile, Compiled, Count, Generate, Generated, Interleave, Interleaved, Make, Measure
 
 NOTHING = Durations()
 
@@ -38,9 +39,10 @@ class Rematch:
     """
 
     def __init__(self, compilers: Pool, devices: Devices, limits: Limits,
-                 ready: MutableMapping[str, Compiled]) -> None:
-        """The pools are idle, and left idle."""
+                 ready: MutableMapping[str, Compiled], make: Make | None = None) -> None:
+        """The pools are idle, and left idle. `make`: see `Batch`."""
         self._compilers, self._devices, self._limits, self._ready = compilers, devices, limits, ready
+        self._make = make
 
     def run(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
         """Yield (job number, outcome): at once for what does not compile, for the others after the sitting."""
@@ -87,8 +89,7 @@ class Rematch:
         plans = {job.plan.digest: job.plan for job in jobs}
         digests, limit_s = list(plans), self._limits.compile_s
         failed: dict[str, Outcome] = {}
-        tasks = [Task(key, Generate(plans[digest], limit_s, rated=False), "generate", None)
-                 for key, digest in enumerate(digests)]
+        tasks = [self._first_task(key, plans[digest]) for key, digest in enumerate(digests)]
         for key, answer in self._answers(self._compilers, tasks):
             if isinstance(answer, Generated):
                 compile_task = Compile(answer.variant, limit_s)
@@ -98,6 +99,11 @@ class Rematch:
             else:
                 failed[digests[key]] = _outcome(answer)
         return failed
+
+    def _first_task(self, key: int, plan: Plan) -> Task:
+        if self._make is None:
+            return Task(key, Generate(plan, self._limits.compile_s, rated=False), "generate", None)
+        return Task(key, Compile(self._make(plan), self._limits.compile_s), "compile", None)  # it was timed before
 
     def _sit(self, jobs: Sequence[Job], sitting: Sitting) -> Iterator[tuple[int, Outcome]]:
         if not jobs:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from generator.plan import Plan
-from generator.problem import Problem, load_reference
+from generator.problem import Problem, Subject, load_reference, program_of
 from generator.program import Program
 from generator.target import Target
 from generator.variant import Variant
@@ -19,6 +19,8 @@ from runners.rating import static_ratings
 
 Lower: TypeAlias = Callable[[Program, Plan, Target], Variant]
 Rate: TypeAlias = Callable[[Program, Plan, Target], Ratings]
+Make: TypeAlias = Callable[[Plan], Variant]
+"""Makes the variant of a template's plan in this process: that is a matter of microseconds. Raises IllegalPlan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +30,11 @@ class WorkerSetup:
     `lock` is taken exclusively for timing, and shared for compiling when the device uses the host's cores.
     `length` is the longest chain of updates of one element, for the tolerance (None: estimated). `kernels` is
     the folder of compiled kernels, which the workers of a run on a machine share (None: nothing is kept). `travels`:
-    what is compiled here may be measured on another machine.
+    what is compiled here may be measured on another machine. `results`: a folder where the device worker leaves what a
+    variant computed in its first run, as CODE_HASH.npz (None: nowhere).
     """
 
-    program: Program
+    subject: Subject
     reference: Path
     device: str
     target: Target
@@ -42,10 +45,16 @@ class WorkerSetup:
     rate: Rate = static_ratings
     kernels: Path | None = None
     travels: bool = False
+    results: Path | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program to lower. Raises InputError for a template."""
+        return program_of(self.subject)
 
     def problem(self) -> Problem:
-        """The Program with the reference, read from its file."""
-        return Problem(self.program, load_reference(self.reference))
+        """The subject with the reference, read from its file."""
+        return Problem(self.subject, load_reference(self.reference))
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ def measure(name: str, defines: tuple[str, ...], device: str | None, count: int)
     ]
     cells += [f"{describe_ms(ms)} ({describe_ratio(sequential / ms)})" if ms else "-" for ms in best.values()]
     _, _, fastest = min(times, key=lambda entry: entry[0])
-    return f"| {' | '.join(cells)} | {len(times)} of {len(jobs)} | {describe_schedule(fastest.schedule)} |"
+    return f"| {' | '.join(cells)} | {len(times)} of {len(jobs)} | {describe_schedule(fastest.scheduled)} |"
 
 
 def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", show_default=False)] = None,

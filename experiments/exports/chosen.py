@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from experiments.search.code import variant_of_plan
 from experiments.search.finals import ranking, settled
 from experiments.search.summary import best_result, reproduce_command, summarize
 from experiments.search.trust import checked_problem
@@ -38,7 +39,7 @@ class Chosen:
     @property
     def name(self) -> str:
         """What the exported function and its files are called: like the function that holds the SCoP."""
-        name = re.sub(r"\W", "_", self.info.program.name)
+        name = re.sub(r"\W", "_", self.info.subject.name)
         return "main_scop" if name == "main" else name
 
     @property
@@ -56,7 +57,7 @@ class Chosen:
         """Lines that say where the plan comes from."""
         info, evaluation = self.info, self.result.evaluation
         place = f"{info.device.name}, {info.device.platform}"
-        return [f"{info.program.name} of {Path(info.options.file).name}, made by `antune export`.",
+        return [f"{info.subject.name} of {Path(info.options.file).name}, made by `antune export`.",
                 f"Plan of evaluation {evaluation.number} ({describe_ms(cost_ms(self.result.outcome))} on {place}):",
                 *(f"  {line}" for line in describe_plan(evaluation.plan)),
                 f"Found by: {reproduce_command(info)}"]
@@ -111,14 +112,12 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
     Raises:
         InputError: the plan is illegal there: the deterministic device times such plans, too.
     """
-    from generator.lowering import lower
-
     target = chosen.info.device.target
     if target.dialect != dialect:
         target = replace(target, dialect=dialect, image_pairs=True)
     evaluation = chosen.result.evaluation
     try:
-        return lower(chosen.info.program, evaluation.plan, target)
+        return variant_of_plan(chosen.info.program, evaluation.plan, target)
     except IllegalPlan as error:
         where = "" if chosen.size is None else f" for --size {chosen.size!r}"
         raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}{where}: {error}; choose "

@@ -29,7 +29,7 @@ def rows_of(plans: Sequence[Plan]) -> list[dict[str, Value]]:
 
 
 def _decisions(plan: Plan) -> dict[str, Value]:
-    found = _schedule(plan.schedule)
+    found = {} if plan.schedule is None else _schedule(plan.schedule)
     for kernel in plan.kernels:
         prefix = "_".join(kernel.statements)
         found |= {f"{prefix}_{field.name}": _value(getattr(kernel, field.name)) for field in fields(KernelPlan)

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from experiments.exports.chosen import Chosen
+from experiments.search.code import variant_of_plan
 from experiments.search.summary import reproduce_command
 from experiments.values.outcome_rows import outcome_to_row
 from generator.errors import IllegalPlan
+from generator.templates.template import Template
 from metrics.outcome import Timed
 
 VERSION = 1
@@ -32,8 +34,13 @@ def _outcome(chosen: Chosen) -> dict[str, Any]:
 
 
 def _program(chosen: Chosen) -> dict[str, Any]:
+    subject = chosen.info.subject
+    arrays = [{"name": a.name, "type": a.type, "extents": a.extents, "role": a.role} for a in subject.contract.arrays]
+    if isinstance(subject, Template):
+        return {"name": subject.name, "file": subject.file, "digest": subject.digest, "arrays": arrays,
+                "parameters": {one.name: one.values for one in subject.parameters},
+                "restrictions": subject.restrictions}
     program = chosen.info.program
-    arrays = [{"name": a.name, "type": a.type, "extents": a.extents, "role": a.role} for a in program.arrays]
     statements = [{"name": s.name, "iterators": s.iterators, "domain": s.domain, "text": s.text, "line": s.line}
                   for s in program.statements]
     return {"name": program.name, "file": program.file, "digest": program.digest, "sizes": dict(program.parameters),
@@ -42,11 +49,9 @@ def _program(chosen: Chosen) -> dict[str, Any]:
 
 def _kernels(chosen: Chosen) -> list[dict[str, Any]]:
     """How each kernel is called; nothing for a plan without code, which only the deterministic device times."""
-    from generator.lowering import lower
-
     assert isinstance(chosen.result.outcome, Timed), "only timed plans are exported"
     try:
-        variant = lower(chosen.info.program, chosen.result.evaluation.plan, chosen.info.device.target)
+        variant = variant_of_plan(chosen.info.subject, chosen.result.evaluation.plan, chosen.info.device.target)
     except IllegalPlan:
         return []
     return [{"name": k.name, "statements": k.statements, "arrays": k.arrays, "scalars": k.scalars,

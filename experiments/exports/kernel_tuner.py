@@ -23,8 +23,8 @@ def cache_files(chosen: Chosen) -> dict[str, str | bytes]:
     names = list(rows[0])
     entries = {_key(row): _entry(result, row) for result, row in zip(chosen.results, rows, strict=True)}
     values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in names}
-    data = {"device_name": info.device.name, "kernel_name": info.program.name,
-            "problem_size": [value for _, value in info.program.parameters], "tune_params_keys": names,
+    data = {"device_name": info.device.name, "kernel_name": info.subject.name,
+            "problem_size": [value for _, value in info.subject.sizes], "tune_params_keys": names,
             "tune_params": values, "objective": "time", "cache": entries}
     return {f"{chosen.name}_cache.json": json.dumps(data, indent=1) + "\n"}
 

@@ -88,7 +88,7 @@ def _resized(store: Store, tuned: Chosen, size: Size, parameters: set[str], want
         kind, number = kind_of(outcome).replace("_", " "), tuned.result.evaluation.number
         raise InputError(f"--size {size.text!r}: the plan of evaluation {number} does not work there ({kind}): "
                          f"{outcome.message}; choose another with --plan N, or tune for that size")
-    info = replace(tuned.info, options=options, program=problem.program, compiler=problem.reference.compiler,
+    info = replace(tuned.info, options=options, subject=problem.program, compiler=problem.reference.compiler,
                    sequential_ms=problem.reference.sequential_ms, baselines=problem.reference.baselines)
     return replace(tuned, info=info, result=replace(tuned.result, outcome=outcome), problem=problem, size=size.text)
 

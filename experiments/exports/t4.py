@@ -35,8 +35,8 @@ def t4_files(chosen: Chosen) -> dict[str, str | bytes]:
     configurations = rows_of([result.evaluation.plan for result in chosen.results])
     results = [_result(result, row) for result, row in zip(chosen.results, configurations, strict=True)]
     metadata = {"timeunit": "milliseconds", "device_name": info.device.name, "platform": info.device.platform,
-                "driver": info.device.driver, "kernel_name": info.program.name,
-                "problem_size": dict(info.program.parameters), "tuner": "antune",
+                "driver": info.device.driver, "kernel_name": info.subject.name,
+                "problem_size": dict(info.subject.sizes), "tuner": "antune",
                 "explorer": info.options.explorer, "seed": info.options.seed}
     data = {"schema_version": VERSION, "metadata": metadata, "results": results}
     return {f"{chosen.name}_T4.json": json.dumps(data, indent=1) + "\n"}

@@ -143,8 +143,8 @@ def _tell(explorer: Explorer, walk: Walk, outcome: Outcome, adopted: bool) -> No
 def _new_explorer(store: Store, parts: Parts) -> Explorer:
     info = store.info()
     options, target = info.options, info.device.target
-    space = parts.make_space(info.program, target, options)
-    return parts.make_explorer(options.explorer, space, options.seed, parts.starts(info.program, target, options))
+    space = parts.make_space(info.subject, target, options)
+    return parts.make_explorer(options.explorer, space, options.seed, parts.starts(info.subject, target, options))
 
 
 def _graph_of_walks(store: Store, results: Sequence[Result]) -> OptimizationGraph:

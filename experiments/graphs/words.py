@@ -26,7 +26,7 @@ def note_lines(info: RunInfo, results: Sequence[Result], found: Explored) -> Seq
     failures = f", {failed} of which failed" if failed else ""
     bar = ("share of the walks that took the option" if found.trails is None else
            "pheromone, as the share of ants that would take the option next")
-    what = (f"{info.program.name} on {info.device.name}: what {len(results)} walks of the explorer "
+    what = (f"{info.subject.name} on {info.device.name}: what {len(results)} walks of the explorer "
             f"{info.options.explorer} found{failures}{fastest}")
     reading = (f"A box is a decision, a row one of its options. Width of a bar: {bar}. Number and colour: mean time of "
                "the walks that took it (of the kernel alone in a kernel's column); blue is fast, orange slow.")

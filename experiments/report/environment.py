@@ -21,7 +21,7 @@ def section(facts: Facts) -> Section:
         ("packages", ", ".join(f"{name} {version}" for name, version in environment.packages)),
         ("settings of drivers", ", ".join(f"{name}={value}" for name, value in environment.settings or ()) or "none"),
         ("file", f"{info.options.file} (SHA-256 {info.source_hash[:16]})"),
-        ("program", info.program.digest),
+        ("program", info.subject.digest),
         ("started", info.created_at),
     ]
     return Section("environment", "Environment", "Environment", table(rows))

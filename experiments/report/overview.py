@@ -37,9 +37,9 @@ def section(facts: Facts) -> Section:
 
 def size(facts: Facts) -> str:
     """How large the problem is: its sizes by name where it has any, what its arrays take, what is computed with."""
-    program = facts.info.program
-    sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
-    arrays = [array for array in program.arrays if array.extents and array.role != "temp"]
+    subject = facts.info.subject
+    sizes = ", ".join(f"{name} = {value}" for name, value in subject.sizes)
+    arrays = [array for array in subject.contract.arrays if array.extents and array.role != "temp"]
     types = " and ".join(sorted({array.type for array in arrays}))
     listed = ", ".join(f"{array.name}[{']['.join(map(str, array.extents))}]" for array in arrays[:MOST_ARRAYS])
     more = f" and {len(arrays) - MOST_ARRAYS} more" if len(arrays) > MOST_ARRAYS else ""

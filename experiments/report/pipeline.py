@@ -110,7 +110,7 @@ def _picture(facts: Facts, result: Result, name: str, tips: bool) -> Picture | s
 
     plan = result.evaluation.plan
     try:
-        graph = pipeline_graph(facts.info.program, plan.schedule)
+        graph = pipeline_graph(facts.info.program, plan.scheduled)
         stages, kernels = sum(len(one.arrays) for one in graph.kernels), describe_count(len(graph.kernels), "kernel")
         if stages > MOST:
             return f"The {name} computes {stages} stages in {kernels}: too many for a drawing."

@@ -20,6 +20,7 @@ from experiments.report.plotly import LEGEND, Figure, Json, View, axis
 from experiments.values.records import Result
 from experiments.words import describe_ms, describe_percent
 from generator.errors import IllegalPlan
+from generator.templates.template import Template
 from metrics.roofline import Ceilings, Roof, arithmetic, bandwidth_for, roof
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def roofline(facts: Facts) -> Roofline | str:
                 f"{device.key}` measures them, and the next report has the roofline.")
     if facts.summary.best_ms is None:
         return "Nothing valid was timed, so there is nothing below the roofline."
+    if isinstance(facts.info.subject, Template):
+        return "What the kernel of a template computes is not known, so there is no roofline."
     demand = program_demand(facts.info.program)
     found, moved = roof(demand, ceilings), demand.read_bytes + demand.written_bytes
     fastest = arithmetic(demand.type, ceilings)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.report.facts import Facts, kernels_of
 from experiments.report.html import Section, note, shortened, table
+from generator.templates.template import Template
 
 BEFORE, AFTER = 2, 1
 """Lines shown before the first and after the last statement, where no pragma stands there."""
@@ -17,6 +18,8 @@ MOST_LETTERS = 60
 
 def section(facts: Facts) -> Section:
     """The lines of the SCoP with the statements' names in front; for a pipeline the definitions of its stages."""
+    if isinstance(facts.info.subject, Template):
+        return _of_template(facts.info.subject)
     program, options = facts.info.program, facts.info.options
     rows = [(statement.name, str(statement.line), " ".join(statement.text.split()), _kernel(facts, statement.name))
             for statement in program.statements]
@@ -37,6 +40,15 @@ def section(facts: Facts) -> Section:
             f"the text."
         ),
     )
+
+
+def _of_template(template: Template) -> Section:
+    """The text of a kernel, and the parameters with their values."""
+    rows = [(one.name, ", ".join(map(str, one.values))) for one in template.parameters]
+    body = f'<pre class="code" tabindex="0">{escape(template.text)}</pre>' + table(rows, ("parameter", "values"), ())
+    if template.restrictions:
+        body += note("Restrictions: " + "; ".join(f"`{text}`" for text in template.restrictions))
+    return Section("source", "Source", "The kernel and its parameters", body)
 
 
 def _kernel(facts: Facts, statement: str) -> str:

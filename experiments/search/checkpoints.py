@@ -154,6 +154,6 @@ def key_of(info: RunInfo, adopted: int) -> str:
     """A hash of what a search depends on beside its history; `adopted` iterations were told as somebody else's."""
     now = current_environment()
     code = [entry for entry in now.rooms if entry[0] in SEARCH]
-    text = json.dumps([FORMAT, to_json(info.options), info.program.digest, to_json(info.device.target), adopted, code,
+    text = json.dumps([FORMAT, to_json(info.options), info.subject.digest, to_json(info.device.target), adopted, code,
                        now.python, now.packages])
     return hashlib.sha256(text.encode()).hexdigest()

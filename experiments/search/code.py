@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import assert_never
 
 from experiments.files import write_atomically
 from experiments.search.summary import best_result, reproduce_command, summarize
@@ -11,7 +12,13 @@ from experiments.values.records import RunInfo
 from experiments.words import describe_ms, describe_plan
 from generator.errors import IllegalPlan
 from generator.plan import Plan
+from generator.problem import Subject
+from generator.program import Program
 from generator.target import Target
+from generator.templates.template import Template
+from generator.templates.variants import VariantMaker
+from generator.variant import Variant
+from runners.host_program import launches
 
 
 def best_code_file(target: Target) -> str:
@@ -19,17 +26,35 @@ def best_code_file(target: Target) -> str:
     return f"best.{target.language.suffix}"
 
 
+def variant_of_plan(subject: Subject, plan: Plan, target: Target) -> Variant:
+    """The code of `plan`. Raises IllegalPlan; InputError for a template in another language."""
+    match subject:
+        case Program():
+            from generator.lowering import lower
+
+            return lower(subject, plan, target)
+        case Template():
+            return VariantMaker(subject, target.dialect)(plan)
+        case _:
+            assert_never(subject)
+
+
 def code_of(info: RunInfo, plan: Plan) -> str:
     """The kernels of `plan` as text, or a comment that says why there are none.
 
     Only a run on the deterministic device, which never generates code, can hold an illegal plan as timed.
     """
-    from generator.lowering import lower
-
     try:
-        return lower(info.program, plan, info.device.target).source
+        return variant_of_plan(info.subject, plan, info.device.target).source
     except IllegalPlan as error:
         return f"/* This plan is illegal and has no code: {error} */\n"
+
+
+def launch_words(variant: Variant) -> str:
+    """`launch: 128 x 64 blocks of 32 x 8 threads`, of a variant with one kernel."""
+    (launch,) = launches(variant)
+    grid = " x ".join(str(items // threads) for items, threads in zip(launch.items, launch.block, strict=True))
+    return f"launch: {grid} blocks of {' x '.join(map(str, launch.block))} threads"
 
 
 def write_best_code(store: Store, directory: Path) -> None:
@@ -38,8 +63,10 @@ def write_best_code(store: Store, directory: Path) -> None:
     best = best_result(store.results(), summary)
     if best is None:
         return
-    lines = [f"{info.program.name}: {describe_ms(summary.best_ms)} on {info.device.name}",
+    lines = [f"{info.subject.name}: {describe_ms(summary.best_ms)} on {info.device.name}",
              f"plan {best.evaluation.plan.digest}, evaluation {best.evaluation.number}",
              *describe_plan(best.evaluation.plan), f"made by: {reproduce_command(info)}"]
+    if isinstance(info.subject, Template):
+        lines += [launch_words(variant_of_plan(info.subject, best.evaluation.plan, info.device.target))]
     header = "/*\n" + "".join(f" * {line.replace('*/', '* /')}\n" for line in lines) + " */\n"
     write_atomically(directory / best_code_file(info.device.target), header + code_of(info, best.evaluation.plan))

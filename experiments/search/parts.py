@@ -18,9 +18,10 @@ from experiments.values.records import RunInfo
 from explorer.base import Explorer
 from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan
-from generator.problem import Problem
+from generator.problem import Problem, Subject, program_of
 from generator.program import Program
 from generator.target import Target
+from generator.templates.template import Template
 from graph.reaching import Reachable
 from graph.space import Space
 from graph.walk import Walk
@@ -53,11 +54,12 @@ class Parts:
     read_problem: ReadProblem
     check_explorer: Callable[[str], None]
     check_place: Callable[[Place], None]
-    make_space: Callable[[Program, Target, RunOptions], Space]
+    make_space: Callable[[Subject, Target, RunOptions], Space]
     make_explorer: Callable[[str, Space, int, Sequence[Walk]], Explorer]
-    starts: Callable[[Program, Target, RunOptions], Sequence[Walk]]
-    reasons: Callable[[Program, Target, RunOptions], Sequence[str]]
-    default_plan: Callable[[Program, Target, RunOptions], Plan]
+    starts: Callable[[Subject, Target, RunOptions], Sequence[Walk]]
+    reasons: Callable[[Subject, Target, RunOptions], Sequence[str]]
+    default_plan: Callable[[Subject, Target, RunOptions], Plan]
+    answered: Callable[[Problem, Place, Limits, Path], Problem]
     gpu_plan: Callable[[Program, Target, RunOptions], Plan | None]
     inlined_plan: Callable[[Program, Target], Plan | None]
     open_runner: Callable[[Problem, Place, Limits, Path], Runner]
@@ -78,7 +80,12 @@ def _check_explorer(name: str) -> None:
     find_maker(name)
 
 
-def _make_space(program: Program, target: Target, options: RunOptions) -> Space:
+def _make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
+    if isinstance(subject, Template):
+        from experiments.search.templates import template_space
+
+        return template_space(subject)
+    program = program_of(subject)
     if options.space == "tiles":
         return _make_tiles_space(program, target, options)
     space = make_reachable_space(program, target, options)
@@ -145,8 +152,11 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
     return make_explorer(name, space, seed, starts)
 
 
-def _starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
+def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
     """The walks to the plans worth measuring first: those of models, where they are asked for."""
+    if isinstance(subject, Template):
+        return ()
+    program = program_of(subject)
     found = _model_plans(program, target, options)
     if found:
         from experiments.search.modelled import walks_of_models
@@ -202,11 +212,14 @@ def check_models(options: RunOptions) -> None:
                          f"space `{options.space}`; use --space pipeline")
 
 
-def _reasons(program: Program, target: Target, options: RunOptions) -> Sequence[str]:
+def _reasons(subject: Subject, target: Target, options: RunOptions) -> Sequence[str]:
     """Why the plans of models are first, and what models leave out, in words; nothing where no model is asked.
 
     Raises InputError: a model that is asked can judge nothing.
     """
+    if isinstance(subject, Template):
+        return ()
+    program = program_of(subject)
     first = [f"{maker}: {line}" for maker, found in _model_plans(program, target, options).items()
              for line in found.reasons]  # fmt: skip
     models = dict.fromkeys(filter(None, (options.foretell, options.foresee)))
@@ -217,11 +230,15 @@ def _reasons(program: Program, target: Target, options: RunOptions) -> Sequence[
     return (*first, *(f"{model}: {line}" for model in models for line in left_out(program, model)))
 
 
-def _default_plan(program: Program, target: Target, options: RunOptions) -> Plan:
+def _default_plan(subject: Subject, target: Target, options: RunOptions) -> Plan:
+    if isinstance(subject, Template):
+        from experiments.search.templates import first_plan
+
+        return first_plan(subject)
     from generator.lowering.heuristics.usual import usual_plan
     from generator.reading import usual_schedule
 
-    return usual_plan(program, target, usual_schedule(Path(options.file)))
+    return usual_plan(program_of(subject), target, usual_schedule(Path(options.file)))
 
 
 def _gpu_plan(program: Program, target: Target, options: RunOptions) -> Plan | None:
@@ -249,6 +266,12 @@ def _open_runner(problem: Problem, place: Place, limits: Limits, workdir: Path) 
     from runners.registry import open_place
 
     return open_place(problem, place, limits, workdir)
+
+
+def _answered(problem: Problem, place: Place, limits: Limits, workdir: Path) -> Problem:
+    from experiments.search.templates import answered
+
+    return answered(problem, place, limits, workdir)
 
 
 def limits_of(options: RunOptions) -> Limits:
@@ -311,4 +334,4 @@ def _check_place(place: Place) -> None:
 
 
 PARTS = Parts(_read_problem, _check_explorer, _check_place, _make_space, _make_explorer, _starts, _reasons,
-              _default_plan, _gpu_plan, _inlined_plan, _open_runner)
+              _default_plan, _answered, _gpu_plan, _inlined_plan, _open_runner)

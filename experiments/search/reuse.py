@@ -22,7 +22,7 @@ from experiments.values.options import Timing
 from experiments.values.records import Result, RunInfo
 from experiments.values.versions import MEASURE, changed_rooms, changed_settings
 from generator.errors import InputError
-from generator.program import Program
+from generator.problem import Subject
 from metrics.outcome import CompileFailed, Crashed, Illegal, LaunchFailed, Outcome, Timed, TimedOut, WrongResult
 from runners.backends import backend_named
 from runners.base import Bounds, DeviceInfo, Limits
@@ -39,9 +39,9 @@ def check_runs(directories: Sequence[str]) -> None:
 
 
 def known_results(
-    directories: Sequence[str], program: Program, device: DeviceInfo, timing: Timing
+    directories: Sequence[str], subject: Subject, device: DeviceInfo, timing: Timing
 ) -> tuple[Known, ...]:
-    """What the runs in `directories` know that holds for `program` on `device`, each plan once: the first directory's.
+    """What the runs in `directories` know that holds for `subject` on `device`, each plan once: the first directory's.
 
     Raises:
         InputError: one of them is no run, cannot be read, or is of another program, device or toolchain.
@@ -49,7 +49,7 @@ def known_results(
     known: dict[str, Known] = {}
     for directory in directories:
         with read_store(Path(directory)) as store:
-            if differs := difference(store, program, device, timing):
+            if differs := difference(store, subject, device, timing):
                 raise InputError(f"--reuse {directory}: its results do not hold for this run: {differs}; leave it out")
             for entry in _lent(store.results(), directory):
                 known.setdefault(entry.plan, entry)
@@ -61,11 +61,11 @@ def _lent(results: Iterable[Result], directory: str) -> list[Known]:
             for r in results if not isinstance(r.outcome, Crashed)]
 
 
-def difference(store: Store, program: Program, device: DeviceInfo, timing: Timing) -> str | None:
-    """Why results of `store` mean nothing for `program` on `device`, in words; None when they do."""
+def difference(store: Store, subject: Subject, device: DeviceInfo, timing: Timing) -> str | None:
+    """Why results of `store` mean nothing for `subject` on `device`, in words; None when they do."""
     info, now = store.info(), current_environment()
-    if info.program.digest != program.digest:
-        return f"another program ({info.program.name} of {info.options.file}, or other sizes)"
+    if info.subject.digest != subject.digest:
+        return f"another program ({info.subject.name} of {info.options.file}, or other sizes)"
     tools = (_other_tools(info, before, now) for before in store.environments())
     return (
         _other_device(info.device, device)

@@ -81,7 +81,7 @@ class _Starts:
     def on_offer(self, plan: Plan) -> Plan:
         """The plan of the space that is closest to `plan`, with the same schedule."""
         wide = self.options.space != "paper"
-        shapes = kernel_shapes(self.program, plan.schedule, self.target.dialect)
+        shapes = kernel_shapes(self.program, plan.scheduled, self.target.dialect)
         return replace(
             plan,
             kernels=tuple(nearest(plan.kernel(shape.statements), Known(shape, self.target, wide)) for shape in shapes),

@@ -141,7 +141,7 @@ def summarize(store: Store) -> Summary:
     options, others = info.options, {baseline.name: baseline for baseline in info.baselines}
     openmp = others.get("openmp")
     return Summary(
-        info.program.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms,
+        info.subject.name, options.file, info.device.name, store.ending(), _reason(store, results), sequential_ms,
         default_ms, best_ms, best_time.low_ms if best_time else None, best_time.high_ms if best_time else None,
         best.evaluation.number if best else None, best.evaluation.plan.digest if best else None,
         speedup(sequential_ms, best_ms), speedup(default_ms, best_ms),
@@ -304,8 +304,8 @@ def reproduce_command(info: RunInfo) -> str:
     if compilation.invocation.limit_s != PROGRAM_LIMIT_S:
         words += ["--program-limit", f"{compilation.invocation.limit_s:g}"]
     single = (("--function", options.function), ("--scop", options.scop), ("--explorer", options.explorer),
-              ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed), ("--space", options.space),
-              ("--level", options.level))
+              ("--ants", options.ants), *_limits(options.budget), ("--seed", options.seed),
+              *([] if options.space == "template" else [("--space", options.space), ("--level", options.level)]))
     seldom = (("--compile-limit", options.compile_limit_s, COMPILE_LIMIT_S),
               ("--run-limit", options.run_limit_s, RUN_LIMIT_S), ("--memory-limit", options.memory_limit_gb, None),
               ("--profile", options.profile, 0))

@@ -15,6 +15,7 @@ from generator.errors import InputError
 from generator.intervals import Interval
 from generator.problem import Problem
 from generator.program import NUMPY_TYPES, Program
+from generator.templates.template import Template
 from runners.many import Place
 
 _REMEDY = "begin a run of your own from the source, or give --trust if you know who made this one"
@@ -29,8 +30,10 @@ def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
     Raises:
         InputError: the program or the data are not sound, or trust is missing.
     """
-    problem = Problem(info.program, store.reference())
+    problem = Problem(info.subject, store.reference())
     _check_data(store.directory, problem)
+    if isinstance(info.subject, Template):
+        _check_template(store.directory, info.subject, trusted)
     questions = open_questions(problem)
     if questions and not trusted and not is_own(store.directory):
         raise InputError(
@@ -44,9 +47,21 @@ def open_questions(problem: Problem) -> tuple[str, ...]:
     """Accesses, in words, of which the data do not prove that they stay inside their arrays. Raises InputError as
     `unproven`.
     """
+    if isinstance(problem.subject, Template):
+        return ()
     from generator.polyhedral.dependences.inside import unproven
 
     return unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
+
+
+def _check_template(directory: Path, template: Template, trusted: bool) -> None:
+    """Raise InputError where the text of somebody else's kernel would run, or only a caller's functions make it."""
+    if template.by_caller:
+        raise InputError(f"the kernels of {directory} are made by functions of the Python program that began it: call "
+                         "`tune_kernel` there again, with its `cache`")
+    if not trusted and not is_own(directory):
+        raise InputError(f"{directory} was not begun by you on this machine, and its kernel is text that could run any "
+                         f"code; {_REMEDY}")
 
 
 def check_cluster(directory: Path, info: RunInfo, elsewhere: Place, trusted: bool) -> None:
@@ -62,7 +77,7 @@ def check_cluster(directory: Path, info: RunInfo, elsewhere: Place, trusted: boo
 
 def _check_data(directory: Path, problem: Problem) -> None:
     reference = problem.reference
-    known = {array.name: array for array in problem.program.arrays}
+    known = {array.name: array for array in problem.contract.arrays}
     for name, values in (*reference.inputs.items(), *reference.outputs.items()):
         array = known.get(name)
         if (
@@ -71,7 +86,7 @@ def _check_data(directory: Path, problem: Problem) -> None:
             or values.size not in (array.elements, array.own_elements)
         ):
             raise InputError(f"the data of {directory} do not fit its program (`{name}`); start a new run")
-    if missing := [a.name for a in problem.program.outputs if a.name not in reference.outputs]:
+    if missing := [a.name for a in problem.contract.outputs if a.name not in reference.outputs]:
         raise InputError(f"the data of {directory} lack `{missing[0]}`; start a new run")
 
 

@@ -19,13 +19,12 @@ from experiments.store.reused_table import ReusedTable
 from experiments.values.environment import Environment, current_environment
 from experiments.values.options import Budget, RunOptions
 from experiments.values.outcome_rows import outcome_to_row, row_to_outcome
-from experiments.values.program_json import from_json, to_json
+from experiments.values.program_json import from_json, subject_from_json, to_json
 from experiments.values.records import Asked, Ending, Evaluation, Result, RunInfo
 from generator.errors import InputError
 from generator.plain_text import one_line
 from generator.plan import Plan, plan_from_json
 from generator.problem import Reference, load_reference, take_baselines
-from generator.program import Program
 from graph.interning import Interning
 from metrics.outcome import Outcome
 from runners.base import DeviceInfo
@@ -95,7 +94,7 @@ class Store:
     def info(self) -> RunInfo:
         """The fixed facts of the run."""
         row = self._row("SELECT * FROM run")
-        program = from_json(row["program"], Program)
+        program = subject_from_json(row["program"])
         if program.digest != row["program_digest"]:
             raise damaged(self._path, "the program does not have its digest")
         with entry_errors(self._path):

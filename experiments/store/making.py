@@ -189,8 +189,8 @@ def _write_store(directory: Path, info: RunInfo, driver: str, known: Sequence[Kn
     new.unlink(missing_ok=True)
     row: dict[str, Any] = {
         "id": 1, "created_at": info.created_at, "options": to_json(info.options), "seed": info.options.seed,
-        "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.program),
-        "program_digest": info.program.digest, "device": to_json(info.device), "device_key": info.device.key,
+        "source_hash": info.source_hash, "source_text": info.source_text, "program": to_json(info.subject),
+        "program_digest": info.subject.digest, "device": to_json(info.device), "device_key": info.device.key,
         "compiler": info.compiler, "sequential_ms": json.dumps(info.sequential_ms),
         "baselines": json.dumps([asdict(baseline) for baseline in info.baselines])}
     with database_errors(new, begun=False), closing(sqlite3.connect(new)) as connection:

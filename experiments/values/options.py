@@ -13,7 +13,7 @@ from metrics.costs.constants import Calibration
 from runners.base import CacheState
 from runners.many import Place
 
-SpaceName: TypeAlias = Literal["wide", "paper", "tiles", "pipeline"]
+SpaceName: TypeAlias = Literal["wide", "paper", "tiles", "pipeline", "template"]
 LevelName: TypeAlias = Literal["o1", "o2", "o3"]
 DEFAULT_ITERATIONS = 5
 MOST_ANTS = 100_000

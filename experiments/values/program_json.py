@@ -14,11 +14,15 @@ from experiments.values.environment import Environment
 from experiments.values.options import Budget, RunOptions, Timing
 from experiments.values.stopping import Goal
 from generator import expr, program
+from generator.contract import Tolerance
 from generator.errors import InputError
 from generator.frontend_c.source import Compilation, Invocation
 from generator.json_text import parse_json
 from generator.plain_text import printable
+from generator.problem import Subject
 from generator.target import Target
+from generator.templates.checking import check_stored
+from generator.templates.template import Parameter, Template
 from generator.words_of_programs import check_words
 from metrics.costs.constants import Calibration
 from metrics.roofline import Bandwidth, Ceilings
@@ -45,6 +49,9 @@ _TYPES: dict[str, type] = {
         program.Statement,
         program.Box,
         program.Program,
+        Parameter,
+        Template,
+        Tolerance,
         Target,
         DeviceInfo,
         Compilation,
@@ -77,12 +84,28 @@ def from_json(text: str, kind: type[T]) -> T:
         value = _decode(parse_json(text))
         if isinstance(value, program.Program):
             check_words(value)
+        if isinstance(value, Template):
+            check_stored(value)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"a stored {kind.__name__} cannot be read: {error}; the run was made by another "
                          "version of antune, start a new run") from None
     if not isinstance(value, kind):
         raise InputError(f"a stored {kind.__name__} cannot be read: found {type(value).__name__}")
     return value
+
+
+def subject_from_json(text: str) -> Subject:
+    """The Program or Template that `to_json` wrote. Raises InputError as `from_json`."""
+    if isinstance(data := _parsed(text), dict) and data.get("is") == Template.__name__:
+        return from_json(text, Template)
+    return from_json(text, program.Program)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return parse_json(text)
+    except ValueError:
+        return None  # from_json says what is wrong
 
 
 def _encode(value: object) -> object:

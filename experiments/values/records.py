@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from experiments.values.options import RunOptions
 from generator.plan import Plan
-from generator.problem import Baseline
+from generator.problem import Baseline, Subject, program_of
 from generator.program import Program
 from metrics.outcome import Outcome, cost_ms
 from runners.base import DeviceInfo
@@ -28,11 +28,16 @@ class RunInfo:
     options: RunOptions
     source_hash: str
     source_text: str
-    program: Program
+    subject: Subject
     device: DeviceInfo
     compiler: str
     sequential_ms: tuple[float, ...]
     baselines: tuple[Baseline, ...] = ()
+
+    @property
+    def program(self) -> Program:
+        """The tuned program. Raises InputError for a template."""
+        return program_of(self.subject)
 
 
 @dataclass(frozen=True, slots=True)

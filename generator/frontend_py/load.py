@@ -10,6 +10,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,22 +33,40 @@ def load_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     Raises:
         InputError: the file cannot be run, there is no such function, it fails, or returns something else.
     """
+    return outputs_of(built(file, function, parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a function of the user's returned, whatever it is; the function's name and place."""
+
+    result: Any
+    name: str
+    place: Location
+
+
+def built(file: Path, function: str | None, parameters: Mapping[str, int]) -> Built:
+    """What `function` in `file` returns. Raises InputError as `load_pipeline`."""
     build = _function(file, function or BUILD)
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     if isinstance(build, type) and issubclass(build, Generator):
         known = {name: value for name, value in parameters.items() if name in build.numbers() or name not in SIZES}
-        return _guarded(file, lambda: build(**known).outputs())  # type: ignore[no-any-return]  # what runs may be anything
+        return Built(_guarded(file, lambda: build(**known).outputs()), build.__name__, place)
     arguments = _arguments(build, parameters, place)
-    result = _guarded(file, lambda: build(**arguments))
-    outputs = _outputs(result)
+    return Built(_guarded(file, lambda: build(**arguments)), build.__name__, place)
+
+
+def outputs_of(made: Built) -> list[Func]:
+    """The output Funcs that were built. Raises InputError where it is something else."""
+    outputs = _outputs(made.result)
     if not outputs or not all(isinstance(o, Func) for o in outputs):
         raise InputError(
-            f"`{build.__name__}` returns {type(result).__name__}; return the output Func, a list of them, or a "
-            "Pipeline",
-            place,
+            f"`{made.name}` returns {type(made.result).__name__}; return the output Func, a list of them, a Pipeline, "
+            "or a kernel template",
+            made.place,
         )
     if len({id(o) for o in outputs}) < len(outputs):
-        raise InputError(f"`{build.__name__}` returns one Func twice", place)
+        raise InputError(f"`{made.name}` returns one Func twice", made.place)
     return outputs
 
 

@@ -14,7 +14,7 @@ from generator.frontend_py.bounds import Bounds
 from generator.frontend_py.func import Func
 from generator.frontend_py.images import Image
 from generator.frontend_py.interpret import interpret
-from generator.frontend_py.load import BUILD, SIZES, load_pipeline
+from generator.frontend_py.load import BUILD, SIZES, Built, built, outputs_of
 from generator.frontend_py.lower import lower
 from generator.frontend_py.realize import bounds_of
 from generator.frontend_py.sequential import Sequential, run_sequential
@@ -36,7 +36,13 @@ def read_pipeline(file: Path, function: str | None, parameters: Mapping[str, int
     Raises:
         InputError: anything wrong with the file or with the pipeline.
     """
-    outputs = load_pipeline(file, function, parameters)
+    return pipeline_problem(built(file, function, parameters), file, function, parameters, seed)
+
+
+def pipeline_problem(made: Built, file: Path, function: str | None, parameters: Mapping[str, int],
+                     seed: int) -> Problem:
+    """The same of what a file's function returned."""
+    outputs = outputs_of(made)
     name = function if function and function != BUILD else file.stem
     return problem_of(outputs, sizes_of(parameters), name, str(file), tuple(parameters.items()), seed)
 

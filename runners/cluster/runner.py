@@ -20,11 +20,11 @@ from runners.cluster.shop import Order, Shop, shop_name
 from runners.cluster.versions import fingerprint, versions
 from runners.deterministic_worker import Again, Evaluate, WholeTask
 from runners.many import Place
-from runners.pool_runner import PoolRunner, default_lower
+from runners.pool_runner import PoolRunner, default_lower, maker_of
 from runners.processes import Died, Event, Expired, Finished, Task, wait_for
 from runners.rating import static_ratings
 from runners.registry import find_devices, is_deterministic
-from runners.tasks import Lower, Rate
+from runners.tasks import Lower, Make, Rate
 
 
 def open_cluster(problem: Problem, place: Place, limits: Limits, workdir: Path, wait_s: float = WAIT_S,
@@ -40,10 +40,11 @@ def open_cluster(problem: Problem, place: Place, limits: Limits, workdir: Path, 
         stack.enter_context(hub.leased(order.lease))
         stack.callback(hub.unregister, shop_name(order.run))
         hub.register(Shop(order))
-        whole = is_deterministic(roster.device.key)
+        whole, make = is_deterministic(roster.device.key), maker_of(problem.subject, roster.device.target)
         client = Client(hub, roster, order.run, fingerprint(versions()), place.devices[0] if whole else None)
-        made = ClusterDeterministicRunner if whole else ClusterRunner
-        return made(client, limits, stack.pop_all())
+        if whole:
+            return ClusterDeterministicRunner(client, limits, stack.pop_all())
+        return ClusterRunner(client, limits, stack.pop_all(), make)
 
 
 def check_cluster(place: Place) -> None:
@@ -70,16 +71,16 @@ def _order(problem: Problem, device: DeviceInfo, limits: Limits, lower: Lower, l
            rate: Rate) -> Order:
     reference, run = io.BytesIO(), uuid.uuid4().hex[:12]
     save_reference(problem.reference, reference)
-    return Order(run, f"antune-lease-{run}", problem.program, reference.getvalue(), device.target, limits, lower,
+    return Order(run, f"antune-lease-{run}", problem.subject, reference.getvalue(), device.target, limits, lower,
                  length, rate)
 
 
 class ClusterRunner(PoolRunner):
     """Evaluates Plans on the devices of a cluster, all of one model: see `PoolRunner`."""
 
-    def __init__(self, client: Client, limits: Limits, stack: ExitStack) -> None:
+    def __init__(self, client: Client, limits: Limits, stack: ExitStack, make: Make | None = None) -> None:
         """`stack` is closed at the end. Use `open_cluster`."""
-        super().__init__(client.roster.device, limits, ClusterPool(client, False), ClusterPool(client, True))
+        super().__init__(client.roster.device, limits, ClusterPool(client, False), ClusterPool(client, True), make)
         self._stack = stack
 
     def close(self) -> None:

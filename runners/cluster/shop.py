@@ -24,7 +24,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from tornado.ioloop import PeriodicCallback
 
 from generator.errors import AntuneError, InputError
-from generator.program import Program
+from generator.problem import Subject
 from generator.target import Target
 from metrics.outcome import Phase
 from runners.base import Limits
@@ -52,7 +52,7 @@ class Order:
 
     run: str
     lease: str
-    program: Program
+    subject: Subject
     reference: bytes
     target: Target
     limits: Limits
@@ -196,8 +196,8 @@ class Shop(WorkerPlugin):
     def _startup(self, bench: str, key: str, folder: Path) -> Startup:
         order = self._order
         if is_deterministic(key):
-            return Startup(make_deterministic_worker, (order.program, order.limits, key))
-        setup = WorkerSetup(order.program, folder / "reference.npz", key, order.target, order.limits,
+            return Startup(make_deterministic_worker, (order.subject, order.limits, key))
+        setup = WorkerSetup(order.subject, folder / "reference.npz", key, order.target, order.limits,
                             timing_lock(key, order.target), order.lower, order.length, order.rate, folder / "kernels",
                             travels=True)
         return Startup(make_compile_worker if bench == COMPILING else make_device_worker, (setup,))

@@ -264,11 +264,15 @@ class GpuExecutable:
 def _arguments(kernel: Kernel, memory: GpuMemory) -> tuple[str, tuple[Any, ...]]:
     """The kinds (of `struct`) and values of what comes before the iterators; constants are no arguments."""
     textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
-    values: list[Any] = [memory.texture(textures[name]) if name in textures else memory.pointer(name)
-                         for name in kernel.arrays]
-    scalars = [memory.scalars[name] for name in kernel.scalars]
-    kinds = "Q" * len(values) + "".join(scalar.dtype.char for scalar in scalars)
-    return kinds, (*values, *(scalar.item() for scalar in scalars))
+    kinds, values, scalars = "", list[Any](), frozenset(kernel.scalars)
+    for name in kernel.arguments:
+        if name in scalars:
+            kinds += memory.scalars[name].dtype.char
+            values.append(memory.scalars[name].item())
+        else:
+            kinds += "Q"
+            values.append(memory.texture(textures[name]) if name in textures else memory.pointer(name))
+    return kinds, tuple(values)
 
 
 def _unload(api: Api, module: Any) -> None:

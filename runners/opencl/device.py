@@ -267,10 +267,10 @@ def _bind(function: Function, kernel: Kernel, memory: Memory) -> cl.Kernel:
     with _refusals(f"{kernel.name}: "):
         bound = cl.Kernel(function.program, function.name)
         elsewhere = {placed.array: memory.placed(placed) for placed in kernel.placements}
-        for position, name in enumerate(kernel.arrays):
-            bound.set_arg(position, elsewhere[name] if name in elsewhere else memory.buffers[name])
-        for position, name in enumerate(kernel.scalars, len(kernel.arrays)):
-            bound.set_arg(position, memory.scalars[name])
+        scalars = frozenset(kernel.scalars)
+        for position, name in enumerate(kernel.arguments):
+            value = memory.scalars[name] if name in scalars else elsewhere.get(name, memory.buffers.get(name))
+            bound.set_arg(position, value)
     return bound
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from generator.json_fields import RecordingEntry
 from generator.plan import Value
 from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Outcome, Timed
 from metrics.statistics import median_interval
-from runners.replay.fields import RecordingEntry
 from runners.replay.recording import Origin, Recording, Row, make_recording
 
 _MS = 1e-3

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from generator.errors import InputError
+from generator.json_fields import RecordingEntry
 from generator.json_text import parse_json
-from runners.replay.fields import RecordingEntry
 from runners.replay.kernel_tuner import recording_from_cache
 from runners.replay.recording import Recording
 from runners.replay.t4 import recording_from_t4

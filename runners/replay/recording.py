@@ -8,10 +8,9 @@ from pathlib import Path
 
 from generator.errors import InputError
 from generator.plan import Plan
-from generator.schedules.choice import ScheduleChoice
+from generator.templates.template import template_plan
 from graph.recorded import Answer
 from graph.space import Option
-from graph.template import template_plan
 from metrics.outcome import Outcome, Timed, cost_ms
 
 WALK = "recorded walk"
@@ -62,7 +61,7 @@ class Recording:
         """The Plans that stand for the rows: a template's, or the number of the walk."""
         if self.fixed:
             return tuple(template_plan((name, _value(option)) for name, _, option in row.choices) for row in self.rows)
-        return tuple(Plan(ScheduleChoice(), (), parameters=((WALK, number),)) for number in range(len(self.rows)))
+        return tuple(Plan(None, (), parameters=((WALK, number),)) for number in range(len(self.rows)))
 
     @property
     def optimum_ms(self) -> float:

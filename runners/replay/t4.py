@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from generator.json_fields import RecordingEntry
 from metrics.outcome import CompileFailed, Durations, Illegal, LaunchFailed, Outcome, WrongResult
-from runners.replay.fields import RecordingEntry
 from runners.replay.kernel_tuner import parameter_choices, timed
 from runners.replay.recording import Recording, Row, make_recording
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, assert_never, get_args
 
 from generator.errors import InputError
+from generator.json_fields import RecordingEntry
 from graph.recorded import Answer
 from graph.space import Option
 from metrics.outcome import (
@@ -35,7 +36,6 @@ from metrics.outcome import (
     TimedOut,
     WrongResult,
 )
-from runners.replay.fields import RecordingEntry
 from runners.replay.recording import Origin, Recording, Row, make_recording
 
 VERSION = 1

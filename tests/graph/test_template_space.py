@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from generator.errors import InputError
 from generator.plan import Plan, Value, plan_from_json
 from generator.schedules.choice import ScheduleChoice
+from generator.templates.expressions import Restriction, parse_restriction
+from generator.templates.template import Parameter, template_plan
 from graph.optimization_graph import OptimizationGraph
 from graph.policies import uniform
 from graph.recorded import Answer, RecordedSpace
-from graph.restrictions import Restriction, parse_restriction
 from graph.space import Option
-from graph.template import Parameter, TemplateSpace, restriction, template_plan
+from graph.template import TemplateSpace, restriction
 from graph.walk import choices_from_json, walk_to_json
 from runners.replay.reading import read_recording
 from runners.replay.t1 import read_t1

@@ -78,7 +78,7 @@ def test_kernel_times_belong_to_the_kernel_alone() -> None:
     for plan, outcome in zip(PLANS, OUTCOMES, strict=True):
         if isinstance(outcome, Timed):
             assert [kernel.statements for kernel in outcome.kernels] == [("S0", "S1"), ("S2",)]
-            times.setdefault((plan.kernels[1], plan.schedule), set()).add(outcome.kernels[1].median_ms)
+            times.setdefault((plan.kernels[1], plan.scheduled), set()).add(outcome.kernels[1].median_ms)
     assert all(len(found) == 1 for found in times.values())
 
 

@@ -51,7 +51,7 @@ def small(name: str) -> Problem:
 
 def reduces(combine: Combine, plan: Plan) -> bool:
     """Whether some kernel adds up in parallel, and how."""
-    reductions = set(plan.schedule.reductions)
+    reductions = set(plan.scheduled.reductions)
     return any(kernel.combine == combine and reductions & set(kernel.statements) for kernel in plan.kernels)
 
 

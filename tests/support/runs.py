@@ -42,7 +42,7 @@ REFERENCE = Reference({"A": np.ones(8), "x": np.array(3.0)}, {"A": np.full(8, 7.
                       "cc 1.0", ())
 
 
-def toy_space(_program: Program, _target: Target, _options: RunOptions) -> Space:
+def toy_space(_program: object, _target: Target, _options: RunOptions) -> Space:
     """Tiles, blocks and unrolling of one kernel: 140 plans."""
 
     def space(chooser: Chooser) -> Plan:

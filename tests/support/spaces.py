@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from experiments.values.options import RunOptions
 from generator.plan import KernelPlan, Plan
-from generator.program import Program
 from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from graph.space import Chooser, DeadEnd, Decision, Option, Space
@@ -170,7 +169,7 @@ def options_of(walk: Walk) -> tuple[Option, ...]:
     return tuple(choice.option for choice in walk.choices)
 
 
-def large_space(_program: Program, _target: Target, _options: RunOptions) -> Space:
+def large_space(_program: object, _target: Target, _options: RunOptions) -> Space:
     """A hundred thousand plans of one kernel."""
 
     def space(chooser: Chooser) -> Plan:

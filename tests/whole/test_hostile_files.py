@@ -14,8 +14,9 @@ import pytest
 from generator.errors import InputError
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.choice import ScheduleChoice
-from graph.restrictions import parse_restriction
-from graph.template import Parameter, TemplateSpace
+from generator.templates.expressions import parse_restriction
+from generator.templates.template import Parameter
+from graph.template import TemplateSpace
 from graph.walk import choices_from_json
 from runners.replay.reading import read_recording
 from runners.replay.t1 import read_t1

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from generator.errors import InputError
+from generator.templates.t1_space import Description
 from graph.recorded import RecordedSpace
 from graph.space import Space
 from graph.template import TemplateSpace
@@ -15,7 +16,7 @@ from metrics.outcome import cost_ms
 from runners.replay.reading import read_recording
 from runners.replay.recording import Recording
 from runners.replay.runner import ReplayRunner
-from runners.replay.t1 import Description, read_t1
+from runners.replay.t1 import read_t1
 
 
 @dataclass(frozen=True, slots=True)

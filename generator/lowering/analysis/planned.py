@@ -50,7 +50,7 @@ class Cut:
 def cut_kernels(program: Program, plan: Plan, flow: Dataflow) -> tuple[Cut, ...]:
     """The kernels of `plan` in launch order. Raises IllegalPlan: the plan does not fit the program."""
     return tuple(
-        _cut(stored, plan.kernel(stored.statements), flow) for stored in stored_kernels(program, plan.schedule, flow)
+        _cut(stored, plan.kernel(stored.statements), flow) for stored in stored_kernels(program, plan.scheduled, flow)
     )
 
 

@@ -61,7 +61,7 @@ def stage_work(
     lowered = lowered_program(program, plan, dialect)
     runs = list(sampled_launches(lowered.host, {}, 1.0, 1))
     found = {}
-    for number, (one, kernel) in enumerate(zip(kernels_of(program, plan.schedule), lowered.kernels, strict=True)):
+    for number, (one, kernel) in enumerate(zip(kernels_of(program, plan.scheduled), lowered.kernels, strict=True)):
         own = [run for run in runs if run[0] == kernel_name(number)]
         found[one.statements] = {work.array: work for work in _works(one, kernel, own)}
     return found

@@ -94,13 +94,13 @@ def lowered_program(program: Program, plan: Plan, dialect: Dialect, target: Targ
     """
     if isinstance(plan.schedule, TimeTiles):
         return _time_tiles(program, plan, plan.schedule, dialect, target)
-    found = kernels_of(program, plan.schedule)
+    found = kernels_of(program, plan.scheduled)
     plans = match_kernels([one.statements for one in found], plan)
     lowered = []
     for one, kernel_plan in zip(found, plans, strict=True):
         check_block(kernel_plan, target)
         lowered.append(lower_kernel(one, kernel_plan, dialect))
-    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.schedule, [k.launched for k in lowered]))
+    return LoweredProgram(tuple(lowered), plans, host_of(program, plan.scheduled, [k.launched for k in lowered]))
 
 
 def _time_tiles(

@@ -136,7 +136,7 @@ def test_the_source_has_the_names_of_its_statements(tmp_path: Path, run: Store) 
     program: Program = replace(facts.info.program, statements=named)
     options = replace(facts.info.options, file=str(tmp_path / "f.c"))
     body = source.section(
-        replace(facts, info=replace(facts.info, program=program, options=options, source_text=SOURCE))
+        replace(facts, info=replace(facts.info, subject=program, options=options, source_text=SOURCE))
     ).body
     lines = body.split("<pre")[1].split("</pre>")[0].splitlines()
     assert len(lines) == 6 and "#pragma scop" in lines[0] and "#pragma endscop" in lines[-1]

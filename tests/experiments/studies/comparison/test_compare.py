@@ -124,7 +124,7 @@ def test_few_runs_tell_nothing(tmp_path: Path) -> None:
 def test_programs_devices_and_ways_of_timing_are_apart(tmp_path: Path) -> None:
     info = toy_info()
     write_run(tmp_path / "a", [10.0, 1.0])
-    write_run(tmp_path / "b", [10.0, 1.0], replace(info, program=replace(info.program, parameters=(("n", 9),))))
+    write_run(tmp_path / "b", [10.0, 1.0], replace(info, subject=replace(info.program, parameters=(("n", 9),))))
     write_run(tmp_path / "c", [10.0, 1.0], replace(info, device=replace(info.device, key="other", name="Other")))
     write_run(tmp_path / "d", [10.0, 1.0], replace(info, device=replace(info.device, driver="2.0")))
     write_run(tmp_path / "e", [10.0, 1.0], timing=replace(info.options.timing, cache="cold"))

@@ -262,7 +262,7 @@ def test_too_much_shared_memory_is_refused() -> None:
 def test_plans_are_stored_and_described() -> None:
     plan = plan_of(stencil("jacobi-2d"), 4, (8, 8), (8, 8))
     assert plan_from_json(plan.to_json()) == plan
-    assert describe_schedule(plan.schedule) == "schedule: 4 time steps per launch, in overlapped tiles"
+    assert describe_schedule(plan.scheduled) == "schedule: 4 time steps per launch, in overlapped tiles"
     assert rows_of([plan])[0]["schedule_steps"] == 4
     with pytest.raises(InputError, match=r"plan.schedule.steps is 0; use a positive integer"):
         plan_from_json(plan.to_json().replace('"steps":4', '"steps":0'))

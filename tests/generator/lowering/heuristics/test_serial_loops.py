@@ -100,18 +100,18 @@ def test_what_is_much_work_per_launch_stays_on_the_host(width: int, alone: tuple
 @pytest.mark.parametrize("level", get_args(LevelName))
 def test_every_level_offers_both(small: Problem, level: LevelName) -> None:
     plans = random_plans(small.program, CPU, level, 12, 3)
-    serial = [plan for plan in plans if serial_of(plan.schedule)]
+    serial = [plan for plan in plans if serial_of(plan.scheduled)]
     assert 0 < len(serial) < len(plans)
     for plan in serial:
         lower(small.program, plan, CPU)
-    assert serial_of(first_walks(small.program, level, CPU)[0].schedule), "a search begins with what is best by far"
+    assert serial_of(first_walks(small.program, level, CPU)[0].scheduled), "a search begins with what is best by far"
 
 
 def test_their_results_are_right(small: Problem) -> None:
     device = device_named("pocl")
     plans = [usual_plan(small.program, device.target)]
     for level in get_args(LevelName):
-        plans += [p for p in random_plans(small.program, device.target, level, 10, 1) if serial_of(p.schedule)][:3]
+        plans += [p for p in random_plans(small.program, device.target, level, 10, 1) if serial_of(p.scheduled)][:3]
     check_plans(device, small, plans)
 
 

@@ -73,7 +73,7 @@ def test_sweeps_start_apart_and_in_parallel(name: str) -> None:
             assert all(len(kernel.statements) == 1 for kernel in plan.kernels)
     options = RunOptions("program.c", Compilation(), Budget(evaluations=1), level="o2")
     for walk in make_explorer("random", PARTS.make_space(program, CPU, options), 0).ask(30):
-        shapes = kernel_shapes(program, walk.plan.schedule)
+        shapes = kernel_shapes(program, walk.plan.scheduled)
         assert all(min(shape.extents, default=0) > 2 for shape in shapes), walk.plan.schedule
 
 
@@ -85,7 +85,7 @@ def test_searches_for_schedules_begin_with_plans_for_the_kernels_of_their_first_
         name: str, level: LevelName, target: Target) -> None:
     program = problem(name, ODD_SIZES[name]).program
     plans = first_walks(program, level, target)
-    wanted = start_plans(program, target, plans[0].schedule)
+    wanted = start_plans(program, target, plans[0].scheduled)
     assert plans[:len(wanted)] == list(wanted)
     times = [plan for plan in plans if isinstance(plan.schedule, TimeTiles)]
     assert bool(times) == (name in ("jacobi-2d", "fdtd-2d", *(["heat-3d"] if target is CPU else []))), (

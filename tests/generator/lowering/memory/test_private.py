@@ -192,7 +192,7 @@ def test_a_copy_that_does_not_fit_is_refused_and_not_offered() -> None:
     assert lower(program, plan, TARGET).kernels[0].local_bytes == 16384
     with pytest.raises(IllegalPlan, match="need 16384 bytes of local memory; test has 16383"):
         lower(program, plan, small)
-    shape, = kernel_shapes(program, plan.schedule)
+    shape, = kernel_shapes(program, plan.scheduled)
     assert "private" in ways(shape, KernelSpace(TARGET, True))
     assert "private" not in ways(shape, KernelSpace(small, True))
     assert "private" not in ways(shape, KernelSpace(TARGET, False))

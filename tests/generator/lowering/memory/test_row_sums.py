@@ -95,7 +95,7 @@ def begun(name: str, level: LevelName, target: Target, strict: bool = False) -> 
     return [
         plan
         for plan in plans
-        if plan.schedule.reductions == row_sums(program, parallel_reductions(program, False)) != ()
+        if plan.scheduled.reductions == row_sums(program, parallel_reductions(program, False)) != ()
     ]
 
 
@@ -104,7 +104,7 @@ def begun(name: str, level: LevelName, target: Target, strict: bool = False) -> 
 def test_searches_on_cpus_begin_with_a_plan_that_sums_up_whole_rows(name: str, level: LevelName) -> None:
     program = problem(name, ODD_SIZES[name]).program
     (plan,) = begun(name, level, CPU)
-    assert lower(program, plan, CPU).source.count(PRAGMA) >= len(plan.schedule.reductions)
+    assert lower(program, plan, CPU).source.count(PRAGMA) >= len(plan.scheduled.reductions)
     found = run_plan(program, plan, np.random.default_rng(0))
     assert not differences(program, found, run_original(program))
 

@@ -193,7 +193,7 @@ def test_what_can_be_a_stage_is_right_in_threads_and_in_blocks(name: str) -> Non
     for seed, where in enumerate(get_args(Where)):
         plan = computing(found, where, seed)
         written = {
-            found.statement(s).body.target.array for k in kernels_of(found, plan.schedule) for s in k.part.statements
+            found.statement(s).body.target.array for k in kernels_of(found, plan.scheduled) for s in k.part.statements
         }
         assert "t" not in written
         check(found, plan, seed)

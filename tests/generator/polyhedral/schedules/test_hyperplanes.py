@@ -261,8 +261,8 @@ def test_schedules_that_do_not_fit(name: str) -> None:
     text, message = BAD[name]
     plan = plan_from_json('{"schedule": ' + text + ', "kernels": []}')
     with pytest.raises(IllegalPlan, match=re.escape(message)):
-        kernel_shapes(program("seidel"), plan.schedule)
-        shapes = kernel_shapes(program("seidel"), plan.schedule)
+        kernel_shapes(program("seidel"), plan.scheduled)
+        shapes = kernel_shapes(program("seidel"), plan.scheduled)
         kernels = tuple(KernelPlan(s.statements, (2,) * len(s.extents), (1,) * len(s.extents)) for s in shapes)
         lower(program("seidel"), Plan(plan.schedule, kernels), TARGET)
 
@@ -302,7 +302,7 @@ def test_explain_shows_rows_and_tiles() -> None:
 def test_words_for_explicit_schedules() -> None:
     nest = one(("S0", "S1"), (1, 0, 0), (2, 1, 1), wavefront=(4, 8), parts=(LoopNest(("S0",)), LoopNest(("S1",))))
     plan = Plan(Hyperplanes((nest,), ("S1",)), ())
-    assert describe_schedule(plan.schedule) == (
+    assert describe_schedule(plan.scheduled) == (
         "schedule: S0 S1 by (1,0,0 1,0,0, 2,1,1 2,1,1) in tiles of 4x8 along wavefronts (S0 | S1); parallel "
         "reductions: S1")
     assert rows_of([plan])[0]["schedule_nests"] == "[S0 S1 <1 0 0|1 0 0> <2 1 1|2 1 1> ~4x8[S0][S1]]"

@@ -62,7 +62,7 @@ def space_of(found: Program) -> Space:
 def schedule_of(space: Space, policy: Policy) -> Schedule:
     walk = OptimizationGraph().walk(space, policy)
     assert walk is not None
-    return walk.plan.schedule
+    return walk.plan.scheduled
 
 
 @pytest.mark.parametrize("name", SKEWED)

@@ -1,21 +1,22 @@
-"""Restrictions on named parameters: Python expressions, or functions with the names of their parameters.
+"""Expressions over named parameters: restrictions, sizes of launches, metrics. Or functions with such names.
 
 An expression may use arithmetic, comparisons, `and`, `or`, `not`, `x if y else z`, `in (1, 2, 3)`, numbers, texts,
-`min`, `max` and `abs`: what auto-tuners' users write, e.g. `block_size_x * block_size_y <= 1024`. Nothing else gets
-through, so that a file from somebody else can be read without running what it likes.
+`min`, `max`, `abs` and `ceil`: what auto-tuners' users write, e.g. `block_size_x * block_size_y <= 1024`. Nothing else
+gets through, so that a file from somebody else can be read without running what it likes.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from generator.errors import InputError
 from generator.plain_text import one_line
 from generator.plan import Value
 
-_FUNCTIONS = {"min": min, "max": max, "abs": abs}
+_FUNCTIONS = {"min": min, "max": max, "abs": abs, "ceil": math.ceil}
 _ALLOWED = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.IfExp, ast.Compare,
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
@@ -28,59 +29,73 @@ _LARGEST_POWER, _LONGEST = 64, 2500
 class Restriction:
     """A condition that a legal configuration fulfils; `names` are the parameters that `holds` takes, in this order.
 
-    `calculated`: those of them that are operands of arithmetic, for which texts are no values.
+    `calculated`: those of them that are operands of arithmetic, for which texts are no values. `kind` is what messages
+    call it: expressions of other kinds have values that matter.
     """
 
     names: tuple[str, ...]
     holds: Callable[..., object]
     text: str
     calculated: frozenset[str] = frozenset()
+    kind: str = "restriction"
 
     def allows(self, values: tuple[Value, ...]) -> bool:
         """Whether these values of `names` fulfil it. Raises InputError where it cannot be computed."""
+        return bool(self._computed(values))
+
+    def number(self, values: Mapping[str, Value]) -> float:
+        """Its value as a number. Raises InputError where it is none, or cannot be computed."""
+        found = self._computed(tuple([values[name] for name in self.names]))
+        if not isinstance(found, int | float) or not math.isfinite(found):
+            raise InputError(f"the {self.kind} `{self.text}` is {found!r}; it has to be a number")
+        return found
+
+    def _computed(self, values: tuple[Value, ...]) -> object:
         try:
-            return bool(self.holds(*values))
+            return self.holds(*values)
         except (ArithmeticError, TypeError, ValueError) as error:
             given = ", ".join(f"{name} = {value!r}" for name, value in zip(self.names, values, strict=True))
-            raise InputError(f"the restriction `{self.text}` cannot be computed for {given}: {error}; guard that case, "
+            raise InputError(f"the {self.kind} `{self.text}` cannot be computed for {given}: {error}; guard that case, "
                              "as in `b == 0 or a % b == 0`") from None
 
 
-def parse_restriction(text: str) -> Restriction:
-    """The restriction that the Python expression `text` states.
+def parse_restriction(text: str, kind: str = "restriction") -> Restriction:
+    """The restriction, or whatever else messages are to call it, that the Python expression `text` states.
 
     Raises:
         InputError: it is no expression, or uses more than this module's docstring lists.
     """
     shown = one_line(text)
+    label = f"{kind} `{shown}`"
     if len(text) > _LONGEST:
         raise InputError(
-            f"the restriction `{shown}` is too long ({len(text)} characters); split it at its `and`s, into parts of "
+            f"the {label} is too long ({len(text)} characters); split it at its `and`s, into parts of "
             f"at most {_LONGEST}"
         )
     try:
-        return _parse(text.strip(), shown)
+        return _parse(text.strip(), shown, kind)
     except (SyntaxError, ValueError) as error:
-        raise InputError(f"the restriction `{shown}` is no Python expression: {error}") from None
+        raise InputError(f"the {label} is no Python expression: {error}") from None
     except (RecursionError, MemoryError):
-        raise InputError(f"the restriction `{shown}` is too long; split it at its `and`s") from None
+        raise InputError(f"the {label} is too long; split it at its `and`s") from None
 
 
-def _parse(text: str, shown: str) -> Restriction:
+def _parse(text: str, shown: str, kind: str) -> Restriction:
+    label = f"{kind} `{shown}`"
     tree = ast.parse(text, mode="eval")
     calculated: set[str] = set()
     for node in ast.walk(tree):
-        _check(node, shown)
+        _check(node, label)
         if isinstance(node, ast.BinOp):
-            calculated |= set(_names(node.left, shown)) | set(_names(node.right, shown))
-            _check_power(node, shown)
+            calculated |= set(_names(node.left, label)) | set(_names(node.right, label))
+            _check_power(node, label)
     renaming = _Renaming()
     body = renaming.visit(tree.body)
     parameters = [ast.arg(new) for new in renaming.names.values()]
     function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), body)
     code = compile(ast.fix_missing_locations(ast.Expression(function)), "<restriction>", "eval")
     holds = eval(code, {"__builtins__": {}, **_FUNCTIONS})  # every node was checked above
-    return Restriction(tuple(renaming.names), holds, shown.strip(), frozenset(calculated))
+    return Restriction(tuple(renaming.names), holds, shown.strip(), frozenset(calculated), kind)
 
 
 class _Renaming(ast.NodeTransformer):
@@ -98,19 +113,19 @@ class _Renaming(ast.NodeTransformer):
         return ast.Call(node.func, [self.visit(argument) for argument in node.args], [])
 
 
-def _check(node: ast.AST, text: str) -> None:
+def _check(node: ast.AST, label: str) -> None:
     """Raise InputError unless `node` is of an allowed kind."""
     if not isinstance(node, _ALLOWED):
-        raise InputError(f"the restriction `{text}` uses {type(node).__name__}; use arithmetic, comparisons, and, or, "
-                         "not, numbers, min, max and abs")
+        raise InputError(f"the {label} uses {type(node).__name__}; use arithmetic, comparisons, and, or, "
+                         "not, numbers, min, max, abs and ceil")
     if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
                                            and node.args and not node.keywords):
-        raise InputError(f"the restriction `{text}` calls `{ast.unparse(node.func)}`; only min, max and abs can be")
+        raise InputError(f"the {label} calls `{ast.unparse(node.func)}`; only min, max, abs and ceil can be")
     if isinstance(node, ast.Constant) and not isinstance(node.value, str | int | float):
-        raise InputError(f"the restriction `{text}` uses the constant {node.value!r}; use numbers and texts")
+        raise InputError(f"the {label} uses the constant {node.value!r}; use numbers and texts")
 
 
-def _names(operand: ast.expr, text: str) -> Iterator[str]:
+def _names(operand: ast.expr, label: str) -> Iterator[str]:
     """The parameters that may be an operand of arithmetic. Raises InputError for texts and sequences: `*` would
     repeat them.
     """
@@ -118,21 +133,21 @@ def _names(operand: ast.expr, text: str) -> Iterator[str]:
         case ast.Name(id=name):
             yield name
         case ast.IfExp():
-            yield from _names(operand.body, text)
-            yield from _names(operand.orelse, text)
+            yield from _names(operand.body, label)
+            yield from _names(operand.orelse, label)
         case ast.BoolOp(values=parts) | ast.Call(args=parts):
             for part in parts:
                 for value in part.elts if isinstance(part, ast.Tuple | ast.List) else [part]:
-                    yield from _names(value, text)
+                    yield from _names(value, label)
         case ast.UnaryOp(operand=part):
-            yield from _names(part, text)
+            yield from _names(part, label)
         case ast.Tuple() | ast.List() | ast.Constant(value=str()):
-            raise InputError(f"the restriction `{text}` calculates with a text or sequence; compare it, or use numbers")
+            raise InputError(f"the {label} calculates with a text or sequence; compare it, or use numbers")
         case _:  # numbers, truth values and results of arithmetic
             return
 
 
-def _check_power(node: ast.BinOp, text: str) -> None:
+def _check_power(node: ast.BinOp, label: str) -> None:
     """Raise InputError for powers that could be too large to compute."""
     if not isinstance(node.op, ast.Pow):
         return
@@ -142,7 +157,7 @@ def _check_power(node: ast.BinOp, text: str) -> None:
         and 0 <= node.right.value <= _LARGEST_POWER
     ):
         raise InputError(
-            f"the restriction `{text}` uses `**`; its exponent must be a number from 0 to {_LARGEST_POWER}"
+            f"the {label} uses `**`; its exponent must be a number from 0 to {_LARGEST_POWER}"
         )
     if any(isinstance(part, ast.Pow) for part in ast.walk(node.left)):
-        raise InputError(f"the restriction `{text}` takes a power of a power; write one power")
+        raise InputError(f"the {label} takes a power of a power; write one power")

@@ -1,0 +1,6 @@
+"""The words for kernel templates: `from antune.template import array, constant, output, template` (docs/templates.md).
+"""
+
+from generator.templates.building import Argument, Tunable, array, constant, output, template
+
+__all__ = ["Argument", "Tunable", "array", "constant", "output", "template"]

@@ -1,0 +1,185 @@
+"""A template from Python: text, parameters, arguments with data, launch, and the answer.
+
+    from antune.template import array, output, template
+
+    def build(n=1_000_000):
+        a, b = ...                                                  `antune tune kernel.py:build --param n=500000`
+        return template("vector_add.cl", "vector_add", {"block_size_x": [32, 64, 128]},
+                        {"c": output(n, "float32"), "a": a, "b": b, "n": np.int32(n)},
+                        grid=f"ceil({n} / block_size_x)", block="block_size_x", answer={"c": a + b})
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from generator.contract import NUMPY_TYPES, Array, ElementType, Role, Tolerance
+from generator.errors import InputError
+from generator.plan import Value
+from generator.problem import Problem, Reference
+from generator.target import Dialect
+from generator.templates.expressions import parse_restriction
+from generator.templates.signature import check_arguments, check_parameters
+from generator.templates.template import Parameter, Template
+
+C_TYPES: Mapping[str, ElementType] = {numpy_type: c_type for c_type, numpy_type in NUMPY_TYPES.items()}  # type: ignore[misc]  # keys of the table
+MOST_AXES = 3
+Sizes: TypeAlias = str | int | Sequence[str | int]
+Answer: TypeAlias = Mapping[str, ArrayLike] | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a kernel: its data, or its shape where the kernel alone writes it."""
+
+    role: Role
+    values: NDArray[Any]
+    constant: bool = False
+
+
+def array(values: ArrayLike, role: Role = "in") -> Argument:
+    """An array that the kernel reads (`in`), reads and writes (`inout`), or uses as it likes (`temp`)."""
+    return Argument(role, np.ascontiguousarray(values))
+
+
+def constant(values: ArrayLike) -> Argument:
+    """An array in constant memory: an argument in OpenCL, in CUDA and HIP a symbol of its name."""
+    return Argument("in", np.ascontiguousarray(values), constant=True)
+
+
+def output(shape: int | Sequence[int], dtype: DTypeLike = "float32") -> Argument:
+    """An array that the kernel writes all of; before each run it holds garbage."""
+    return Argument("out", np.zeros(shape, dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class Tunable:
+    """A template with its data: what `build` in a file returns."""
+
+    template: Template
+    inputs: Mapping[str, NDArray[Any]]
+    outputs: Mapping[str, NDArray[Any]]
+
+    @property
+    def problem(self) -> Problem:
+        """What a run works on; outputs may be missing, see `Reference`."""
+        complete = all(array.name in self.outputs for array in self.template.outputs)
+        reference = Reference(self.inputs, self.outputs, (), "answer" if complete else "first", "", ())
+        return Problem(self.template, reference)
+
+
+def template(source: str | Path, kernel: str, parameters: Mapping[str, Sequence[Value]],
+             arguments: Mapping[str, Argument | ArrayLike], *, grid: Sizes, block: Sizes,
+             restrictions: Sequence[str] = (), answer: Answer | None = None,
+             tolerance: tuple[float, float] | None = None, language: Dialect | None = None,
+             shared_bytes: str | int = 0, defines: Mapping[str, str | int] | None = None,
+             name: str | None = None) -> Tunable:
+    """A kernel to tune.
+
+    `source` is a file, or the text itself; `kernel` the name of the kernel in it. `arguments` are in the kernel's
+    order: arrays (read only, unless `array`, `output` or `constant` says otherwise) and NumPy scalars. `grid` (blocks)
+    and `block` (threads per block) are numbers or expressions over the parameters, x first; `shared_bytes`: dynamic
+    shared memory in CUDA and HIP. `answer` holds the expected outputs by name, or is a function that takes the
+    arguments by name and returns them (one output: the array itself); without it the first configuration's results are
+    the answer that all others have to give. `tolerance` is (relative, absolute), as numpy.allclose takes them.
+
+    Raises:
+        InputError: anything that does not fit together.
+    """
+    file, text = _source(source)
+    found = {key: _argument(key, value) for key, value in arguments.items()}
+    made = Template(
+        name or kernel, file, language or language_of(text, file), kernel, text,
+        tuple(Parameter(key, tuple(values)) for key, values in parameters.items()), tuple(restrictions),
+        tuple(_array(key, argument) for key, argument in found.items()), _sizes("grid", grid), _sizes("block", block),
+        tuple(key for key, argument in found.items() if argument.constant), str(shared_bytes),
+        tuple((key, str(value)) for key, value in (defines or {}).items()),
+        None if tolerance is None else Tolerance(*tolerance))
+    check_template(made)
+    inputs = {key: argument.values for key, argument in found.items() if argument.role != "out"}
+    return Tunable(made, inputs, _answers(made, answer, {key: argument.values for key, argument in found.items()}))
+
+
+def check_template(template: Template) -> None:
+    """Raise InputError where text, parameters, arguments and expressions do not fit together."""
+    for text in (*template.grid, *template.block, template.shared_bytes):
+        parse_restriction(text, "size of the launch")
+    check_parameters(template)
+    check_arguments(template)
+
+
+def language_of(text: str, file: str) -> Dialect:
+    """The language of a kernel's text, by its words. Raises InputError where they say nothing."""
+    if "__global__" in text:
+        return "hip" if "hip_runtime" in text or file.endswith(".hip") else "cuda"
+    if re.search(r"\b(__)?kernel\b", text):
+        return "opencl"
+    raise InputError(f"{file or 'the text'} has neither `__kernel` nor `__global__`: its language is not clear; "
+                     "give language=\"opencl\", \"cuda\" or \"hip\"")
+
+
+def _source(source: str | Path) -> tuple[str, str]:
+    """The file (absolute; empty for a text) and the text. Raises InputError."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return "", source
+    path = Path(source).absolute()
+    try:
+        return str(path), path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InputError(f"{path} cannot be read: {words}; give a file with a kernel, or the text itself") from None
+
+
+def _argument(name: str, value: Argument | ArrayLike) -> Argument:
+    found = value if isinstance(value, Argument) else Argument("in", np.ascontiguousarray(value))
+    if not isinstance(value, Argument) and np.ndim(value) == 0:
+        if not isinstance(value, np.generic):
+            raise InputError(f"the argument `{name}` is {value!r}, whose type in the kernel is not clear; give a NumPy "
+                             "scalar, e.g. np.int32(5)")
+        found = Argument("in", np.asarray(value))
+    if found.values.dtype.name not in C_TYPES:
+        raise InputError(f"the argument `{name}` has elements of {found.values.dtype}; use one of {', '.join(C_TYPES)}")
+    return found
+
+
+def _array(name: str, argument: Argument) -> Array:
+    return Array(name, C_TYPES[argument.values.dtype.name], argument.values.shape, argument.role)
+
+
+def _sizes(words: Literal["grid", "block"], sizes: Sizes) -> tuple[str, ...]:
+    given = [sizes] if isinstance(sizes, str | int) else list(sizes)
+    if not 1 <= len(given) <= MOST_AXES:
+        raise InputError(f"`{words}` has {len(given)} sizes; give one to three: along x, y, z")
+    return tuple(str(size) for size in given)
+
+
+def _answers(template: Template, answer: Answer | None, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The expected outputs. Raises InputError where they do not fit."""
+    if answer is None:
+        return {}
+    given = answer(**{name: value.copy() for name, value in values.items()}) if callable(answer) else answer
+    outputs = {array.name: array for array in template.outputs}
+    if not isinstance(given, Mapping):
+        if len(outputs) != 1:
+            raise InputError(f"the answer is one array, but {template.kernel} has {len(outputs)} outputs; give a "
+                             "dictionary with each by its name")
+        given = {next(iter(outputs)): given}
+    if unknown := sorted(set(given) - set(outputs)):
+        raise InputError(f"the answer has `{unknown[0]}`, which is no output; outputs are "
+                         f"{', '.join(outputs) or 'none'}: mark them with output(...) or array(..., \"inout\")")
+    if missing := sorted(set(outputs) - set(given)):
+        raise InputError(f"the answer lacks `{missing[0]}`, which {template.kernel} writes")
+    return {name: _fitting(outputs[name], np.asarray(value)) for name, value in given.items()}
+
+
+def _fitting(array: Array, value: NDArray[Any]) -> NDArray[Any]:
+    if value.size != array.elements:
+        raise InputError(f"the answer for `{array.name}` has {value.size} elements, the argument has {array.elements}")
+    return value.astype(NUMPY_TYPES[array.type]).reshape(array.extents)

@@ -1,0 +1,148 @@
+"""From a template and the values of its parameters to a Variant: text, macros and launch.
+
+The text stays as it is, and compilers' messages name its own lines:
+
+    #define block_size_x 64
+    #define vector_add vector_add          (a runner gives kernels names of its own: the text follows)
+    #line 1 "vector_add.cl"
+    __kernel void vector_add(...
+
+OpenCL, CUDA and HIP count blocks in different ways; here a grid is always in blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from generator.contract import Array
+from generator.errors import IllegalPlan, InputError
+from generator.expr import Int
+from generator.plan import Plan, Value
+from generator.target import Dialect
+from generator.templates.expressions import Restriction, parse_restriction
+from generator.templates.template import Template
+from generator.variant import Constant, Kernel, KernelText, Launch, Variant
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a configuration is launched: blocks, threads per block (x first), bytes of dynamic shared memory."""
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int = 0
+
+
+class VariantMaker:
+    """Makes the variants of a template in `dialect`; a dialect of CUDA's kind also takes CUDA text."""
+
+    def __init__(self, template: Template, dialect: Dialect) -> None:
+        """Raises InputError: the text is in another language, or an expression is none."""
+        if not (template.dialect == dialect or (template.dialect, dialect) == ("cuda", "hip")):
+            raise InputError(f"{template.file or template.kernel} is {template.dialect.upper()} text, which the device "
+                             f"does not take: it takes {dialect}; choose another with --device, see `antune devices`")
+        self._template, self._dialect = template, dialect
+        self._text = _exported(template.text, template.kernel) if dialect != "opencl" else template.text
+
+    def __call__(self, plan: Plan) -> Variant:
+        """The variant of `plan`. Raises IllegalPlan: it is no plan of this template, or its launch makes no sense."""
+        values = dict(plan.parameters)
+        if values.keys() != {parameter.name for parameter in self._template.parameters}:
+            raise IllegalPlan("the plan has other parameters than the template")
+        return self.made(plan, self._text, self._shape(values), values)
+
+    def made(self, plan: Plan, text: str, shape: Shape, values: Mapping[str, Value]) -> Variant:
+        """The variant with this text, launched like that."""
+        template = self._template
+        kernel = Kernel(
+            template.kernel, (template.kernel,), self._arrays, self._scalars, (), shape.block, 0,
+            kernel_text(template, text, values), self._placements, launch_bytes=shape.shared_bytes,
+            order=tuple(name for name in self._order if name in self._arrays or name in self._scalars))
+        grid = tuple(Int(extent) for extent in shape.grid)
+        return Variant(plan, self._dialect, "", (kernel,), (Launch(kernel.name, grid, ()),))
+
+    @cached_property
+    def _order(self) -> tuple[str, ...]:
+        return tuple(array.name for array in self._template.arrays)
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
+        """Arrays that are no arguments."""
+        return frozenset(self._template.constants if self._dialect != "opencl" else ())
+
+    @cached_property
+    def _arrays(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self._template.arrays if not a.by_value and a.name not in self._symbols)
+
+    @cached_property
+    def _scalars(self) -> tuple[str, ...]:
+        return tuple(array.name for array in self._template.arrays if array.by_value)
+
+    @cached_property
+    def _placements(self) -> tuple[Constant, ...]:
+        return tuple(Constant(name, name) for name in self._template.constants)
+
+    @cached_property
+    def _expressions(self) -> tuple[tuple[str, Restriction], ...]:
+        """The expressions of the launch with what they are."""
+        template = self._template
+        return (*((f"number of blocks along {axis}", parse_restriction(text, "size of the grid"))
+                  for axis, text in zip(AXES, template.grid, strict=False)),
+                *((f"number of threads along {axis}", parse_restriction(text, "size of the block"))
+                  for axis, text in zip(AXES, template.block, strict=False)))
+
+    @cached_property
+    def _shared(self) -> Restriction:
+        return parse_restriction(self._template.shared_bytes, "size of the shared memory")
+
+    def _shape(self, values: Mapping[str, Value]) -> Shape:
+        numbers = [_whole(words, expression, values) for words, expression in self._expressions]
+        count = len(self._template.grid)
+        axes = max(count, len(numbers) - count)
+        grid = (*numbers[:count], *[1] * (axes - count))
+        block = (*numbers[count:], *[1] * (axes - len(numbers) + count))
+        try:
+            return Shape(grid, block, int(self._shared.number(values)))
+        except InputError as error:
+            raise IllegalPlan(str(error)) from None
+
+
+def _whole(words: str, expression: Restriction, values: Mapping[str, Value]) -> int:
+    try:
+        number = expression.number(values)
+    except InputError as error:
+        raise IllegalPlan(str(error)) from None
+    if number != int(number) or number < 1:
+        raise IllegalPlan(f"the {words} is {number:g} (`{expression.text}`); it has to be a whole number above 0")
+    return int(number)
+
+
+def kernel_text(template: Template, text: str, values: Mapping[str, Value]) -> KernelText:
+    """The text with the parameters as macros, and the kernel's name as one."""
+    macros = [f"#define {name} {_word(value)}" for name, value in (*template.defines, *values.items())]
+    place = f' "{template.file}"' if template.file and not set('"\\\n') & set(template.file) else ""
+    before = "\n".join([*macros, f"#define {template.kernel} "])
+    return KernelText(before, f"\n#line 1{place}\n{text.rstrip()}\n")
+
+
+def _word(value: Value) -> str:
+    """A value as a token of C."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _exported(text: str, kernel: str) -> str:
+    """CUDA or HIP text whose kernel is found by its name: with `extern "C"` where the text does not say so."""
+    if re.search(r'extern\s+"C"', text):
+        return text
+    head = rf"(__global__[^;{{}}()]*(?:\([^()]*\)[^;{{}}()]*)?\b{re.escape(kernel)}\s*\()"
+    return re.sub(head, r'extern "C" \1', text)
+
+
+def argument_of(template: Template, name: str) -> Array:
+    """The argument called `name`. Raises KeyError."""
+    return template.contract.array(name)
