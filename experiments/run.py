@@ -97,17 +97,7 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
     check_runs(options.reuse)
     reserved = reserve(directory, source_hash(source))
     try:
-        reporter.note(f"reading {options.file}" + (": compiling and running it once for real inputs and the reference"
-                                                   if Path(options.file).suffix != ".json" else ""))
-        problem = parts.read_problem(options, reporter.note)
-        for warning in problem.reference.warnings:
-            reporter.note(f"warning: {warning}")
-        for access in open_questions(problem)[:1]:
-            reporter.note(
-                f"warning: nothing proves that {access} stays inside its array: if it does not, that is the program's "
-                f"fault, "
-                "and plans may crash or differ"
-            )
+        problem = _read(parts, options, reporter)
         if isinstance(problem.subject, Template):
             options = _of_template(options)
             problem = _answered(parts, problem, options, reporter)
@@ -156,6 +146,19 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
             store.reused.add(known)
             _tell_known(reporter, len(known))
             return _session(store, info, budget, runner, reporter, parts, more.anyway)
+
+
+def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:
+    """The problem of a new run; what the user should know of it is said."""
+    runs_it = ": compiling and running it once for real inputs and the reference"
+    reporter.note(f"reading {options.file}{runs_it if Path(options.file).suffix != '.json' else ''}")
+    problem = parts.read_problem(options, reporter.note)
+    for warning in problem.reference.warnings:
+        reporter.note(f"warning: {warning}")
+    for access in open_questions(problem)[:1]:
+        reporter.note(f"warning: nothing proves that {access} stays inside its array: if it does not, that is the "
+                      "program's fault, and plans may crash or differ")
+    return problem
 
 
 def _of_template(options: RunOptions) -> RunOptions:

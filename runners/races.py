@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
@@ -22,6 +22,7 @@ from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem, save_reference
 from generator.target import Target
+from generator.templates.template import Template
 from metrics.outcome import Crashed, Durations, Failed, TimedOut
 from runners.base import Limits
 from runners.locks import lock_path
@@ -120,7 +121,19 @@ def check_races(
         finally:
             pool.close()
         text = log.read_text(errors="replace") if log.exists() else ""
-    return RaceReport(read_log(text), failure)
+    findings = read_log(text)
+    if isinstance(problem.subject, Template):
+        findings = tuple(_in_text(finding, problem.subject.text.splitlines()) for finding in findings)
+    return RaceReport(findings, failure)
+
+
+def _in_text(finding: Finding, lines: Sequence[str]) -> Finding:
+    """With the code that stands in a template's own text: its lines are counted there (`#line`), Oclgrind looks them up
+    in all that is compiled.
+    """
+    return replace(finding, places=tuple(
+        replace(place, code=lines[place.line - 1].strip()) if 0 < place.line <= len(lines) else place
+        for place in finding.places))
 
 
 def not_installed() -> InputError:

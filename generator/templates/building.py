@@ -31,6 +31,7 @@ from generator.templates.template import Parameter, Template
 
 C_TYPES: Mapping[str, ElementType] = {numpy_type: c_type for c_type, numpy_type in NUMPY_TYPES.items()}  # type: ignore[misc]  # keys of the table
 MOST_AXES = 3
+OPENCL: Dialect = "opencl"
 Sizes: TypeAlias = str | int | Sequence[str | int]
 Answer: TypeAlias = Mapping[str, ArrayLike] | Callable[..., Any]
 
@@ -120,7 +121,7 @@ def language_of(text: str, file: str) -> Dialect:
     if "__global__" in text:
         return "hip" if "hip_runtime" in text or file.endswith(".hip") else "cuda"
     if re.search(r"\b(__)?kernel\b", text):
-        return "opencl"
+        return OPENCL
     raise InputError(f"{file or 'the text'} has neither `__kernel` nor `__global__`: its language is not clear; "
                      "give language=\"opencl\", \"cuda\" or \"hip\"")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from generator.contract import Array
 from generator.errors import InputError, Location
+from generator.target import LANGUAGES
 from generator.templates.expressions import parse_restriction
 from generator.templates.template import Template
 
@@ -58,7 +59,7 @@ def check_arguments(template: Template) -> None:
         return
     line, arguments = found
     place = Location(shown, line)
-    symbols = template.constants if template.dialect != "opencl" else ()
+    symbols = () if LANGUAGES[template.dialect].constant_arguments else template.constants
     given = [array for array in template.arrays if array.name not in symbols]
     if local := next((one for one in arguments if one.local), None):
         raise InputError(f"the argument `{local.text}` is local memory without a size; declare it in the kernel: "

@@ -23,14 +23,16 @@ from generator.errors import InputError
 from generator.json_fields import RecordingEntry
 from generator.json_text import parse_json
 from generator.problem import Problem
-from generator.target import Dialect
+from generator.target import LANGUAGES, Dialect
 from generator.templates.building import C_TYPES, Tunable, check_template
 from generator.templates.expressions import parse_restriction
 from generator.templates.t1_space import Description, description_of
 from generator.templates.template import Parameter, Template
 
-LANGUAGES: Mapping[str, Dialect] = {"OpenCL": "opencl", "CUDA": "cuda", "HIP": "hip"}
+DIALECTS: Mapping[str, Dialect] = {language.title: dialect for dialect, language in LANGUAGES.items()}
 AXES = ("X", "Y", "Z")
+IN_THREADS = "opencl"
+"""The GlobalSizeType that counts threads, not blocks."""
 MOST_ELEMENTS = 2**31 - 1
 Fill: TypeAlias = Literal["Constant", "Random", "Generator", "BinaryRaw"]
 _REMEDY = "correct the file"
@@ -72,8 +74,8 @@ class _Reading:
         """The template with its data. Raises InputError."""
         kernel, place = self.kernel, self.place
         language = kernel.get("Language")
-        if language not in LANGUAGES:
-            place.fault(f"`Language` is {language!r}", f"antune takes {', '.join(LANGUAGES)}")
+        if language not in DIALECTS:
+            place.fault(f"`Language` is {language!r}", f"antune takes {', '.join(DIALECTS)}")
         self._check_options()
         file = self._kernel_file(place.text(kernel.get("KernelFile"), "KernelFile"))
         arguments = [place.table(entry, "Arguments") for entry in place.items(kernel.get("Arguments", []), "Arguments")]
@@ -81,7 +83,7 @@ class _Reading:
         filled = [self._filled(entry, random) for entry in arguments]
         grid, block = self._launch()
         template = Template(
-            self.space.name, str(file), LANGUAGES[str(language)], place.text(kernel.get("KernelName"), "KernelName"),
+            self.space.name, str(file), DIALECTS[str(language)], place.text(kernel.get("KernelName"), "KernelName"),
             _text(file), self.space.parameters, self.space.restrictions, tuple(array for array, _ in filled), grid,
             block, tuple(array.name for (array, _), entry in zip(filled, arguments, strict=True)
                          if "Constant" in (entry.get("MemType"), entry.get("MemoryType"))
@@ -121,7 +123,7 @@ class _Reading:
             return self._divided(sizes), block
         given = place.table(kernel.get("GlobalSize"), "GlobalSize")
         grid = tuple(self._bound(str(given[axis])) for axis in AXES if axis in given)
-        if str(kernel.get("GlobalSizeType", kernel.get("Language"))).lower() == "opencl":
+        if str(kernel.get("GlobalSizeType", kernel.get("Language"))).lower() == IN_THREADS:
             grid = tuple(f"ceil(({items}) / ({threads}))"
                          for items, threads in zip(grid, (*block, "1", "1"), strict=False))
         return grid, block

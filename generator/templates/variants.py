@@ -21,7 +21,7 @@ from generator.contract import Array
 from generator.errors import IllegalPlan, InputError
 from generator.expr import Int
 from generator.plan import Plan, Value
-from generator.target import Dialect
+from generator.target import LANGUAGES, Dialect
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.template import Template
 from generator.variant import Constant, Kernel, KernelText, Launch, Variant
@@ -47,7 +47,9 @@ class VariantMaker:
             raise InputError(f"{template.file or template.kernel} is {template.dialect.upper()} text, which the device "
                              f"does not take: it takes {dialect}; choose another with --device, see `antune devices`")
         self._template, self._dialect = template, dialect
-        self._text = _exported(template.text, template.kernel) if dialect != "opencl" else template.text
+        self._text = template.text
+        if LANGUAGES[dialect].cplusplus:
+            self._text = _exported(template.text, template.kernel)
 
     def __call__(self, plan: Plan) -> Variant:
         """The variant of `plan`. Raises IllegalPlan: it is no plan of this template, or its launch makes no sense."""
@@ -73,7 +75,7 @@ class VariantMaker:
     @cached_property
     def _symbols(self) -> frozenset[str]:
         """Arrays that are no arguments."""
-        return frozenset(self._template.constants if self._dialect != "opencl" else ())
+        return frozenset(() if LANGUAGES[self._dialect].constant_arguments else self._template.constants)
 
     @cached_property
     def _arrays(self) -> tuple[str, ...]:

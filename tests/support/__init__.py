@@ -15,6 +15,7 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 - plans on devices: `devices` with `bench`
 - runners: `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
+- kernels with parameters: `templates`
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - what users see: `cli`, `pages`, `browser`, `exports`
 - cost models: `costs` (examples of the papers)
