@@ -39,13 +39,14 @@ class Shape:
 
 
 class VariantMaker:
-    """Makes the variants of a template in `dialect`; a dialect of CUDA's kind also takes CUDA text."""
+    """Makes the variants of a template in `dialect`; CUDA and HIP take each other's."""
 
     def __init__(self, template: Template, dialect: Dialect) -> None:
         """Raises InputError: the text is in another language, or an expression is none."""
-        if not (template.dialect == dialect or (template.dialect, dialect) == ("cuda", "hip")):
-            raise InputError(f"{template.file or template.kernel} is {template.dialect.upper()} text, which the device "
-                             f"does not take: it takes {dialect}; choose another with --device, see `antune devices`")
+        alike = LANGUAGES[template.dialect].cplusplus and LANGUAGES[dialect].cplusplus  # HIP takes most of CUDA's words
+        if template.dialect != dialect and not alike:
+            raise InputError(f"{template.file or template.kernel} is {LANGUAGES[template.dialect].title} text, which the device "
+                             f"does not take: it takes {LANGUAGES[dialect].title}; choose another with --device, see `antune devices`")
         self._template, self._dialect = template, dialect
         self._text = template.text
         if LANGUAGES[dialect].cplusplus:
