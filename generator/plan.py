@@ -139,7 +139,7 @@ class Plan:
         data = _members(self)
         if self.schedule is None:
             data = {"parameters": self.parameters}
-        else:
+        elif not self.parameters:
             del data["parameters"]  # the digests of programs' Plans are older than templates
         return json.dumps(data, default=_members, sort_keys=True, separators=(",", ":"))
 

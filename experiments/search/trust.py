@@ -33,7 +33,7 @@ def checked_problem(store: Store, info: RunInfo, trusted: bool) -> Problem:
     problem = Problem(info.subject, store.reference())
     _check_data(store.directory, problem)
     if isinstance(info.subject, Template):
-        _check_template(store.directory, info.subject, trusted)
+        _check_template(store.directory, trusted)
     questions = open_questions(problem)
     if questions and not trusted and not is_own(store.directory):
         raise InputError(
@@ -54,11 +54,8 @@ def open_questions(problem: Problem) -> tuple[str, ...]:
     return unproven(problem.program, _ranges(problem.program, problem.reference.inputs))
 
 
-def _check_template(directory: Path, template: Template, trusted: bool) -> None:
-    """Raise InputError where the text of somebody else's kernel would run, or only a caller's functions make it."""
-    if template.by_caller:
-        raise InputError(f"the kernels of {directory} are made by functions of the Python program that began it: call "
-                         "`tune_kernel` there again, with its `cache`")
+def _check_template(directory: Path, trusted: bool) -> None:
+    """Raise InputError where the text of somebody else's kernel would run."""
     if not trusted and not is_own(directory):
         raise InputError(f"{directory} was not begun by you on this machine, and its kernel is text that could run any "
                          f"code; {_REMEDY}")

@@ -30,7 +30,7 @@ def check_stored(template: Template) -> None:
         and all(isinstance(array, Array) and _is_sound(array) for array in template.arrays)
         and all(isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)) for value in values)
         and (template.tolerance is None or isinstance(template.tolerance, Tolerance))
-        and template.dialect in get_args(Dialect) and isinstance(template.by_caller, bool))
+        and template.dialect in get_args(Dialect))
     if not sound:
         raise ValueError("it is no template")
 

@@ -54,7 +54,7 @@ def check_arguments(template: Template) -> None:
     found = declared(template.text, template.kernel)
     shown = template.file or f"the text of {template.kernel}"
     if found is None:
-        if not template.by_caller and not re.search(rf"\b{re.escape(template.kernel)}\b", template.text):
+        if not re.search(rf"\b{re.escape(template.kernel)}\b", template.text):
             raise InputError(f"{shown} has no kernel `{template.kernel}`; give the name that it has there")
         return
     line, arguments = found

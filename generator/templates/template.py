@@ -28,8 +28,6 @@ class Template:
     memory) are expressions over the parameters; `restrictions`, too. `constants` names the arrays in constant memory:
     arguments in OpenCL, in CUDA and HIP symbols of these names. `defines` are further macros. `tolerance`: see
     Contract. `first`: the values to begin with (empty: the first ones that are legal).
-
-    `by_caller`: functions of a Python caller make text or launch; nothing but that process can make variants.
     """
 
     name: str
@@ -47,7 +45,6 @@ class Template:
     defines: tuple[tuple[str, str], ...] = ()
     tolerance: Tolerance | None = None
     first: tuple[tuple[str, Value], ...] = ()
-    by_caller: bool = False
 
     @property
     def contract(self) -> Contract:

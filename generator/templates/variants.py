@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from generator.contract import Array
 from generator.errors import IllegalPlan, InputError
 from generator.expr import Int
 from generator.plan import Plan, Value
@@ -45,26 +44,29 @@ class VariantMaker:
         """Raises InputError: the text is in another language, or an expression is none."""
         alike = LANGUAGES[template.dialect].cplusplus and LANGUAGES[dialect].cplusplus  # HIP takes most of CUDA's words
         if template.dialect != dialect and not alike:
-            raise InputError(f"{template.file or template.kernel} is {LANGUAGES[template.dialect].title} text, which the device "
-                             f"does not take: it takes {LANGUAGES[dialect].title}; choose another with --device, see `antune devices`")
+            own, other = LANGUAGES[template.dialect].title, LANGUAGES[dialect].title
+            raise InputError(f"{template.file or template.kernel} is {own} text, which the device does not take: it "
+                             f"takes {other}; choose another with --device, see `antune devices`")
         self._template, self._dialect = template, dialect
-        self._text = template.text
-        if LANGUAGES[dialect].cplusplus:
-            self._text = _exported(template.text, template.kernel)
+        self.text = self.exported(template.text)
+
+    def exported(self, text: str) -> str:
+        """`text` with a kernel that drivers find by its name."""
+        return _exported(text, self._template.kernel) if LANGUAGES[self._dialect].cplusplus else text
 
     def __call__(self, plan: Plan) -> Variant:
         """The variant of `plan`. Raises IllegalPlan: it is no plan of this template, or its launch makes no sense."""
         values = dict(plan.parameters)
         if values.keys() != {parameter.name for parameter in self._template.parameters}:
             raise IllegalPlan("the plan has other parameters than the template")
-        return self.made(plan, self._text, self._shape(values), values)
+        return self.made(plan, self.text, self._shape(values), {**dict(self._template.defines), **values})
 
-    def made(self, plan: Plan, text: str, shape: Shape, values: Mapping[str, Value]) -> Variant:
-        """The variant with this text, launched like that."""
+    def made(self, plan: Plan, text: str, shape: Shape, macros: Mapping[str, Value]) -> Variant:
+        """The variant with this text and these macros, launched like that."""
         template = self._template
         kernel = Kernel(
             template.kernel, (template.kernel,), self._arrays, self._scalars, (), shape.block, 0,
-            kernel_text(template, text, values), self._placements, launch_bytes=shape.shared_bytes,
+            kernel_text(template, text, macros), self._placements, launch_bytes=shape.shared_bytes,
             order=tuple(name for name in self._order if name in self._arrays or name in self._scalars))
         grid = tuple(Int(extent) for extent in shape.grid)
         return Variant(plan, self._dialect, "", (kernel,), (Launch(kernel.name, grid, ()),))
@@ -125,11 +127,11 @@ def _whole(words: str, expression: Restriction, values: Mapping[str, Value]) -> 
     return int(number)
 
 
-def kernel_text(template: Template, text: str, values: Mapping[str, Value]) -> KernelText:
-    """The text with the parameters as macros, and the kernel's name as one."""
-    macros = [f"#define {name} {_word(value)}" for name, value in (*template.defines, *values.items())]
+def kernel_text(template: Template, text: str, macros: Mapping[str, Value]) -> KernelText:
+    """The text with `macros` before it, and the kernel's name as one."""
+    lines = [f"#define {name} {_word(value)}" for name, value in macros.items()]
     place = f' "{template.file}"' if template.file and not set('"\\\n') & set(template.file) else ""
-    before = "\n".join([*macros, f"#define {template.kernel} "])
+    before = "\n".join([*lines, f"#define {template.kernel} "])
     return KernelText(before, f"\n#line 1{place}\n{text.rstrip()}\n")
 
 
@@ -144,8 +146,3 @@ def _exported(text: str, kernel: str) -> str:
         return text
     head = rf"(__global__[^;{{}}()]*(?:\([^()]*\)[^;{{}}()]*)?\b{re.escape(kernel)}\s*\()"
     return re.sub(head, r'extern "C" \1', text)
-
-
-def argument_of(template: Template, name: str) -> Array:
-    """The argument called `name`. Raises KeyError."""
-    return template.contract.array(name)

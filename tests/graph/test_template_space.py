@@ -221,7 +221,7 @@ def test_walks_with_all_kinds_of_values_round_trip() -> None:
 
 
 def numbered(number: int) -> Plan:
-    return Plan(ScheduleChoice(), (), parameters=(("walk", number),))
+    return Plan(None, (), parameters=(("walk", number),))
 
 
 ROWS: list[tuple[str, ...]] = [("fuse", "x"), ("split", "x", "p"), ("split", "y", "p"), ("split", "y", "q")]
