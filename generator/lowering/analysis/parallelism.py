@@ -55,7 +55,7 @@ def parallelism(program: Program, plan: Plan) -> tuple[Parallelism, ...]:
         return ()
     return tuple(
         _of(reordered(one.part, kernel.order), kernel)
-        for one in kernels_of(program, plan.schedule)
+        for one in kernels_of(program, plan.scheduled)
         for kernel in [plan.kernel(one.statements)]
     )
 
