@@ -1,0 +1,224 @@
+"""What a user hands to `tune_kernel`, checked once and turned into values."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.contract import Array, Role, Tolerance
+from generator.errors import InputError
+from generator.plan import Value
+from generator.target import Dialect
+from generator.templates.building import C_TYPES, language_of
+from generator.templates.expressions import Restriction, parse_restriction
+from generator.templates.signature import check_arguments, constant_pointers, declared
+from generator.templates.template import Parameter, Template
+from graph.template import restriction
+
+Configuration: TypeAlias = dict[str, Value]
+Source: TypeAlias = str | Path | Callable[[Configuration], str]
+BLOCK_NAMES = ("block_size_x", "block_size_y", "block_size_z")
+RELATIVE = 1e-5
+"""The relative tolerance of numpy.allclose, by which Kernel Tuner compares."""
+_LANGUAGES: Mapping[str, Dialect] = {"opencl": "opencl", "cuda": "cuda", "cupy": "cuda", "nvcuda": "cuda", "hip": "hip"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of `tune_kernel`. `make_text`: the function that makes the text, where one does.
+
+    `answer` and `verify` are as given, `compared`: the outputs are compared with an answer or the first configuration.
+    """
+
+    template: Template
+    make_text: Callable[[Configuration], str] | None
+    problem_size: Any
+    grid_div: tuple[Any, Any, Any]
+    block_names: tuple[str, ...]
+    restrictions: tuple[Restriction, ...]
+    inputs: Mapping[str, NDArray[Any]]
+    outputs: Mapping[str, NDArray[Any]]
+    answer: Sequence[Any] | None
+    verify: Callable[..., Any] | None
+    atol: float
+    shared: Any
+    defines: Mapping[str, Any] | None
+
+
+def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Sequence[Any],
+              tune_params: Mapping[str, Sequence[Value]], *, grid_div: tuple[Any, Any, Any], restrictions: Any,
+              answer: Sequence[Any] | None, atol: float, verify: Callable[..., Any] | None, lang: str | None,
+              smem_args: Mapping[str, Any] | None, cmem_args: Mapping[str, Any] | None,
+              block_size_names: Sequence[str] | None, defines: Mapping[str, Any] | None) -> Call:
+    """The call, checked. Raises InputError: something is missing, unknown, or does not fit the kernel."""
+    parameters = tuple(Parameter(name, tuple(_plain(value) for value in values))
+                       for name, values in tune_params.items())
+    file, text, make_text = _source(source, {one.name: one.values[0] for one in parameters if one.values})
+    dialect = _language(lang, text, file)
+    given = [_array_of(number, value) for number, value in enumerate(arguments)]
+    if answer is not None and len(answer) != len(given):
+        raise InputError(f"answer has {len(answer)} entries, arguments has {len(given)}; give None for each argument "
+                         "that is no output")
+    names, roles = _names(text, kernel_name, len(given)), _roles(text, kernel_name, given, answer, verify)
+    arrays = [Array(name, C_TYPES[value.dtype.name], value.shape, role)
+              for name, value, role in zip(names, given, roles, strict=True)]
+    constants = {name: _array_of(name, value) for name, value in (cmem_args or {}).items()}
+    arrays += [Array(name, C_TYPES[value.dtype.name], value.shape, "in") for name, value in constants.items()
+               if name not in names]
+    template = Template(kernel_name, file, dialect, kernel_name, text, parameters, (), tuple(arrays), ("1",), ("1",),
+                        tuple(constants), tolerance=Tolerance(RELATIVE, atol))
+    check_arguments(template)
+    inputs = {**dict(zip(names, given, strict=True)), **constants}
+    found = {} if answer is None or verify is not None else _answers(arrays, answer)
+    block_names = tuple(block_size_names or ()) + BLOCK_NAMES[len(block_size_names or ()):]
+    if block_size_names and (unknown := [name for name in block_size_names if name not in tune_params]):
+        raise InputError(f"block_size_names has `{unknown[0]}`, which is no parameter; there are "
+                         f"{', '.join(tune_params)}")
+    return Call(template, make_text, problem_size, grid_div, block_names,
+                tuple(_restrictions(restrictions, tuple(tune_params))), inputs, found, answer, verify, atol, smem_args,
+                defines)
+
+
+def _plain(value: Any) -> Value:
+    """A value of a parameter as Python has it. Raises InputError for other things."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str | int | float):
+        return plain
+    raise InputError(f"tune_params has the value {value!r}; use numbers, truth values or texts")
+
+
+def _source(source: Any, first: Configuration) -> tuple[str, str, Callable[[Configuration], str] | None]:
+    """File, text (that of the `first` configuration where a function makes it), and that function."""
+    if isinstance(source, list | tuple):
+        if len(source) != 1:
+            raise InputError("kernel_source has several files; put the kernel and what it includes into one")
+        source = source[0]
+    if callable(source):
+        return "", str(source(dict(first))), source
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return "", source, None
+    path = Path(source)
+    try:
+        return str(path.absolute()), path.read_text(), None
+    except (OSError, UnicodeDecodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InputError(f"kernel_source {path} cannot be read: {words}") from None
+
+
+def _language(lang: str | None, text: str, file: str) -> Dialect:
+    if lang is None:
+        return language_of(text, file)
+    dialect = _LANGUAGES.get(lang.lower())
+    if dialect is None:
+        raise InputError(f"lang is {lang!r}; antune takes {', '.join(_LANGUAGES)}")
+    return dialect
+
+
+def _array_of(which: int | str, value: Any) -> NDArray[Any]:
+    """An argument as an array. Raises InputError where its type has no word in a kernel."""
+    if isinstance(value, int | float | bool):
+        raise InputError(f"argument {which} is {value!r}, whose type in the kernel is not clear; give a NumPy scalar, "
+                         "e.g. numpy.int32(5)")
+    found = np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value)
+    if found.dtype.name not in C_TYPES:
+        raise InputError(f"argument {which} has elements of {found.dtype}; use one of {', '.join(C_TYPES)}")
+    return np.ascontiguousarray(found).reshape(found.shape)
+
+
+def _names(text: str, kernel: str, count: int) -> list[str]:
+    """The arguments' names in the text, where they can be told."""
+    found = declared(text, kernel)
+    words = [one.text.split("[")[0].split()[-1].lstrip("*") for one in found[1]] if found else []
+    usable = len(words) == count == len(set(words)) and all(word.isidentifier() for word in words)
+    return words if usable else [f"argument_{number}" for number in range(count)]
+
+
+def _roles(text: str, kernel: str, given: Sequence[NDArray[Any]], answer: Sequence[Any] | None,
+           verify: Callable[..., Any] | None) -> list[Role]:
+    """What the kernel may do with each argument: those with an answer are outputs.
+
+    Without any answer, all arrays are that the kernel does not declare constant. Where a function verifies, none is
+    compared here.
+    """
+    constant = list(constant_pointers(text, kernel))
+    known = constant if len(constant) == len(given) else list(repeat(None, len(given)))
+    roles: list[Role] = []
+    for number, (value, is_constant) in enumerate(zip(given, known, strict=True)):
+        expected = answer is None or answer[number] is not None
+        if not value.shape or is_constant:
+            roles.append("in")
+        else:
+            roles.append("inout" if expected and verify is None else "temp")
+    return roles
+
+
+def _answers(arrays: Sequence[Array], answer: Sequence[Any]) -> dict[str, NDArray[Any]]:
+    found = {}
+    for array, value in zip(arrays, answer, strict=False):
+        if value is not None:
+            values = np.asarray(value)
+            if values.size != array.elements:
+                raise InputError(f"the answer for `{array.name}` has {values.size} elements, the argument has "
+                                 f"{array.elements}")
+            if array.role == "in":
+                raise InputError(f"the answer has values for `{array.name}`, which the kernel only reads")
+            found[array.name] = values.astype(values.dtype).reshape(array.extents)
+    return found
+
+
+def _restrictions(given: Any, names: tuple[str, ...]) -> list[Restriction]:
+    """Strings are parsed; functions of a configuration are called. A division by zero counts as fulfilled."""
+    if given is None:
+        return []
+    listed = given if isinstance(given, list | tuple) else [given]
+    return [_restriction(one, names) for one in listed]
+
+
+def _restriction(given: Any, names: tuple[str, ...]) -> Restriction:
+    if isinstance(given, str):
+        parsed = parse_restriction(given)
+        return replace(parsed, holds=_forgiving(parsed.holds))
+    if callable(given):
+        used = _used(given, names)
+        made = restriction(used, _forgiving(lambda *values: given(dict(zip(used, values, strict=True)))))
+        return replace(made, text=getattr(given, "__name__", "a function"))
+    raise InputError(f"restrictions has {given!r}; use expressions as texts, or functions of a configuration")
+
+
+def _forgiving(holds: Callable[..., object]) -> Callable[..., object]:
+    def wrapped(*values: Value) -> object:
+        try:
+            return holds(*values)
+        except ZeroDivisionError:
+            return True
+
+    return wrapped
+
+
+def _used(function: Callable[..., Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The parameters that a function reads as `p["name"]`, where its text shows that it does nothing else with `p`.
+
+    Fewer parameters let a search prune earlier; whatever is not clear reads all.
+    """
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)).strip().rstrip(","))
+    except (OSError, TypeError, SyntaxError):
+        return names
+    makers = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda | ast.FunctionDef)]
+    if len(makers) != 1 or len(makers[0].args.args) != 1:
+        return names
+    word = makers[0].args.args[0].arg
+    read = [node for node in ast.walk(makers[0]) if isinstance(node, ast.Name) and node.id == word]
+    keys = [node.slice.value for node in ast.walk(makers[0]) if isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name) and node.value.id == word and isinstance(node.slice, ast.Constant)]
+    clear = len(keys) == len(read) and all(key in names for key in keys)
+    return tuple(name for name in names if name in keys) if clear and keys else names

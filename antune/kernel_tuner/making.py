@@ -1,0 +1,138 @@
+"""Text and launch of one configuration, as Kernel Tuner defines them.
+
+Blocks are what `block_size_x`, `block_size_y` and `block_size_z` (or block_size_names) say; the grid is the problem's
+size over the divisors, rounded up. Macros before the text: grid_size_x, y, z, the extents of the block, all parameters,
+and kernel_tuner; with `defines` only those given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from antune.kernel_tuner.call import Call, Configuration
+from generator.errors import IllegalPlan, InputError
+from generator.plan import Plan, Value
+from generator.target import LANGUAGES, Dialect
+from generator.templates.expressions import parse_restriction
+from generator.templates.variants import AXES, Shape, VariantMaker
+from generator.variant import Variant
+
+UNROLL = "loop_unroll_factor"
+
+
+class CallMaker:
+    """Makes the variants of a call; functions that it was given are called in this process."""
+
+    def __init__(self, call: Call, dialect: Dialect) -> None:
+        """Raises InputError: the device does not take the text's language."""
+        self._call, self._maker = call, VariantMaker(call.template, dialect)
+        self._names = tuple(parameter.name for parameter in call.template.parameters)
+        self._cplusplus = LANGUAGES[dialect].cplusplus
+
+    def __call__(self, plan: Plan) -> Variant:
+        """The variant of `plan`. Raises IllegalPlan: its launch makes no sense."""
+        call, values = self._call, dict(plan.parameters)
+        configuration = {name: values[name] for name in self._names}
+        try:
+            shape = shape_of(call, configuration)
+            macros = self._macros(configuration, shape)
+        except InputError as error:
+            raise IllegalPlan(str(error)) from None
+        text = self._maker.text if call.make_text is None else self._maker.exported(call.make_text(dict(configuration)))
+        if self._cplusplus:
+            text, macros = _unrolled(text, macros)
+        return self._maker.made(plan, text, shape, macros)
+
+    def _macros(self, configuration: Configuration, shape: Shape) -> Configuration:
+        call = self._call
+        if call.defines is not None:
+            return {name: _word(value, configuration) for name, value in call.defines.items()}
+        grid = {f"grid_size_{axis}": extent for axis, extent in zip(AXES, shape.grid, strict=True)}
+        return {**grid, **dict(zip(call.block_names, shape.block, strict=False)), **configuration, "kernel_tuner": 1}
+
+
+def shape_of(call: Call, configuration: Configuration) -> Shape:
+    """How a configuration is launched. Raises InputError where an expression makes no sense."""
+    block = tuple(_whole(configuration.get(name, 1), f"{name}") for name in call.block_names)
+    sizes = _problem_size(call.problem_size, configuration)
+    grid = []
+    for size, divisor, name in zip(sizes, call.grid_div, call.block_names, strict=True):
+        by = configuration.get(name, 1) if divisor is None else _divisor(divisor, configuration)
+        if isinstance(by, str) or by <= 0:
+            raise InputError(f"the grid is divided by {by!r}; divisors have to be above 0")
+        grid.append(math.ceil(size / by))
+    if min(grid) < 1:
+        raise InputError(f"the grid is {' x '.join(map(str, grid))}; it has to have a block")
+    shared = (call.shared or {}).get("size", 0)
+    return Shape(tuple(grid), block, int(shared(dict(configuration)) if callable(shared)
+                                         else _number(shared, configuration, "size of the shared memory")))
+
+
+def _problem_size(given: Any, configuration: Configuration) -> list[float]:
+    found = given(dict(configuration)) if callable(given) else given
+    listed = [found] if isinstance(found, str | int | np.integer) else list(found)
+    if not 1 <= len(listed) <= len(AXES):
+        raise InputError(f"problem_size has {len(listed)} sizes; give one to three")
+    sizes = [_number(size, configuration, "problem size") for size in listed]
+    return [*(int(size) for size in sizes), *[1] * (len(AXES) - len(sizes))]
+
+
+def _divisor(given: Any, configuration: Configuration) -> float:
+    if callable(given):
+        return float(given(dict(configuration)))
+    if isinstance(given, list | tuple):
+        return math.prod(_divisor(one, configuration) for one in given)
+    return int(_number(given, configuration, "grid divisor"))
+
+
+def _number(given: Any, configuration: Configuration, kind: str) -> float:
+    if isinstance(given, str):
+        return parse_restriction(given, kind).number(configuration)
+    if isinstance(given, int | float | np.number):
+        return float(given) if isinstance(given, float) else int(given)
+    raise InputError(f"the {kind} is {given!r}; use a number, an expression as text, or a function")
+
+
+def _whole(value: Value, name: str) -> int:
+    if isinstance(value, str) or value != int(value) or value < 1:
+        raise InputError(f"`{name}` is {value!r}; threads are counted in whole numbers above 0")
+    return int(value)
+
+
+def _word(value: Any, configuration: Configuration) -> Value:
+    """A macro's value: what a function returns, or a text in which parameters' names stand for their values."""
+    if callable(value):
+        return str(value(dict(configuration)))
+    if isinstance(value, str):
+        return "".join(str(configuration.get(part, part)) for part in re.split(r"(\w+)", value))
+    return str(value)
+
+
+def _unrolled(text: str, macros: Configuration) -> tuple[str, Configuration]:
+    """CUDA and HIP take no macro in `#pragma unroll`: a constant of the program instead; 0 unrolls nothing."""
+    kept, constants = dict(macros), []
+    for name in [name for name in macros if UNROLL in name]:
+        value = kept.pop(name)
+        if str(value) == "0":
+            text = re.sub(rf"[ \t]*#pragma[ \t]+unroll[ \t]+{name}\b", "", text)
+        else:
+            constants.append(f"constexpr int {name} = {value};")
+    return (" ".join(constants) + "\n#line 1\n" + text if constants else text), kept
+
+
+def within(call: Call, most_threads: int) -> Sequence[Any]:
+    """The restriction that a block has at most so many threads, where parameters say how many it has."""
+    from graph.template import restriction
+
+    known = {parameter.name for parameter in call.template.parameters}
+    names = [name for name in call.block_names if name in known]
+    if not names:
+        return ()
+    made = restriction(names, lambda *sizes: math.prod(sizes) <= most_threads)
+    return (replace(made, text=f"{' * '.join(names)} <= {most_threads} (the device's most threads per block)"),)
