@@ -10,11 +10,14 @@ import pytest
 from experiments.suites.image_pipelines import PIPELINES
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
+from generator.plan import KernelPlan, Plan
+from generator.schedules.hyperplanes import Hyperplanes
 from generator.target import Target
 from generator.variant import Variant
 from metrics.resources import parse_ptxas
 from runners.cuda.compiler import Capability, Nvrtc
 from tests.support.cuda_compiler import ELF, translator
+from tests.support.hyperplanes import SEIDEL_TILES
 from tests.support.slow import few
 from tests.support.space_plans import lowered, random_plans
 from tests.support.suite import ALL_NAMES, ODD_SIZES, pipeline_program, problem
@@ -54,6 +57,14 @@ def test_default_plans(name: str) -> None:
     for capability in SHARED_KB:
         target = target_of(capability)
         check_without_warnings(lower(program, default_plan(program, target), target), capability)
+
+
+def test_tiles_of_wavefronts_in_blocks() -> None:
+    """Barriers between the diagonals of a tile, behind which blocks without a tile are gone."""
+    plan = Plan(Hyperplanes((SEIDEL_TILES,)), (KernelPlan(("S0",), (1, 1), (2, 8), diagonals=True),))
+    for capability in SHARED_KB:
+        variant = lower(problem("seidel-2d", ODD_SIZES["seidel-2d"]).program, plan, target_of(capability))
+        check_without_warnings(variant, capability)
 
 
 @pytest.mark.slow
