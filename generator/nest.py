@@ -83,6 +83,8 @@ class Assign:
 
     `wide`: it copies so many neighbours, from what `value` loads on to `target` and those behind it.
 
+    `later`: it is a copy from global to shared memory that is done when the thread has waited for it.
+
     `any_order`: it is one of many updates of floating-point numbers that may run in any order, so that compilers may
     sum up in vectors.
     """
@@ -92,16 +94,19 @@ class Assign:
     value: Expr
     any_order: bool = False
     wide: Wide | None = None
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """All threads of the block or sub-group wait here for each other; what they have in shared memory is consistent
-    afterwards, and with `arrays` what is in global memory, too.
+    afterwards, and with `arrays` what is in global memory, too. With `copies` each waits for its own copies (`later`)
+    before.
     """
 
     level: Level = "block"
     arrays: bool = False
+    copies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from generator.decisions.ahead import AHEAD
+from generator.decisions.asynchronous import ASYNCHRONOUS
 from generator.decisions.base import KernelDecision
 from generator.decisions.cache import CACHE, Cache
 from generator.decisions.columns import COLUMNS
@@ -78,6 +79,7 @@ class KernelPlan:
     ahead: bool = AHEAD.default
     uncopied: tuple[str, ...] = UNCOPIED.default
     diagonals: bool = DIAGONALS.default
+    asynchronous: bool = ASYNCHRONOUS.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
@@ -95,6 +97,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     INNER_TILE,
     AHEAD,
     PADDING,
+    ASYNCHRONOUS,
     CACHE,
     COMBINE,
     EXCHANGE,

@@ -94,6 +94,11 @@ class Target:
     pocl: bool = False
 
     @property
+    def copies_asynchronously(self) -> bool:
+        """Whether threads can let copies to shared memory go on by themselves (PTX ISA, `cp.async`)."""
+        return self.dialect == "cuda" and self.capability is not None and self.capability >= (8, 0)
+
+    @property
     def language(self) -> Language:
         """What its dialect can do."""
         return LANGUAGES[self.dialect]

@@ -5,7 +5,7 @@ words), `kernel.py` (a kernel: signature, indices, shared arrays), `body.py` (lo
 a kernel mentions, found in its nodes), `preamble.py` (what stands before kernels), `compilers.py` (what some compilers
 get wrong: `guards.py`, `opaque.py`, `even_unrolls.py`), `rolled.py` (loops that stay loops), `folds.py` (values that
 loops with bounds in the data compute), `contraction.py` (when multiplications and additions stay apart), `borders.py`
-(loops that are cut where clamps begin to matter), `atomics.py`, `images.py`, `inlined.py` and `half.py` (functions that
-kernels call), `opencl.py`, `cuda.py` and `hip.py` (the words of each, found by `dialects.py`), `names.py` (names that
-are taken). A new dialect is a new table.
+(loops that are cut where clamps begin to matter), `atomics.py`, `images.py`, `inlined.py`, `half.py` and `later.py`
+(functions that kernels call), `opencl.py`, `cuda.py` and `hip.py` (the words of each, found by `dialects.py`),
+`names.py` (names that are taken). A new dialect is a new table.
 """

@@ -9,6 +9,7 @@ from typing import assert_never
 from generator.emit.atomics import atomic_name
 from generator.emit.cstyle import Printer
 from generator.emit.folds import FoldWriter
+from generator.emit.later import COPY, WAIT
 from generator.emit.words import ANY_ORDER, VECTOR, Words
 from generator.expr import Binary, Fold, Int, Load, Name
 from generator.linear import simplify
@@ -20,7 +21,7 @@ class BodyWriter:
     """Prints the body of a kernel; `alone`: its block has one thread.
 
     `aligned` are arrays with the bytes of which multiples they begin at; of those `elsewhere` elements are read one by
-    one.
+    one. `element_bytes`: of arrays in shared memory.
     """
 
     printer: Printer
@@ -28,6 +29,7 @@ class BodyWriter:
     alone: bool
     aligned: Mapping[str, int] = field(default_factory=dict)
     elsewhere: frozenset[str] = frozenset()
+    element_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def lines(self, nodes: tuple[Node, ...], depth: int) -> Iterator[str]:
         """The text of `nodes`, indented by `depth`."""
@@ -48,9 +50,13 @@ class BodyWriter:
                     yield from FoldWriter(self.printer, self.words).lines(fold, depth + 1)
                     yield from self.lines((replace(node, value=fold.total),), depth + 1)
                     yield f"{pad}}}"
+                case Assign(later=True):
+                    yield from (pad + line for line in self._later(node))
                 case Assign():
                     yield from (pad + line for line in self._assignment(node))
-                case Barrier(level, arrays):
+                case Barrier(level, arrays, copies):
+                    if copies:
+                        yield pad + f"{WAIT}();"
                     block = self.words.array_barrier if arrays else self.words.barrier
                     yield pad + (block if level == "block" else self.words.sub_group_barrier)
                 case Declare(name, kind, sizes):
@@ -95,6 +101,15 @@ class BodyWriter:
         text = f"{self.printer.text(node.target)} {node.op}= {self.printer.text(node.value)};"
         in_vectors = node.any_order and self.alone and self.words.any_order
         yield from ("{", f"  {ANY_ORDER}", f"  {text}", "}") if in_vectors else (text,)
+
+    def _later(self, node: Assign) -> Iterator[str]:
+        """A copy that goes on by itself; what is in no global memory is copied at once."""
+        assert isinstance(node.value, Load)
+        if node.value.array in self.elsewhere:
+            yield from self._assignment(replace(node, later=False))
+            return
+        size = node.wide.bytes if node.wide else self.element_bytes[node.target.array]
+        yield f"{COPY}<{size}>(&{self.printer.text(node.target)}, &{self.printer.text(node.value)});"
 
     def _wide(self, target: Load, source: Load, wide: Wide) -> Iterator[str]:
         """Several elements at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generator.emit.half import half_functions
+from generator.emit.later import LATER_COPIES
 from generator.emit.words import Function, Words
 
 _INFINITY = "__int_as_float(0x7f800000)"
@@ -87,6 +88,7 @@ CUDA = Words(
     constant_symbol="__constant__ {type} {name}[{elements}];\n",
     wide=_wide,
     aligned="__align__({bytes}) ",
+    later_copies=LATER_COPIES,
     halves=half_functions(
         "static __device__ inline", "defined(__CUDA_ARCH__)",
         'float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y;',

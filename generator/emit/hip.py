@@ -22,6 +22,7 @@ HIP = replace(
     dynamic_array="",
     shuffle="__shfl_xor({value}, {lanes})",
     textures=dict.fromkeys((1, 2), "hipTextureObject_t"),
+    later_copies="",
     halves=half_functions(
         "static __device__ inline", "defined(__HIP_DEVICE_COMPILE__)",
         "return (float)__builtin_bit_cast(_Float16, x);",

@@ -58,7 +58,9 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
     needs = _needs(found, placements, words, alone)
     printer = _printer(kernel, placements, {**names, **elsewhere}, needs, words, target.long_strides)
     dynamic = target.language.dynamic_bytes(kernel.local_bytes) > 0
-    writer = BodyWriter(printer, words, alone, found.aligned, frozenset(placed.array for placed in placements))
+    elements = {array.name: ELEMENT_BYTES[array.type] for array in kernel.shared}
+    placed = frozenset(one.array for one in placements)
+    writer = BodyWriter(printer, words, alone, found.aligned, placed, elements)
     after = [f"({', '.join(_parameters(kernel, arguments, placements, names, found, words))})", "{",
              *([words.no_contraction] if words.no_contraction and must_not_contract(body, kernel.block) else []),
              *_indices(kernel, found, words), *_shared_arrays(kernel.shared, words, dynamic, found.aligned),
@@ -80,7 +82,7 @@ def _needs(found: Mentioned, placements: tuple[Placed, ...], words: Words, alone
     own = functions & OWN if alone else frozenset()
     return Needs(frozenset(placements), found.atomics, functions - own, own, found.sub_groups,
                  found.any_order and alone, found.vectors and alone,
-                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)))
+                 not found.functions.isdisjoint((TO_FLOAT, TO_HALF)), found.later)
 
 
 def _printer(kernel: LoweredKernel, placements: Sequence[Placed], called: Mapping[str, str], needs: Needs, words: Words,

@@ -15,7 +15,8 @@ class Needs:
     """What has to stand before kernels (`emit/preamble.py`).
 
     `atomics` are operator, type, and whether in shared memory. `functions` are called by the names that the dialect
-    gives them, `own_functions` by those of `emit/inlined.py`; `halves`: they convert halves (`emit/half.py`).
+    gives them, `own_functions` by those of `emit/inlined.py`; `halves`: they convert halves (`emit/half.py`);
+    `later`: they have copies that go on by themselves.
     """
 
     placements: frozenset[Placed] = frozenset()
@@ -26,12 +27,14 @@ class Needs:
     any_order: bool = False
     vectors: bool = False
     halves: bool = False
+    later: bool = False
 
     def with_those_of(self, other: Needs) -> Needs:
         """What both need."""
         return Needs(self.placements | other.placements, self.atomics | other.atomics, self.functions | other.functions,
                      self.own_functions | other.own_functions, self.sub_groups or other.sub_groups,
-                     self.any_order or other.any_order, self.vectors or other.vectors, self.halves or other.halves)
+                     self.any_order or other.any_order, self.vectors or other.vectors, self.halves or other.halves,
+                     self.later or other.later)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Mentioned:
     sub_groups: bool
     any_order: bool
     vectors: bool
+    later: bool
     aligned: Mapping[str, int]
 
 
@@ -83,8 +87,9 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
             case _:
                 pass
     plain = frozenset(name for node in walk(body) for expr in expressions(node) for name in names_of(expr))
+    later = any(isinstance(node, Barrier) and node.copies for node in walk(body))
     return Mentioned(frozenset(names), plain, frozenset(functions), frozenset(written), frozenset(atomics), sub_groups,
-                     any_order, vectors, aligned)
+                     any_order, vectors, later, aligned)
 
 
 def _read(expr: Expr, names: set[str], functions: set[str]) -> None:

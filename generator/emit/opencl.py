@@ -120,6 +120,7 @@ OPENCL = Words(
     constant_symbol="",
     wide=_wide,
     aligned="",
+    later_copies="",
     halves=half_functions(
         "static inline", _HAS_HALVES,
         "return vload_half(0, (const half *)&x);",

@@ -23,6 +23,8 @@ def preamble(program: Program, needs: Needs, dialect: Dialect) -> str:
         parts.append(words.swap_preamble)
     if needs.sub_groups:
         parts.append(words.sub_group_preamble)
+    if needs.later:
+        parts.append(words.later_copies)
     if needs.halves:
         parts.append(words.halves)
     parts += [text for needed, text in ((needs.any_order, words.any_order), (needs.vectors, words.vector)) if needed]

@@ -57,6 +57,8 @@ class Words:
     arguments in constant memory; where they cannot be arguments, `constant_symbol` declares them. `halves` defines the
     functions that convert them (`emit.half`).
 
+    `later_copies` defines the functions of copies that go on by themselves (`emit.later`); empty: there are none.
+
     `wide` is the statement that copies so many elements of a C type at once, to the first one of its target from the
     first one of its source; `aligned` what stands before arrays whose beginnings have to be multiples of `{bytes}`.
     """
@@ -102,6 +104,7 @@ class Words:
     wide: Callable[[str, int, str, str], str]
     aligned: str
     halves: str
+    later_copies: str
 
     @property
     def kernel(self) -> str:

@@ -186,6 +186,37 @@ template <class T> UNWATCHED T shuffle(int line, unsigned mask, T value, int lan
 }
 }  // namespace host
 
+/* Copies that go on by themselves touch memory from when they begin until the thread waits for them; then they are done. */
+namespace host {
+enum { LATER = 512 };
+struct Copy { char *to; const char *from; int bytes; };
+static Copy later[MOST][LATER];
+static size_t begun[MOST];
+static UNWATCHED void copy_touches(const Copy &copy)
+{
+  touched((uintptr_t)copy.from, copy.bytes, READ);
+  touched((uintptr_t)copy.to, copy.bytes, WRITE);
+}
+}  // namespace host
+template <int bytes> UNWATCHED void antune_copy(void *to, const void *from)
+{
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+  const host::Copy copy = {(char *)to, (const char *)from, bytes};
+  if (((uintptr_t)to | (uintptr_t)from) % bytes || host::begun[host::current] == host::LATER)
+    host::complain("%s: a copy of %d bytes is not aligned, or one too many", host::name, bytes);
+  else
+    host::later[host::current][host::begun[host::current]++] = copy, host::copy_touches(copy);
+}
+static UNWATCHED void antune_wait_copies()
+{
+  for (size_t k = 0; k < host::begun[host::current]; ++k) {
+    const host::Copy &copy = host::later[host::current][k];
+    host::copy_touches(copy);
+    for (int byte = 0; byte < copy.bytes; ++byte) ((volatile char *)copy.to)[byte] = copy.from[byte];
+  }
+  host::begun[host::current] = 0;
+}
+
 #define __syncthreads() host::wait(host::AT_BARRIER, __LINE__)
 #define __syncwarp() host::wait(host::AT_WARP, __LINE__)
 #define __trap() (double_fail(719), (void)0)

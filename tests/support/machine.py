@@ -10,6 +10,7 @@ integers are never divided by 0, and registers and shared memory that nobody wro
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from typing import Any, TypeAlias
@@ -57,6 +58,7 @@ class DeviceMemory(Memory):
         self.rng, self.thread = rng, 0
         self.everywhere, self.in_block, self.in_team, self.team = Uses(), Uses(), Uses(), -1
         self.between, self.block = Uses(), -1
+        self.begun: dict[int, list[tuple[Names, Step]]] = {}
         self.shared: dict[str, dict[Element, Number]] = {}
         self.registers: dict[str, dict[Element, Number]] = {}
         self.whole = dict(self.types), dict(self.extents)
@@ -101,6 +103,12 @@ class DeviceMemory(Memory):
             self.in_team.note((array, index), mode, self.thread)
             if self.team >= 0:
                 self.in_block.note((array, index), mode, self.team)
+
+    def copy(self) -> int:
+        """The thread waits for its copies that go on by themselves: they are done at last."""
+        for names, step in self.begun.pop(self.thread, []):
+            step(names, self)
+        return 0
 
     def _note_array(self, array: str, index: tuple[int, ...], mode: str) -> None:
         """Threads of a block (its number, if barriers of the kernel are for arrays, too) see each other's writes behind
@@ -214,8 +222,9 @@ class Machine:
                     self._waiting(otherwise, memory),
                 )
                 return lambda names, memory: (yes if test(names, memory) else no)(names, memory)
-            case Barrier():
-                return _wait(node, lambda _names, _memory: 0, lambda _names, _memory, _value: None)
+            case Barrier(copies=copies):
+                return _wait(node, lambda _names, memory: memory.copy() if copies else 0,
+                             lambda _names, _memory, _value: None)
             case Shuffle(Load(array, index)):
                 places = [memory.function(i) for i in index]
                 return _wait(node, lambda n, m: m.load(array, tuple(p(n, m) for p in places)),
@@ -232,6 +241,9 @@ class Machine:
                 test = memory.function(condition)
                 yes, no = ([self._step(n, memory) for n in nodes] for nodes in (then, otherwise))
                 return _choice(test, yes, no)
+            case Assign(later=True):
+                copy = self._step(replace(node, later=False), memory)
+                return lambda names, memory: memory.begun.setdefault(memory.thread, []).append((dict(names), copy))
             case Assign(target, "", Load() as source, wide=Wide(kind, lanes)):
                 assert kind == memory.types[target.array] == memory.types[source.array]
                 return _copy(target, source, lanes, memory)

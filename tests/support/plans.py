@@ -34,12 +34,13 @@ def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -
 
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
-             kernels: Sequence[LoweredKernel] | None = None) -> Memory:
+             kernels: Sequence[LoweredKernel] | None = None, target: Target = TARGET) -> Memory:
     """What a plan computes; `kernels` may stand in for its own. Raises IllegalPlan, or AssertionError for a bad
     kernel.
     """
-    variant = lower(program, plan, TARGET)
-    device = Device(program.with_arrays(variant.scratch), tuple(kernels or lowered_kernels(program, plan)), rng)
+    variant = lower(program, plan, target)
+    own = tuple(kernels or lowered_kernels(program, plan, target.dialect))
+    device = Device(program.with_arrays(variant.scratch), own, rng)
     device.run(variant.host, {})
     return device.memory
 

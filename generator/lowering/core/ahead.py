@@ -33,11 +33,11 @@ def with_next_tile(nodes: tuple[Node, ...], copies: Mapping[str, str], taken: se
 
     `copies` are the copies in shared memory with their element types; new names go to `taken`.
     """
-    return _Ahead(copies, frozenset(written_in(nodes)), taken).nodes(nodes)
+    return Ahead(copies, frozenset(written_in(nodes)), taken).nodes(nodes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fill:
+class Fill:
     """The turns in which a thread copies its part of `copy`: `wide` elements each time."""
 
     loop: For
@@ -46,47 +46,56 @@ class _Fill:
 
     @property
     def turns(self) -> int:
+        """How many there are."""
         return rounds(self.loop) or 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Ahead:
+class Ahead:
+    """Makes the loops; `copies` with their element types, arrays that are `written`, names that are `taken`."""
+
     copies: Mapping[str, str]
     written: frozenset[str]
     taken: set[str]
 
     def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """With all loops over tiles."""
         result: list[Node] = []
         for node in nodes:
             match node:
                 case For():
-                    result += self._loop(node)
+                    result += self.loop(node)
                 case If(condition, then, otherwise):
                     result.append(If(condition, self.nodes(then), self.nodes(otherwise)))
                 case _:
                     result.append(node)
         return tuple(result)
 
-    def _loop(self, loop: For) -> tuple[Node, ...]:
-        fills = self._fills(loop.body)
+    def loop(self, loop: For) -> tuple[Node, ...]:
+        """A loop, and what is before and behind it then."""
+        fills = self.fills(loop.body)
         body = loop.body[len(fills):]
-        whole = len(body) > 2 and body[0] == body[-1] == Barrier()
-        if not fills or not whole or loop.step != 1 or sum(fill.turns * fill.wide for fill in fills) > MOST:
+        if not self.fits(loop, fills) or sum(fill.turns * fill.wide for fill in fills) > MOST:
             return (replace(loop, body=self.nodes(loop.body)),)
         after = Binary("+", Name(loop.iterator), Int(1))
-        another = _at(loop.condition, loop.iterator, after)
+        another = at_value(loop.condition, loop.iterator, after)
         names = [fresh_name(f"{fill.copy}_next", self.taken) for fill in fills]
         parts = list(zip(fills, names, strict=True))
         declared = (Declare(name, self.copies[fill.copy], _sizes(fill)) for fill, name in parts)
         loads = tuple(_moved(fill, name, False, loop.iterator, after) for fill, name in parts)
         stores = tuple(_moved(fill, name, True, loop.iterator, after) for fill, name in parts)
         inside = (Barrier(), *declared, If(another, loads), *self.nodes(body[1:-1]), Barrier(), If(another, stores))
-        first = map_expressions(tuple(fill.loop for fill in fills), lambda expr: _at(expr, loop.iterator, loop.start))
-        return *_where(_at(loop.condition, loop.iterator, loop.start), first), replace(loop, body=inside)
+        first = map_expressions(tuple(f.loop for f in fills), lambda expr: at_value(expr, loop.iterator, loop.start))
+        return *where(at_value(loop.condition, loop.iterator, loop.start), first), replace(loop, body=inside)
 
-    def _fills(self, body: tuple[Node, ...]) -> list[_Fill]:
+    def fits(self, loop: For, fills: list[Fill]) -> bool:
+        """Whether a loop over tiles has copies that can be done ahead, between barriers for all that it does."""
+        body = loop.body[len(fills):]
+        return bool(fills) and len(body) > 2 and body[0] == body[-1] == Barrier() and loop.step == 1
+
+    def fills(self, body: tuple[Node, ...]) -> list[Fill]:
         """The fills at the beginning, if all that stands there can be done ahead."""
-        found: list[_Fill] = []
+        found: list[Fill] = []
         for node in body:
             fill = self._fill(node)
             if fill is None:
@@ -94,19 +103,19 @@ class _Ahead:
             found.append(fill)
         return found
 
-    def _fill(self, node: Node) -> _Fill | None:
+    def _fill(self, node: Node) -> Fill | None:
         """A loop of a constant number of turns, each with one copy of what nothing writes."""
         if not isinstance(node, For) or node.start != Int(0) or node.step != 1 or not rounds(node):
             return None
         inside = [inner for inner in walk(node.body) if not isinstance(inner, If)]
         match inside:
             case [Assign(Load(copy), "", Load(array), wide=wide)] if copy in self.copies and array not in self.written:
-                return _Fill(node, copy, wide.lanes if wide else 1)
+                return Fill(node, copy, wide.lanes if wide else 1)
             case _:
                 return None
 
 
-def _where(condition: Expr, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def where(condition: Expr, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """`nodes` under a condition, unless numbers say that it holds."""
     match condition:
         case Binary("<" | "<=" as op, Int(left), Int(right)) if left < right + (op == "<="):
@@ -115,15 +124,16 @@ def _where(condition: Expr, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             return (If(condition, nodes),)
 
 
-def _sizes(fill: _Fill) -> tuple[int, ...]:
+def _sizes(fill: Fill) -> tuple[int, ...]:
     return (fill.turns, fill.wide) if fill.wide > 1 else (fill.turns,)
 
 
-def _at(expr: Expr, iterator: str, value: Expr) -> Expr:
+def at_value(expr: Expr, iterator: str, value: Expr) -> Expr:
+    """`expr` with a value for an iterator."""
     return simplify(substitute(expr, {iterator: value}))
 
 
-def _moved(fill: _Fill, name: str, out: bool, iterator: str, after: Expr) -> For:
+def _moved(fill: Fill, name: str, out: bool, iterator: str, after: Expr) -> For:
     """The turns for the next tile: into registers, or `out` of them."""
     held = Load(name, (Name(fill.loop.iterator), *([Int(0)] if fill.wide > 1 else [])))
 
@@ -139,6 +149,6 @@ def _moved(fill: _Fill, name: str, out: bool, iterator: str, after: Expr) -> For
                     raise AssertionError(f"{node} is no part of a copy")
         return tuple(result)
 
-    body = map_expressions(moved(fill.loop.body), lambda expr: _at(expr, iterator, after))
+    body = map_expressions(moved(fill.loop.body), lambda expr: at_value(expr, iterator, after))
     note = f"{fill.copy}: {'the next tile' if out else 'this thread loads its part of the next tile'}"
     return replace(fill.loop, body=body, note=note, unroll=fill.turns)

@@ -69,6 +69,9 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
         raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
     if target.sub_group < LANES and Barrier("sub-group") in walk(kernel.body):
         raise IllegalPlan(f"sub-groups of {LANES} threads share the tiles of {called}; {target.name} has none")
+    if plan.asynchronous and not target.copies_asynchronously:
+        raise IllegalPlan(f"asynchronous copies of {called} are for NVIDIA GPUs from compute capability 8.0 on, by "
+                          f"CUDA; {target.name} has none")
     if plan.cache != "none" and not target.language.cache_preference:
         raise IllegalPlan(f"the cache configuration {plan.cache} of {', '.join(plan.statements)} is for CUDA devices; "
                           f"{target.name} has none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from math import prod
@@ -16,6 +16,7 @@ from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.core.grids import countable
 from generator.lowering.core.host import host_names
 from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outside
+from generator.lowering.core.later import with_later_copies
 from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
 from generator.lowering.core.vectors import is_vector
@@ -239,7 +240,7 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
         body = one_thread(body, thread_names(len(plan.block)), made.boxes)
         shared = tuple(in_a_row(box) for box in shared)
     else:
-        body = _for_gpus(program, body, shared, plan, made.prefix)
+        body, shared = _for_gpus(program, body, shared, plan, made.prefix)
     used = _used_arrays(program, body)
     comments = tuple(program.statement(name).text for name in plan.statements)
     kernel = LoweredKernel(plan.statements, comments, tuple(a for a in used if not a.by_value),
@@ -248,11 +249,11 @@ def finished(program: Program, plan: KernelPlan, team: Team, made: TeamKernel, d
     return countable(kernel, LANGUAGES[dialect].most_blocks)
 
 
-def _for_gpus(program: Program, body: tuple[Node, ...], shared: Sequence[LocalBox], plan: KernelPlan,
-              prefix: tuple[str, ...]) -> tuple[Node, ...]:
-    """The loops of a thread with copies ahead and vector accesses, if the plan wants them."""
+def _for_gpus(program: Program, body: tuple[Node, ...], shared: tuple[LocalBox, ...], plan: KernelPlan,
+              prefix: tuple[str, ...]) -> tuple[tuple[Node, ...], tuple[LocalBox, ...]]:
+    """The loops of a thread with copies ahead and vector accesses, if the plan wants them, and its boxes then."""
     if not plan.ahead and plan.vector == 1:
-        return body
+        return body, shared
     layouts = {array.name: Layout(array.type, array.extents) for array in program.arrays}
     layouts |= {box.name: Layout(box.type, box.sizes) for box in shared}
     mentioned = {name for node in walk(body) for expr in expressions(node)
@@ -260,9 +261,14 @@ def _for_gpus(program: Program, body: tuple[Node, ...], shared: Sequence[LocalBo
     declared = {node.name for node in walk(body) if isinstance(node, Declare)}
     iterators = {node.iterator for node in walk(body) if isinstance(node, For)}
     taken = {*layouts, *mentioned, *declared, *iterators, *prefix}
-    if plan.ahead:
-        body = with_next_tile(body, {box.name: box.type for box in shared if isinstance(box, CopiedBox)}, taken)
-    return with_vectors(body, layouts, plan.vector, taken) if plan.vector > 1 else body
+    copies = {box.name: box.type for box in shared if isinstance(box, CopiedBox)}
+    if plan.ahead and plan.asynchronous:
+        body, doubled = with_later_copies(body, copies, {box.name: len(box.sizes) for box in shared}, taken)
+        shared = tuple(replace(box, sizes=(2, *box.sizes)) if box.name in doubled else box for box in shared)
+        layouts |= {box.name: Layout(box.type, box.sizes) for box in shared}
+    elif plan.ahead:
+        body = with_next_tile(body, copies, taken)
+    return with_vectors(body, layouts, plan.vector, taken) if plan.vector > 1 else body, shared
 
 
 def _loop_names(program: Program, part: KernelPart, mapped: MappedKernel,

@@ -70,7 +70,7 @@ class _Widener:
 
     def _cut(self, loop: For, known: Residues) -> tuple[Node, ...] | None:
         """The loop with vectors in it; None where it has none."""
-        if any(isinstance(node, Barrier | Shuffle) for node in walk(loop.body)) or loop.step != 1:
+        if loop.step != 1 or any(_stays(node) for node in walk(loop.body)):
             return None
         apart = _apart(loop)
         if apart is not None:
@@ -103,6 +103,11 @@ class _Widener:
         lanes = For(lane.name, Int(0), Binary("<", lane, Int(width)), 1, body, loop.note if same else "", width)
         inside = (*vectors.loads(), *self.nodes((lanes,), here), *vectors.stores())
         return inside if once else (replace(loop, step=width, body=inside, unroll=loop.unroll // width),)
+
+
+def _stays(node: Node) -> bool:
+    """Whether rounds with this node are run one by one."""
+    return isinstance(node, Barrier | Shuffle) or (isinstance(node, Assign) and node.later)
 
 
 def _apart(loop: For) -> tuple[Expr, For, For | None] | None:

@@ -1,0 +1,110 @@
+"""Copies of the next tile that go on by themselves, into a second place in shared memory.
+
+    for (k_tile ..) {                         start to fill A_shared[0] for the first tile
+      fill A_shared for k_tile                for (k_tile ..) {
+      barrier                                   wait for own copies; barrier
+      compute                          ->       if (there is another tile)
+      barrier                                     start to fill A_shared[(k_tile + 1) % 2] for it
+    }                                           compute with A_shared[k_tile % 2]
+                                              }
+                                              barrier
+
+What a round fills was read in the round before, and its barrier lies between. An array is read a round earlier than the
+program says: nothing in the kernel may write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from generator.expr import Binary, Expr, Int, Load, Name, map_children
+from generator.linear import simplify
+from generator.lowering.core.ahead import Ahead, Fill, at_value, where
+from generator.lowering.core.neighbours import written_in
+from generator.nest import Assign, Barrier, For, If, Node, map_expressions
+from generator.program import ELEMENT_BYTES
+
+LEAST_BYTES = 4
+"""Of an asynchronous copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later(Ahead):
+    """As `Ahead`; `doubled` are the copies with a second place, which grow."""
+
+    doubled: set[str]
+
+    def loop(self, loop: For) -> tuple[Node, ...]:
+        """See Ahead: a loop whose copies are all large enough."""
+        fills = self.fills(loop.body)
+        large = all(ELEMENT_BYTES[self.copies[fill.copy]] * fill.wide >= LEAST_BYTES for fill in fills)
+        if not self.fits(loop, fills) or not large:
+            return super(Later, self).loop(loop)
+        names = {fill.copy for fill in fills}
+        self.doubled.update(names)
+        after = Binary("+", Name(loop.iterator), Int(1))
+        another = at_value(loop.condition, loop.iterator, after)
+        next_ones = tuple(_started(fill, loop.iterator, after) for fill in fills)
+        compute = map_expressions(
+            self.nodes(loop.body[len(fills) + 1 : -1]), lambda expr: in_half(expr, names, half(Name(loop.iterator)))
+        )
+        inside = (Barrier(copies=True), If(another, next_ones), *compute)
+        first = tuple(_started(fill, loop.iterator, loop.start) for fill in fills)
+        begins = where(at_value(loop.condition, loop.iterator, loop.start), first)
+        return (*begins, replace(loop, body=inside), Barrier())
+
+
+def half(tile: Expr) -> Expr:
+    """Which of its two places a tile has; tiles are counted from 0 on."""
+    return Int(tile.value % 2) if isinstance(tile, Int) else simplify(Binary("%", tile, Int(2)))
+
+
+def in_half(expr: Expr, names: Collection[str], place: Expr) -> Expr:
+    """`expr` with the elements of copies taken from one of their places."""
+    inside = map_children(expr, lambda child: in_half(child, names, place))
+    if isinstance(inside, Load) and inside.array in names:
+        return Load(inside.array, (place, *inside.index), inside.access)
+    return inside
+
+
+def _started(fill: Fill, iterator: str, tile: Expr) -> For:
+    """The turns in which a thread begins to copy its part of a tile."""
+
+    def later(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        result: list[Node] = []
+        for node in nodes:
+            match node:
+                case If(condition, then):
+                    result.append(If(condition, later(then)))
+                case Assign():
+                    result.append(replace(node, later=True))
+                case _:
+                    raise AssertionError(f"{node} is no part of a copy")
+        return tuple(result)
+
+    body = map_expressions(later(fill.loop.body), lambda expr: at_value(expr, iterator, tile))
+    body = map_expressions(body, lambda expr: in_half(expr, (fill.copy,), half(tile)))
+    return replace(
+        fill.loop, body=body, note=f"{fill.copy}: this thread starts to copy its part of a tile", unroll=fill.turns
+    )
+
+
+def with_later_copies(
+    nodes: tuple[Node, ...], copies: Mapping[str, str], dims: Mapping[str, int], taken: set[str]
+) -> tuple[tuple[Node, ...], frozenset[str]]:
+    """`nodes` with copies of the next tile that go on by themselves, wherever that is possible (else ahead through
+    registers, where that is), and the copies that have two places now.
+
+    `copies` are the copies in shared memory with their element types, `dims` their dimensions; new names go to `taken`.
+    """
+    made = Later(copies, frozenset(written_in(nodes)), taken, set())
+    found = made.nodes(nodes)
+
+    def placed(expr: Expr) -> Expr:
+        inside = map_children(expr, placed)
+        if isinstance(inside, Load) and inside.array in made.doubled and len(inside.index) == dims[inside.array]:
+            return Load(inside.array, (Int(0), *inside.index), inside.access)  # in a loop that is as it was
+        return inside
+
+    return map_expressions(found, placed), frozenset(made.doubled)

@@ -1,0 +1,141 @@
+"""Copies that go on by themselves: two places for a tile, one barrier, and what kernels compute stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.benchmarks.inner_loops import nvdisasm, taken_apart
+from generator.decisions.base import Known
+from generator.decisions.deciding import nearest
+from generator.errors import IllegalPlan, InputError
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import kernel_shapes
+from generator.nest import Assign, Barrier, walk
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.schedules.choice import ScheduleChoice
+from generator.target import Target
+from metrics.outcome import LaunchFailed, Timed, WrongResult
+from runners.base import DeviceInfo
+from runners.cuda.compiler import Nvrtc
+from runners.devices import find_device
+from tests.support.cuda_compiler import ELF, translator
+from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.edits import edited, replaced
+from tests.support.gpu_plans import gpu_plans
+from tests.support.interpreter import run_original
+from tests.support.plans import lowered_kernels, run_plan
+from tests.support.programs import program_of, scop
+from tests.support.suite import ODD_SIZES, TARGET, problem
+from tests.support.targets import CUDA, HOPPER
+
+PRODUCT = "for (i = 0; i < 8; i++) for (j = 0; j < 12; j++) for (k = 0; k < {n}; k++) A[i][j] += B[i][k] * C[k][j];"
+SIZES = ("NI=60", "NJ=100", "NK=40", "DATA_TYPE_IS_FLOAT")
+TILES = KernelPlan((), (4, 8), (2, 4), shared=True, inner_tile=4, ahead=True, asynchronous=True)
+GEMM = KernelPlan(("S0", "S1"), (32, 64), (8, 8), shared=True, inner_tile=8, unroll=4, points_inside=True,
+                  registers=True, run=4, vector=4, ahead=True, asynchronous=True)
+
+
+def plan_of(kernel: KernelPlan) -> Plan:
+    return Plan(ScheduleChoice(), (kernel,))
+
+
+@pytest.mark.parametrize("kind", ["float", "short"])
+@pytest.mark.parametrize("n", [4, 10, 20])
+def test_products(n: int, kind: str) -> None:
+    """Elements of two bytes are held in registers, unless several go at once."""
+    program = program_of(scop(PRODUCT.format(n=n), f"{kind} A[8][12], B[8][20], C[20][12];"))
+    plan = plan_of(replace(TILES, statements=("S0",)))
+    right = run_original(program).global_values(program)
+    for seed in range(2):
+        assert run_plan(program, plan, np.random.default_rng(seed), target=HOPPER).global_values(program) == right
+    [kernel] = lowered_kernels(program, plan)
+    later = [node for node in walk(kernel.body) if isinstance(node, Assign) and node.later]
+    barriers = [node for node in walk(kernel.body) if isinstance(node, Barrier)]
+    if n > 4 and kind == "float":
+        assert later and barriers == [Barrier(copies=True), Barrier()]
+        assert all(box.sizes[0] == 2 and len(box.sizes) == 3 for box in kernel.shared)
+    else:
+        assert not later and barriers == [Barrier(), Barrier()], "one tile has no next one"
+
+
+def test_text(golden: Callable[[str, str], None]) -> None:
+    golden("gemm-later.cu", lower(problem("gemm", SIZES).program, plan_of(GEMM), HOPPER).source)
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0), (12, 0)])
+def test_nvrtc_makes_asynchronous_copies(capability: tuple[int, int]) -> None:
+    target = replace(HOPPER, capability=capability)
+    variant = lower(problem("gemm", SIZES).program, plan_of(GEMM), target)
+    cubin, _ = translator(Nvrtc).translate(variant.source, capability)
+    assert cubin.startswith(ELF)
+
+
+def test_machine_code_has_them() -> None:
+    """LDGSTS: from global to shared memory, past the registers; 128 bits each."""
+    translator(Nvrtc)
+    try:
+        nvdisasm()
+    except InputError as missing:
+        pytest.skip(str(missing))
+    program = problem("gemm", SIZES).program
+    texts = [taken_apart(lower(program, plan_of(kernel), HOPPER).source, (9, 0))[0]
+             for kernel in (GEMM, replace(GEMM, asynchronous=False))]
+    assert [("LDGSTS.E.128" in text or "LDGSTS.E.BYPASS.128" in text) for text in texts] == [True, False]
+
+
+@pytest.mark.parametrize("target", [TARGET, CUDA, replace(HOPPER, capability=(7, 5))])
+def test_other_devices_refuse_them(target: Target) -> None:
+    with pytest.raises(IllegalPlan, match=r"asynchronous copies of kernel0 .* are for NVIDIA GPUs from"):
+        lower(problem("gemm", SIZES).program, plan_of(GEMM), target)
+
+
+def test_they_are_on_offer_where_two_tiles_fit() -> None:
+    (shape,) = kernel_shapes(problem("gemm", SIZES).program, ScheduleChoice(), "cuda")
+    once = shape.shared_bytes(GEMM.tile, GEMM.inner_tile, registers=True)
+    for room, offered in ((2 * once, True), (2 * once - 4, False)):
+        made = nearest(GEMM, Known(shape, replace(HOPPER, local_bytes=room), True))
+        assert (made == GEMM) == offered and made.ahead
+    assert not nearest(GEMM, Known(shape, replace(HOPPER, capability=(7, 5)), True)).asynchronous
+    assert plan_from_json(plan_of(GEMM).to_json()) == plan_of(GEMM)
+
+
+@pytest.fixture(scope="module")
+def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
+    """The stand-in for a CUDA driver, which watches what kernels do to memory."""
+    if UNUSABLE is not None:
+        pytest.skip(str(UNUSABLE))
+    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WATCHED, "1")
+        yield find_device("cuda")
+
+
+def test_no_races_and_faults_are_found(double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy is done when the thread waits for it, not before; other threads may read it behind the barrier."""
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    found, plan = problem("gemm", SIZES), plan_of(GEMM)
+    assert isinstance(measured(found, double, [plan], tmp_path / "right")[0], Timed)
+    assert not found_in(tmp_path / "calls")
+    faults = {"antune_wait_copies();": WrongResult, "__syncthreads();": LaunchFailed}
+    for number, (words, outcome) in enumerate(faults.items()):
+        change = partial(edited, partial(replaced, words, "", 0))
+        assert isinstance(measured(found, double, [plan], tmp_path / f"wrong{number}", change)[0], outcome)
+    assert "race in shared memory" in "".join(found_in(tmp_path / "calls"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gemm", "syrk", "2mm", "doitgen", "covariance", "jacobi-2d"])
+def test_random_plans(name: str, double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of which kernels copy a tile ahead."""
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    found = problem(name, ODD_SIZES[name])
+    made = gpu_plans(found.program, double.target, "o2", 12, 3)
+    plans = [replace(plan, kernels=tuple(replace(k, asynchronous=k.ahead) for k in plan.kernels)) for plan in made]
+    results = measured(found, double, plans, tmp_path / "work")
+    wrong = {n: o for n, o in results.items() if not isinstance(o, Timed) and "bytes of local memory" not in str(o)}
+    assert not wrong and not found_in(tmp_path / "calls"), wrong
