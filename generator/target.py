@@ -25,7 +25,8 @@ class Language:
     is the same in all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a
     multiprocessor divides one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y;
     otherwise only threads of one row are known to form one. `most_blocks`: how many blocks of a launch devices count
-    along x, y and z (None: as many as there may be; OpenCL counts in `size_t`).
+    along x, y and z (None: as many as there may be; OpenCL counts in `size_t`). `copies_from`: the compute capability from
+    which on threads can let copies to shared memory go on by themselves (None: never).
     """
 
     title: str
@@ -37,6 +38,7 @@ class Language:
     cache_preference: bool
     rows_in_sub_groups: bool
     most_blocks: tuple[int, int, int] | None = None
+    copies_from: tuple[int, int] | None = None
 
     def dynamic_bytes(self, local_bytes: int) -> int:
         """How much of a block's `local_bytes` of shared memory a launch has to ask for: all of it or nothing."""
@@ -51,7 +53,8 @@ LANGUAGES: Mapping[Dialect, Language] = {
     "opencl": Language("OpenCL", "cl", cplusplus=False, declared_shared_bytes=None, constant_arguments=True,
                        uniform_branches=False, cache_preference=False, rows_in_sub_groups=False),
     "cuda": Language("CUDA", "cu", cplusplus=True, declared_shared_bytes=48 * 1024, constant_arguments=False,
-                     uniform_branches=True, cache_preference=True, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS),
+                     uniform_branches=True, cache_preference=True, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS,
+                     copies_from=(8, 0)),
     # the driver takes a preference and ignores it: LDS and L1 are separate memories in AMD's GPUs
     "hip": Language("HIP", "hip", cplusplus=True, declared_shared_bytes=None, constant_arguments=False,
                     uniform_branches=True, cache_preference=False, rows_in_sub_groups=True, most_blocks=MOST_BLOCKS)}
@@ -96,7 +99,8 @@ class Target:
     @property
     def copies_asynchronously(self) -> bool:
         """Whether threads can let copies to shared memory go on by themselves (PTX ISA, `cp.async`)."""
-        return self.dialect == "cuda" and self.capability is not None and self.capability >= (8, 0)
+        least = self.language.copies_from
+        return least is not None and self.capability is not None and self.capability >= least
 
     @property
     def language(self) -> Language:
