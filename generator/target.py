@@ -25,8 +25,8 @@ class Language:
     is the same in all threads of a block. `cache_preference`: kernels may prefer shared memory or L1 cache where a
     multiprocessor divides one memory between them. `rows_in_sub_groups`: sub-groups are neighbours in x, then in y;
     otherwise only threads of one row are known to form one. `most_blocks`: how many blocks of a launch devices count
-    along x, y and z (None: as many as there may be; OpenCL counts in `size_t`). `copies_from`: the compute capability from
-    which on threads can let copies to shared memory go on by themselves (None: never).
+    along x, y and z (None: as many as there may be; OpenCL counts in `size_t`). `copies_from`: from which
+    compute capability on threads can let copies to shared memory go on by themselves (None: never).
     """
 
     title: str
