@@ -74,16 +74,19 @@ class _Reading:
         """The template with its data. Raises InputError."""
         kernel, place = self.kernel, self.place
         language = kernel.get("Language")
-        if language not in DIALECTS:
+        if not isinstance(language, str) or language not in DIALECTS:
             place.fault(f"`Language` is {language!r}", f"antune takes {', '.join(DIALECTS)}")
         self._check_options()
         file = self._kernel_file(place.text(kernel.get("KernelFile"), "KernelFile"))
         arguments = [place.table(entry, "Arguments") for entry in place.items(kernel.get("Arguments", []), "Arguments")]
         random = np.random.default_rng(self.seed)
-        filled = [self._filled(entry, random) for entry in arguments]
+        try:
+            filled = [self._filled(entry, random) for entry in arguments]
+        except MemoryError:
+            place.fault("its arguments do not fit into this machine's memory", "use smaller sizes")
         grid, block = self._launch()
         template = Template(
-            self.space.name, str(file), DIALECTS[str(language)], place.text(kernel.get("KernelName"), "KernelName"),
+            self.space.name, str(file), DIALECTS[language], place.text(kernel.get("KernelName"), "KernelName"),
             _text(file), self.space.parameters, self.space.restrictions, tuple(array for array, _ in filled), grid,
             block, tuple(array.name for (array, _), entry in zip(filled, arguments, strict=True)
                          if "Constant" in (entry.get("MemType"), entry.get("MemoryType"))

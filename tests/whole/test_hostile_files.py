@@ -15,6 +15,7 @@ from generator.errors import InputError
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.schedules.choice import ScheduleChoice
 from generator.templates.expressions import parse_restriction
+from generator.templates.t1 import read_t1_problem
 from generator.templates.template import Parameter
 from graph.template import TemplateSpace
 from graph.walk import choices_from_json
@@ -22,6 +23,7 @@ from runners.replay.reading import read_recording
 from runners.replay.t1 import read_t1
 from tests.support.recordings import cache, t1, t4
 from tests.support.slow import few
+from tests.support.templates import write_t1
 
 PLAN = Plan(
     ScheduleChoice(),
@@ -114,6 +116,7 @@ def readers(folder: Path) -> dict[str, tuple[Callable[[str], object], str]]:
         "cache": (read_as(read_recording, folder), json.dumps(cache())),
         "t4": (read_as(read_recording, folder), json.dumps(t4())),
         "t1": (read_as(read_t1, folder), json.dumps(t1())),
+        "kernel": (read_as(lambda path: read_t1_problem(path, 0), folder), write_t1(folder).read_text()),
         "restriction": (parse_restriction, "a * b <= 1024 and (a % 2 == 0 or mode == 'x') and max(a, b) in (1, 2, 64)"),
     }
 
@@ -152,7 +155,7 @@ def damaged(text: str, rng: np.random.Generator) -> str:
 
 
 @pytest.mark.parametrize("seed", few(range(100), 5))
-@pytest.mark.parametrize("kind", ["plan", "walk", "cache", "t4", "t1", "restriction"])
+@pytest.mark.parametrize("kind", ["plan", "walk", "cache", "t4", "t1", "kernel", "restriction"])
 def test_damaged_files(kind: str, seed: int, tmp_path: Path) -> None:
     reader, intact = readers(tmp_path)[kind]
     reader(intact)
