@@ -21,7 +21,7 @@ SUM = """__kernel void add(__global float *c, __global const float *a, __global 
 """
 CUDA_SUM = """#define WIDE 4
 __constant__ float weight[1];
-__global__ void __launch_bounds__(block_size_x) add(float *c, const float *a, const float *b, int n)
+__global__ __launch_bounds__(block_size_x) void add(float *c, const float *a, const float *b, int n)
 {
     int first = (blockIdx.x * block_size_x + threadIdx.x) * per_thread;
     for (int i = first; i < first + per_thread; i++)

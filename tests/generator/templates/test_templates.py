@@ -112,7 +112,7 @@ def test_cuda_text_compiles_under_its_own_name_and_fills_constants() -> None:
     assert made.template.dialect == "cuda"
     variant = VariantMaker(made.template, "cuda")(PLAN)
     assert variant.kernels[0].arguments == ("c", "a", "b", "n")
-    assert 'extern "C" __global__ void __launch_bounds__(block_size_x) add(' in variant.source
+    assert 'extern "C" __global__ __launch_bounds__(block_size_x) void add(' in variant.source
     codes = cuda_compiler(HOPPER).compile(variant).codes
     assert unpacked(codes[0]).code.startswith(ELF)
     assert VariantMaker(made.template, "hip")(PLAN).dialect == "hip"
