@@ -173,7 +173,8 @@ def _kernel(program: Program, shape: KernelShape, plan: KernelPlan) -> Iterator[
     yield from _dimensions(shape, plan)
     if shape.shareable:
         size = shape.shared_bytes(plan.tile, plan.inner_tile, plan.padding, plan.registers)
-        where = f"in shared memory ({size} bytes, rows padded by {plan.padding})" if plan.shared else \
+        twice = "twice " if plan.asynchronous else ""
+        where = f"in shared memory ({twice}{size} bytes, rows padded by {plan.padding})" if plan.shared else \
             "left in global memory"
         yield f"    arrays worth a shared copy: {', '.join(shape.shareable)}; {where}"
         inner = plan.inner_tile

@@ -9,10 +9,20 @@ void kernel0(__global double *restrict A, const int c)
   const int t0 = get_local_id(1);
   const int t1 = get_local_id(0);
   for (int diagonal = 0; diagonal < 24; ++diagonal) { // diagonals of the tile, one after the other
-    for (int in0 = t0; in0 < 2; in0 += 2) { // threads of the block along a row of the tile
-      for (int in1 = t1; in1 < 8; in1 += 4) { // threads of the block along a row of the tile
-        if (c >= b0 + b1 && 2 * b0 + 2 * b1 + 4 >= 2 * c + in0 && 10 * b0 + 2 * b1 + in1 >= 2 * c + in0 + 1 && diagonal >= in0 + in1 && in0 + in1 + 15 >= diagonal && 2 * c + in0 + 35 >= 10 * b0 + 2 * b1 + in1 && 18 * b1 + diagonal >= 2 * c + 6 * b0 + 2 * in0 + 2 * in1 + 1 && 2 * c + 6 * b0 + 2 * in0 + 2 * in1 + 35 >= 18 * b1 + diagonal) {
-          A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] = (A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 - 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 - 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 - 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 - 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 + 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 - 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 + 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 + 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 - 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 + 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 + 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 + 1]) / 9.0;
+    if (c >= 4 && c <= 5 && b0 == 2 && b1 == 2) {
+      for (int in0 = t0; in0 < 2; in0 += 2) { // threads of the block along a row of the tile
+        for (int in1 = t1; in1 < 8; in1 += 4) { // threads of the block along a row of the tile
+          if (diagonal >= in0 + in1 && in0 + in1 + 15 >= diagonal) {
+            A[(in1 - 2 * c - in0 + 24) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 24] = (A[(in1 - 2 * c - in0 + 23) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 23] + A[(in1 - 2 * c - in0 + 23) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 24] + A[(in1 - 2 * c - in0 + 23) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 25] + A[(in1 - 2 * c - in0 + 24) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 23] + A[(in1 - 2 * c - in0 + 24) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 24] + A[(in1 - 2 * c - in0 + 24) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 25] + A[(in1 - 2 * c - in0 + 25) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 23] + A[(in1 - 2 * c - in0 + 25) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 24] + A[(in1 - 2 * c - in0 + 25) * 37 + diagonal - 2 * c - 2 * in0 - 2 * in1 + 25]) / 9.0;
+          }
+        }
+      }
+    } else {
+      for (int in0 = t0; in0 < 2; in0 += 2) { // threads of the block along a row of the tile
+        for (int in1 = t1; in1 < 8; in1 += 4) { // threads of the block along a row of the tile
+          if (c >= b0 + b1 && 2 * b0 + 2 * b1 + 4 >= 2 * c + in0 && 10 * b0 + 2 * b1 + in1 >= 2 * c + in0 + 1 && diagonal >= in0 + in1 && in0 + in1 + 15 >= diagonal && 2 * c + in0 + 35 >= 10 * b0 + 2 * b1 + in1 && 18 * b1 + diagonal >= 2 * c + 6 * b0 + 2 * in0 + 2 * in1 + 1 && 2 * c + 6 * b0 + 2 * in0 + 2 * in1 + 35 >= 18 * b1 + diagonal) {
+            A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] = (A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 - 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 - 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 - 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 - 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 + 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 - 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 + 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 + 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 - 1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 + 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1] + A[(10 * b0 + 2 * b1 + in1 - 2 * c - in0 + 1) * 37 + 18 * b1 + diagonal - 2 * c - 6 * b0 - 2 * in0 - 2 * in1 + 1]) / 9.0;
+          }
         }
       }
     }

@@ -10,9 +10,16 @@ from generator.linear import combination
 from generator.lowering.naming import fresh_name, loop_names
 from generator.nest import Barrier, For, If, Node
 from generator.plan import KernelPlan
-from generator.polyhedral.kit.ast import LoopName, box_context, generate
+from generator.polyhedral.kit.ast import LoopName, box_context, condition_of, generate
 from generator.polyhedral.memory.coverage import check_instances, values_at
-from generator.polyhedral.memory.diagonals import Diagonals, at_place, diagonals_of, first_tiles
+from generator.polyhedral.memory.diagonals import (
+    Diagonals,
+    at_place,
+    diagonals_of,
+    first_tiles,
+    full_tiles,
+    place_of_longest,
+)
 from generator.polyhedral.memory.loop_values import loop_values
 from generator.polyhedral.memory.mapping import block_names, thread_names
 from generator.polyhedral.schedules.kernels import KernelPart, dimension
@@ -25,7 +32,7 @@ def diagonal_loops(
 ) -> tuple[Node, ...]:
     """What a thread runs, for given host iterators, block and thread indices; statements are Instances.
 
-        for (diagonal = 0; diagonal <= 54; ++diagonal) {
+        for (diagonal = 0; diagonal < 70; ++diagonal) {
           for (in0 = t0; in0 < 8; in0 += 4)
             for (in1 = t1; in1 < 32; in1 += 16)
               if (..) S(..);
@@ -79,18 +86,33 @@ def _names(program: Program, part: KernelPart, found: Diagonals, prefix: Sequenc
 def _whole(
     part: KernelPart, plan: KernelPlan, found: Diagonals, names: _Names, bounds: Sequence[tuple[str, int, int]]
 ) -> For:
-    """The loop over the diagonals; `bounds` are those of host iterators and blocks."""
-    places = [
-        (names.diagonal, 0, found.steps - 1),
-        *((name, 0, part.sizes[row] - 1) for row, name in names.inside.items()),
-    ]
+    """The loop over the diagonals; `bounds` are those of host iterators and blocks.
+
+    Tiles that lie in the domain as a whole have loops of their own, without the conditions of the others.
+    """
+    outside, steps = box_context(bounds), (names.diagonal, 0, found.steps - 1)
+    along = [(name, 0, part.sizes[row] - 1) for row, name in names.inside.items()]
+    context = box_context([*bounds, steps, *along])
     domain = at_place(part, names.prefix, names.diagonal, names.inside)
-    nodes = generate(found.at_point, domain, box_context([*bounds, *places]), names.below, part.coarse)
+    nodes = _along(part, plan, found, names, generate(found.at_point, domain, context, names.below, part.coarse))
+    places = context.intersect(place_of_longest(part, names.diagonal, names.inside))
+    full = full_tiles(domain, outside, places, [names.diagonal, *names.inside.values()])
+    if full is not None:
+        whole = domain.intersect_params(full)
+        inner = generate(found.at_point, whole, context.intersect(full), names.below, part.coarse)
+        nodes = (If(condition_of(full, outside), _along(part, plan, found, names, inner), nodes),)
+    return _loop(names.diagonal, Int(0), found.steps, 1, nodes, "diagonals of the tile, one after the other")
+
+
+def _along(
+    part: KernelPart, plan: KernelPlan, found: Diagonals, names: _Names, nodes: tuple[Node, ...]
+) -> tuple[Node, ...]:
+    """The loops in which the threads of a block take turns along the rows of the tile, around `nodes`."""
     threads = thread_names(len(part.parallel))
     for dim, (row, name) in reversed(list(zip(found.dims, names.inside.items(), strict=True))):
         note = "threads of the block along a row of the tile"
         nodes = (_loop(name, Name(threads[dim]), part.sizes[row], plan.block[dim], nodes, note),)
-    return _loop(names.diagonal, Int(0), found.steps, 1, nodes, "diagonals of the tile, one after the other")
+    return nodes
 
 
 def _loop(iterator: str, start: Expr, end: int, step: int, body: tuple[Node, ...], note: str) -> For:

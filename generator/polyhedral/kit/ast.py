@@ -174,6 +174,11 @@ def _loop(node: Any, notes: dict[str, str]) -> tuple[Node, ...]:
     return (For(name, start, condition, step.value, body, notes.get(name, "")),)
 
 
+def condition_of(parameters: Any, context: Any) -> Expr:
+    """The condition that parameters are in an isl parameter Set, where they are known to be in `context`."""
+    return expression(isl.AstBuild.from_context(context).expr_from_set(parameters.gist(context)))
+
+
 def expression(expr: Any) -> Expr:
     """An isl AstExpr as an expression of ours, simplified."""
     return simplify(_expression(expr))

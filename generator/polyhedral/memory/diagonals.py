@@ -15,7 +15,7 @@ method (The Parallel Execution of DO Loops, 1974), inside a tile.
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
-from collections.abc import Sequence
+from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations
@@ -25,6 +25,7 @@ import islpy as isl
 
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan
+from generator.polyhedral.dependences.model import sets
 from generator.polyhedral.kit.ast import index_filter
 from generator.polyhedral.kit.members import value_range
 from generator.polyhedral.kit.tree import Band, Mapping, Tree, multi
@@ -130,7 +131,7 @@ def diagonals_of(part: KernelPart, plan: KernelPlan) -> Diagonals:
     )
 
 
-def at_place(part: KernelPart, prefix: Sequence[str], diagonal: str, inside: MappingOf[int, str]) -> Any:
+def at_place(part: KernelPart, prefix: SequenceOf[str], diagonal: str, inside: MappingOf[int, str]) -> Any:
     """The isl UnionSet of the instances at one point of a tile, by parameters: the host loops `prefix`, blocks, the
     number of the `diagonal`, and places along rows by the names in `inside`.
 
@@ -142,9 +143,8 @@ def at_place(part: KernelPart, prefix: Sequence[str], diagonal: str, inside: Map
     for k, name in enumerate(block_names(len(part.parallel))):
         tiles[1 + (part.order[k] if part.order else k)] = f"({name} + {part.parallel[k].low})"
     tiles[0] = f"({prefix[-1]}{''.join(f' - {tile}' for tile in tiles[1:])})"
-    summed, (longest,) = summed_rows(part), set(range(len(rows))) - set(inside)
-    others = "".join(f" - {inside[row]}" for row in summed if row != longest)
-    places = {**inside, longest: f"({diagonal}{others})"}
+    longest, place = _longest(part, diagonal, inside)
+    places = {**inside, longest: place}
     terms = [
         f"{row} = {size} * {tiles[k]} + {places[k]} and 0 <= {places[k]} < {size}"
         for k, (row, size) in enumerate(zip(rows, part.sizes, strict=True))
@@ -157,6 +157,35 @@ def at_place(part: KernelPart, prefix: Sequence[str], diagonal: str, inside: Map
         first = found.get_space().find_dim_by_name(isl.dim_type.param, row)
         found = found.project_out(isl.dim_type.param, first, 1)
     return found
+
+
+def _longest(part: KernelPart, diagonal: str, inside: MappingOf[int, str]) -> tuple[int, str]:
+    """The row that follows from the others, and the place along it."""
+    (longest,) = set(range(len(part.sizes))) - set(inside)
+    others = "".join(f" - {inside[row]}" for row in summed_rows(part) if row != longest)
+    return longest, f"({diagonal}{others})"
+
+
+def place_of_longest(part: KernelPart, diagonal: str, inside: MappingOf[int, str]) -> Any:
+    """The isl parameter Set of the diagonals and places at which a tile has a point; names as for `at_place`."""
+    longest, place = _longest(part, diagonal, inside)
+    return isl.Set(f"[{', '.join([diagonal, *inside.values()])}] -> {{ : 0 <= {place} < {part.sizes[longest]} }}")
+
+
+def full_tiles(domain: Any, outside: Any, places: Any, inside: SequenceOf[str]) -> Any | None:
+    """The isl parameter Set of the tiles in which all statements of `domain` (as of `at_place`) run at all `places`.
+
+    `outside` are the values of host iterators and blocks, `places` those of these and of the parameters `inside`.
+    None where it is no convex set, or empty.
+    """
+    full = outside
+    for one in sets(domain):
+        missing = places.subtract(one.params())
+        for name in inside:
+            missing = missing.project_out(isl.dim_type.param, missing.find_dim_by_name(isl.dim_type.param, name), 1)
+        full = full.subtract(missing)
+    full = full.coalesce().remove_redundancies()
+    return full if full.n_basic_set() == 1 and not full.is_empty() else None
 
 
 def first_tiles(part: KernelPart) -> tuple[int, int]:

@@ -125,6 +125,9 @@ def check_sizes(plan: KernelPlan) -> None:
                           "along x; use a number that divides them")
     if plan.vector not in (1, 2, 4):
         raise IllegalPlan(f"{plan.vector} elements per access of {', '.join(plan.statements)}; use 1, 2 or 4")
+    if plan.asynchronous and not plan.ahead:
+        raise IllegalPlan(f"asynchronous copies of {', '.join(plan.statements)} are those of the next tile: want it "
+                          "ahead, too")
     if plan.inner_tile < 1 or plan.unroll < 1:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 

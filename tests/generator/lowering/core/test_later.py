@@ -95,6 +95,11 @@ def test_other_devices_refuse_them(target: Target) -> None:
         lower(problem("gemm", SIZES).program, plan_of(GEMM), target)
 
 
+def test_only_tiles_ahead_are_copied_so() -> None:
+    with pytest.raises(IllegalPlan, match="those of the next tile: want it ahead, too"):
+        lower(problem("gemm", SIZES).program, plan_of(replace(GEMM, ahead=False)), HOPPER)
+
+
 def test_they_are_on_offer_where_two_tiles_fit() -> None:
     (shape,) = kernel_shapes(problem("gemm", SIZES).program, ScheduleChoice(), "cuda")
     once = shape.shared_bytes(GEMM.tile, GEMM.inner_tile, registers=True)
@@ -115,6 +120,7 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
         yield find_device("cuda")
 
 
+@pytest.mark.slow
 def test_no_races_and_faults_are_found(double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy is done when the thread waits for it, not before; other threads may read it behind the barrier."""
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
