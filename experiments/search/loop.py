@@ -19,6 +19,9 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
+from shutil import disk_usage
+from tempfile import gettempdir
 from typing import Protocol
 
 from experiments.search.checkpoints import Checkpoints, Saved
@@ -39,6 +42,8 @@ from graph.walk import Walk, choices_from_json, walk_to_json
 from metrics.outcome import CompileFailed, Crashed, Durations, LaunchFailed, Outcome, TimedOut
 from runners.base import NOTHING_KNOWN, Bounds, DiagnosingRunner, Job, Limits, Runner
 from runners.limits import learned
+
+NEEDED_BYTES = 2**20  # on a disk, for the files that compilers of drivers write
 
 
 class Diverged(InputError):
@@ -130,7 +135,7 @@ class Search:
             device = self.runner.device
             self.store.forget_result(0)
             raise Refused(f"{device.name} ({device.platform}) runs no kernel, not even one of one line: "
-                          f"{'; '.join(reason.splitlines())}; run `antune doctor`. When the device works, "
+                          f"{'; '.join(reason.splitlines())}; {_remedy(self.store.directory)}. When the device works, "
                           f"`{command('resume', self.store.directory)}` goes on")
 
     def _begin(self) -> None:
@@ -271,3 +276,9 @@ def _divergence(batch: Sequence[Evaluation], stored: Sequence[Evaluation], store
         "antune or the device changed since; use the version that made the run, or go on from what was measured with "
         f"`{command('resume', store.directory)} --anyway`"
     )
+
+
+def _remedy(directory: Path) -> str:
+    """What to do when a device that has worked before runs nothing: drivers abort where a disk is full."""
+    full = [place for place in (directory, Path(gettempdir())) if disk_usage(place).free < NEEDED_BYTES]
+    return f"the disk of {full[0].resolve()} is full, free some of it" if full else "run `antune doctor`"

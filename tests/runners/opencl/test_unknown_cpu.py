@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -165,6 +166,14 @@ def test_a_run_stops_where_the_driver_refuses_everything_and_goes_on_when_that_i
         assert [isinstance(result.outcome, Timed) for result in store.results()] == [True, True, True]
 
 
+class FullDisk(NamedTuple):
+    """What `shutil.disk_usage` says."""
+
+    total: int
+    used: int
+    free: int
+
+
 class Diagnosed(ToyRunner):
     """A toy that fails at the default plan and has been asked whether it runs anything."""
 
@@ -194,6 +203,15 @@ def test_only_the_trial_tells_whether_a_failed_default_plan_ends_the_run(works: 
         assert resume(tmp_path / "run", None, Log(), toy_parts(runner)).summary.evaluations == 12
         assert runner.evaluated.count(0) == 2
     assert runner.asked == (1 if works else 2)
+
+
+def test_a_full_disk_is_named_as_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a kernel of one line PoCL aborts there."""
+    source = tmp_path / "toy.c"
+    source.write_text("int main;\n")
+    monkeypatch.setattr("experiments.search.loop.disk_usage", lambda place: FullDisk(10**9, 10**9, 4096))
+    with pytest.raises(Refused, match=rf"SIGABRT; the disk of {tmp_path / 'run'} is full, free some of it\. When"):
+        tune(toy_options(source, 12), tmp_path / "run", Log(), toy_parts(Diagnosed("SIGABRT")))
 
 
 @pytest.mark.parametrize(("flags", "name"), [(AVX512, "skylake-avx512"), (AVX2, "haswell"), ("fpu avx", "sandybridge"),
