@@ -28,6 +28,7 @@ def sources(name: str) -> list[str]:
     return texts
 
 
+@pytest.mark.slow  # NVRTC takes the same text: see tests/runners/cuda/test_architectures.py
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 @pytest.mark.parametrize("name", few(ALL_NAMES, ("gemm",)))
 @pytest.mark.parametrize("arch", few(["90", "75"], 1))
