@@ -6,8 +6,9 @@ first used, so `import antune` costs nothing.
 Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the words
 of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are
 what the user sees. `template.py` has the words for kernel templates, `kernel_tuner/` the function that Kernel Tuner's
-users know. `folders.py` keeps a user's files of the same names out of the way, `early.py` ends a command that is
-interrupted before it begins. May import every other top-level folder, nothing imports it.
+users know. `loading.py` makes a function of a run. `folders.py` keeps a user's files of the same names out of the way,
+`early.py` ends a command that is interrupted before it begins. May import every other top-level folder, nothing imports
+it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from antune.errors import AntuneError, IllegalPlan, InputError, Location  # thes
 
 if TYPE_CHECKING:
     from antune.api import Result, resume, tune
+    from antune.loading import load
     from experiments.run import Finish, Reporter
     from experiments.search.summary import Summary, summarize
     from experiments.store import read_store
@@ -55,6 +57,7 @@ __all__ = [
     "RunOptions",
     "ScheduleChoice",
     "Summary",
+    "load",
     "plan_from_json",
     "read_problem",
     "read_store",
@@ -66,6 +69,7 @@ __all__ = [
 _HOMES = {
     "experiments.values.options": ("Budget", "RunOptions"),
     "antune.api": ("Result", "resume", "tune"),
+    "antune.loading": ("load",),
     "experiments.run": ("Finish", "Reporter"),
     "experiments.store": ("read_store",),
     "experiments.search.summary": ("Summary", "summarize"),

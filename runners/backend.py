@@ -13,6 +13,7 @@ from pathlib import Path
 from generator.problem import Problem
 from generator.target import LANGUAGES, Dialect, Target
 from runners.base import DeviceInfo
+from runners.calls import Caller, Code
 from runners.driver import Compiler, Device
 
 UNTESTED = "untested on hardware"
@@ -42,7 +43,7 @@ class Backend:
     `present`: there are signs of a driver; `absent` is what to say and to do where there are none. `find` lists the
     devices; it loads the driver, so it runs in a process of its own. `open_compiler` takes a device's key, its target,
     the problem, a folder for what it compiles and whether its code travels; `open_device` key and problem (see
-    `backends`).
+    `backends`). `open_caller` makes code a function of the caller's process (`calls`).
 
     `check_compiler` raises InputError where there is no compiler; None: it belongs to the driver. Such a compiler makes
     code for devices of other machines, too. `tools` are the packages that hold it. `nsight`: NVIDIA's Nsight Compute
@@ -56,6 +57,7 @@ class Backend:
     find: Callable[[], Found]
     open_compiler: Callable[[str, Target, Callable[[], Problem], Path | None, bool], Compiler]
     open_device: Callable[[str, Problem], Device]
+    open_caller: Callable[[Code, Target], Caller]
     required: bool = False
     check_compiler: Callable[[], None] | None = None
     tools: tuple[str, ...] = ()

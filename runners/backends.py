@@ -9,8 +9,9 @@ from generator.errors import InputError
 from generator.problem import Problem
 from generator.target import Target
 from runners.backend import Backend
+from runners.calls import Caller, Code
 from runners.cuda.backend import CUDA
-from runners.driver import Compiler, Device
+from runners.driver import BuildError, Compiler, Device, LaunchError
 from runners.hip.backend import HIP
 from runners.opencl.backend import OPENCL
 
@@ -51,6 +52,18 @@ def open_device(key: str, problem: Problem) -> Device:
         LaunchError: the arrays do not fit.
     """
     return backend_of(key).open_device(key, problem)
+
+
+def open_caller(code: Code, target: Target) -> Caller:
+    """`code` as a function of this process on its device, whose limits are `target`.
+
+    Raises:
+        InputError: the device is not there, or does not take the code.
+    """
+    try:
+        return backend_of(code.device.key).open_caller(code, target)
+    except (BuildError, LaunchError) as error:
+        raise InputError(f"{code.device.name} does not take the code: {error}; tune again on this machine") from None
 
 
 def usable_compilers() -> tuple[str, ...]:

@@ -4,5 +4,5 @@ Each is run as `python -m experiments.benchmarks.NAME` and prints a few lines. `
 `hyperplanes` and `retimed_walks` measure on a device, the others need none. `record_walks` makes a recording of a run,
 `metric_signal` says what metrics tell there. `inner_loops` takes device code apart, `wavefronts` counts busy threads.
 `template_spaces` starts searches in spaces of millions, `kernel_tuner_overhead` runs Kernel Tuner beside ours.
-`modelled_pipelines` compares explorers by what the static model says.
+`call_overhead` calls what `antune.load` makes. `modelled_pipelines` compares explorers by what the static model says.
 """

@@ -5,7 +5,8 @@ Read in this order: `chosen.py` (what is exported), `kinds.py` and `write.py` (t
 is called with), `told_apart.py` (which parameters tell the size), `versions.py` (the code of all sizes),
 `interface.py` (its text in C), `memory.py` (what lies where on the device), `host_program.py` (launches as C and as
 Python), and the kinds `opencl.py`, `c_header.py`, `runtime_api.py` (with `cuda.py` and `hip.py`), `python.py`;
-`selfcheck.py` is the program that compares with sequential code. For results: `flat.py` (a plan as a row of
+`selfcheck.py` is the program that compares with sequential code. `function.py` makes
+a function of this process instead of files. For results: `flat.py` (a plan as a row of
 decisions), `csv_table.py`, `json_facts.py`, `t4.py` with its schema, `kernel_tuner.py`. Files `*.in` are the parts of
 exported text that are the same for all programs; `templates.py` fills them in.
 

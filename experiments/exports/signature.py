@@ -48,12 +48,14 @@ class Parameter:
 class Signature:
     """The parameters in order; `notes` tell how they differ from the original's.
 
-    `sequential` are the lines of the original SCoP, None where it is not known any more.
+    `sequential` are the lines of the original SCoP, None where it is not known any more. `in_order`: parameters stand
+    in an order that is the same wherever the run is opened.
     """
 
     parameters: tuple[Parameter, ...]
     notes: tuple[str, ...]
     sequential: tuple[str, ...] | None
+    in_order: bool = True
 
     @property
     def declarations(self) -> str:
@@ -81,7 +83,8 @@ def signature_of(chosen: Chosen) -> Signature:
         source = read_stored(info.source_text, Path(options.file), options.compilation, options.function, options.scop)
         _check_same(source, program)
     except InputError as error:
-        return Signature(tuple(_of_program(program)), (_undeclared(info.source_text, error),), None)
+        declared = _LOOPS.search(info.source_text) is not None  # in C, but it cannot be read here
+        return Signature(tuple(_of_program(program)), (_undeclared(info.source_text, error),), None, not declared)
     own = tuple(_own(source, program))
     more = tuple(_added(source, program))
     notes = [_what_it_does(source)]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from generator.problem import Problem
 from generator.target import Target
+from generator.user_cache import user_cache
 from runners.backend import Backend, Found
+from runners.calls import Caller, Code, code_folder
 from runners.driver import Compiler, Device
 
 NVIDIA_FILES = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg")
@@ -46,5 +48,13 @@ def _device(key: str, problem: Problem) -> Device:
     return open_gpu(open_api(), "cuda", key, problem)
 
 
-CUDA = Backend("cuda", "NVIDIA", _present, ABSENT, _find, _compiler, _device, check_compiler=_check_compiler,
+def _caller(code: Code, target: Target) -> Caller:
+    from runners.cuda.bindings import open_api
+    from runners.cuda.compiler import cuda_compiler
+    from runners.gpu.caller import GpuCaller
+
+    return GpuCaller(open_api(foreign_streams=True), code, cuda_compiler(target, code_folder(user_cache())))
+
+
+CUDA = Backend("cuda", "NVIDIA", _present, ABSENT, _find, _compiler, _device, _caller, check_compiler=_check_compiler,
                tools=("nvidia-cuda-nvrtc", "pycuda", "cuda-bindings"), nsight=True)

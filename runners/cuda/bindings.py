@@ -31,14 +31,15 @@ def installed() -> tuple[str, ...]:
     return tuple(module for module, _ in BINDINGS if _missing(module) is None)
 
 
-def open_api() -> Api:
-    """The first binding that can be imported and finds a driver.
+def open_api(foreign_streams: bool = False) -> Api:
+    """The first binding that can be imported and finds a driver; `foreign_streams`: one that takes streams of others
+    goes first.
 
     Raises:
         NoDriver: none does; the message says why, and what to do.
     """
     reasons = []
-    for module, make in BINDINGS:
+    for module, make in reversed(BINDINGS) if foreign_streams else BINDINGS:
         if (reason := _missing(module)) is None:
             try:
                 return make()

@@ -138,6 +138,10 @@ class CudaPython:
         made = _done(cuda.cuStreamCreate(0))
         return made, int(made)
 
+    def foreign_stream(self, handle: int) -> Any:
+        """See `Api`."""
+        return cuda.CUstream(handle)
+
     def library(self) -> Library:
         """See `Api`."""
         return cuda_library()

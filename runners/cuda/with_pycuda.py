@@ -153,6 +153,12 @@ class PyCuda:
             made = cuda.Stream()
         return made, int(made.handle)
 
+    def foreign_stream(self, handle: int) -> Any:
+        """See `Api`; pycuda takes its own streams only."""
+        if handle:
+            raise LaunchError("pycuda cannot use the streams of others; `pip install cuda-bindings` for that")
+        return None
+
     def library(self) -> Library:
         """See `Api`."""
         return cuda_library()

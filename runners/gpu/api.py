@@ -164,6 +164,9 @@ class Api(Protocol):
     def stream(self) -> tuple[Any, int]:
         """A new stream, which waits for the default one, and its handle in the driver."""
 
+    def foreign_stream(self, handle: int) -> Any:
+        """The caller's stream, as `launch` takes it, from its handle in the driver (0: the default one)."""
+
     def library(self) -> Library:
         """What makes graphs and events in the driver."""
 

@@ -236,29 +236,34 @@ class GpuExecutable:
     def _bind(self, kernel: Kernel, module: Any, memory: GpuMemory) -> _Bound:
         try:
             function = self._api.function(module, alone(kernel, self._variant).kernels[0].name)
-            self._configure(kernel, function)
+            configure(self._api, kernel, function, self._variant.dialect, self._unit_shared_bytes)
             kinds, values = _arguments(kernel, memory)
         except LaunchError as error:
             raise LaunchError(f"{kernel.name}: {error}"[:MESSAGE_CHARS]) from None
         return _Bound(function, struct.Struct("@" + kinds + "i" * len(kernel.iterators)), values,
                       kernel.dynamic_bytes(self._variant.dialect))
 
-    def _configure(self, kernel: Kernel, function: Any) -> None:
-        """Ask for shared memory beyond what all devices have, and for the division of memory that the Plan wants."""
-        if dynamic := kernel.dynamic_bytes(self._variant.dialect):
-            self._api.set_function_attribute(function, FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
-        match kernel.cache:
-            case "none":
-                return
-            case "shared":
-                preference, carveout = CachePreference.PREFER_SHARED, ALL_SHARED
-            case "l1":
-                needed = ceil(ALL_SHARED * kernel.local_bytes / self._unit_shared_bytes)
-                preference, carveout = CachePreference.PREFER_L1, min(needed, ALL_SHARED)
-            case _:
-                assert_never(kernel.cache)
-        self._api.set_cache_preference(function, preference)
-        self._api.set_function_attribute(function, FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT, carveout)
+
+def configure(api: Api, kernel: Kernel, function: Any, dialect: Dialect, unit_shared_bytes: int) -> None:
+    """Ask for shared memory beyond what all devices have, and for the division of memory that the Plan wants.
+
+    Raises:
+        LaunchError: the driver refuses.
+    """
+    if dynamic := kernel.dynamic_bytes(dialect):
+        api.set_function_attribute(function, FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
+    match kernel.cache:
+        case "none":
+            return
+        case "shared":
+            preference, carveout = CachePreference.PREFER_SHARED, ALL_SHARED
+        case "l1":
+            needed = ceil(ALL_SHARED * kernel.local_bytes / unit_shared_bytes)
+            preference, carveout = CachePreference.PREFER_L1, min(needed, ALL_SHARED)
+        case _:
+            assert_never(kernel.cache)
+    api.set_cache_preference(function, preference)
+    api.set_function_attribute(function, FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT, carveout)
 
 
 def _arguments(kernel: Kernel, memory: GpuMemory) -> tuple[str, tuple[Any, ...]]:

@@ -31,7 +31,7 @@ class Textures:
             contents = self._contents(texture)
             address = self._addresses[texture] = self._api.allocate(contents.nbytes)
             self._api.write(address, contents)
-            self._handles[texture] = self._api.texture(_memory(texture, address, contents))
+            self._handles[texture] = self._api.texture(texture_memory(texture, address, contents.shape[1]))
         return self._handles[texture]
 
     def upload(self) -> None:
@@ -47,9 +47,9 @@ class Textures:
         return np.ascontiguousarray(np.pad(elements, ((0, 0), (0, padding))))
 
 
-def _memory(texture: Texture, address: int, contents: NDArray[np.uint8]) -> TextureMemory:
-    """A texel is an element: one word, or the two words of a double."""
+def texture_memory(texture: Texture, address: int, pitch: int) -> TextureMemory:
+    """A texel is an element: one word, or the two words of a double. Rows are `pitch` bytes apart."""
     channel, channels = CHANNELS[texture.type], ELEMENT_BYTES[texture.type] // 4
     if len(texture.shape) == 1:
         return TextureMemory(address, channel, channels, texture.shape[0])
-    return TextureMemory(address, channel, channels, texture.shape[0], texture.shape[1], contents.shape[1])
+    return TextureMemory(address, channel, channels, texture.shape[0], texture.shape[1], pitch)

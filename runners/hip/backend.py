@@ -8,7 +8,9 @@ from pathlib import Path
 
 from generator.problem import Problem
 from generator.target import Target
+from generator.user_cache import user_cache
 from runners.backend import Backend, Found
+from runners.calls import Caller, Code, code_folder
 from runners.driver import Compiler, Device
 
 DRIVER_FILE = "/dev/kfd"
@@ -45,4 +47,13 @@ def _device(key: str, problem: Problem) -> Device:
     return open_gpu(HipLibrary(), "hip", key, problem)
 
 
-HIP = Backend("hip", "AMD", _present, ABSENT, _find, _compiler, _device, check_compiler=_check_compiler, tested=False)
+def _caller(code: Code, target: Target) -> Caller:
+    from runners.gpu.caller import GpuCaller
+    from runners.hip.compiler import hip_compiler
+    from runners.hip.with_library import HipLibrary
+
+    return GpuCaller(HipLibrary(), code, hip_compiler(target, code_folder(user_cache())))
+
+
+HIP = Backend("hip", "AMD", _present, ABSENT, _find, _compiler, _device, _caller,
+              check_compiler=_check_compiler, tested=False)

@@ -159,6 +159,10 @@ class HipLibrary:
         made = self._pointer(self._hip.hipStreamCreate) or 0
         return made, made
 
+    def foreign_stream(self, handle: int) -> Any:
+        """See `Api`."""
+        return handle
+
     def library(self) -> Library:
         """See `Api`."""
         return Library(self._hip, HIP_NAMES, self._words)

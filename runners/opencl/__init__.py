@@ -3,8 +3,9 @@
 Read `backend.py` (how antune finds and opens devices), `platforms.py` (registering what pip installed, before a driver
 is loaded), `probe.py` (what a device can do), `device.py` (contexts, buffers, launches) with `images.py` (textures) and
 `flush.py` (cold caches),
+`caller.py` (tuned code on a caller's arrays),
 `sub_groups.py` (their sizes), `errors.py` (messages for people), `cpu_name.py` (PoCL on CPUs that its compiler does not
 know).
 
-Only worker processes import the modules that load a driver.
+Only worker processes import the modules that load a driver, and processes that call tuned code.
 """

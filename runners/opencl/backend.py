@@ -9,6 +9,7 @@ from pathlib import Path
 from generator.problem import Problem
 from generator.target import Target
 from runners.backend import Backend, Found
+from runners.calls import Caller, Code
 from runners.driver import Compiler, Device
 
 
@@ -30,6 +31,15 @@ def _device(key: str, problem: Problem) -> Device:
     return OpenCLDevice(key, problem)
 
 
+def _caller(code: Code, target: Target) -> Caller:
+    from runners.opencl.platforms import register_here
+
+    register_here()
+    from runners.opencl.caller import OpenCLCaller
+
+    return OpenCLCaller(code)
+
+
 OPENCL = Backend(
     "opencl",
     "",
@@ -38,5 +48,6 @@ OPENCL = Backend(
     find=_find,
     open_compiler=_compiler,
     open_device=_device,
+    open_caller=_caller,
     required=True,
 )

@@ -95,15 +95,20 @@ class Session:
         return self._built(lambda: cl.Program(self.context, text))
 
     def _built(self, make: Callable[[], cl.Program]) -> cl.Program:
-        try:
-            program = make()
-        except cl.Error as error:
-            raise BuildError(in_words(error)[:MESSAGE_CHARS]) from None
-        try:
-            program.build()
-        except cl.Error as error:
-            raise BuildError(refused_build(program, self.device, error)) from None
-        return program
+        return built(make, self.device)
+
+
+def built(make: Callable[[], cl.Program], device: cl.Device) -> cl.Program:
+    """What `make` makes, built for `device`. Raises BuildError."""
+    try:
+        program = make()
+    except cl.Error as error:
+        raise BuildError(in_words(error)[:MESSAGE_CHARS]) from None
+    try:
+        program.build()
+    except cl.Error as error:
+        raise BuildError(refused_build(program, device, error)) from None
+    return program
 
 
 def code_of(program: cl.Program) -> bytes:

@@ -48,6 +48,18 @@ def _channels(context: cl.Context, kind: cl.mem_object_type) -> set[int]:
     return {words for words, order in _CHANNELS.items() if order in orders}
 
 
+def make_image(context: cl.Context, texture: Texture, size: int) -> tuple[cl.Image, cl.Buffer | None]:
+    """An empty image for the `size` bytes of an array, and the buffer that it lies over, if it has one dimension.
+
+    Raises:
+        pyopencl.Error: the device refuses it.
+    """
+    form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
+    flags = cl.mem_flags.READ_ONLY
+    row = cl.Buffer(context, flags, size) if len(texture.shape) == 1 else None  # PoCL takes no parts of buffers
+    return cl.create_image(context, flags, form, shape=texture.shape, buffer=row), row
+
+
 class Images:
     """Copies of arrays as images, made when a kernel first asks for them. No guard zones: images cannot be written."""
 
@@ -69,11 +81,10 @@ class Images:
             self._fill(texture)
 
     def _make(self, texture: Texture) -> None:
-        form = cl.ImageFormat(_CHANNELS[texture.words], cl.channel_type.UNSIGNED_INT32)
-        flags, row = cl.mem_flags.READ_ONLY, None
-        if len(texture.shape) == 1:  # in a buffer of its own: PoCL takes no parts of buffers
-            row = self._rows[texture] = cl.Buffer(self._context, flags, self._values[texture.array].nbytes)
-        self._images[texture] = cl.create_image(self._context, flags, form, shape=texture.shape, buffer=row)
+        image, row = make_image(self._context, texture, self._values[texture.array].nbytes)
+        self._images[texture] = image
+        if row is not None:
+            self._rows[texture] = row
         self._fill(texture)
         self._queue.finish()
 

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
+from generator.errors import InputError
+from generator.user_cache import user_cache
+
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 POCL = "Portable Computing Language"
 NOT_A_DEVICE = "Oclgrind"  # an interpreter that checks kernels: last choice for timing, and none without being asked
@@ -35,6 +38,23 @@ def driver_environment(folder: Path) -> Mapping[str, str]:
         cache.mkdir(exist_ok=True)
         environment["POCL_CACHE_DIR"] = str(cache)
     return environment
+
+
+def register_here() -> None:
+    """Register Intel's CPU runtime from pip for this process, which must not have asked for platforms yet.
+
+    Raises:
+        InputError: the registration cannot be written to the user's cache.
+    """
+    if "OCL_ICD_VENDORS" in os.environ or _intel_library() is None:
+        return
+    folder = user_cache() / "vendors"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.environ["OCL_ICD_VENDORS"] = str(_register(folder))
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder of yours, or "
+                         "OCL_ICD_VENDORS to where OpenCL drivers are registered") from None
 
 
 def measuring_environment(folder: Path) -> Mapping[str, str]:

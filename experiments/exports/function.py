@@ -1,0 +1,50 @@
+"""A plan of a run as a function of this process, with the parameters that the exported Python function has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from experiments.exports.chosen import Chosen, variant_of
+from experiments.exports.memory import copied_in
+from experiments.exports.signature import signature_of
+from generator.program import Program
+from generator.variant import Variant
+from runners.backends import open_caller
+from runners.base import DeviceInfo
+from runners.calls import Code, contract_of
+from runners.function import TunedFunction
+
+
+def function_of(chosen: Chosen) -> TunedFunction:
+    """The chosen plan as a function for the run's device.
+
+    Raises:
+        InputError: the plan has no code.
+    """
+    info, signature = chosen.info, signature_of(chosen)
+    variant = variant_of(chosen, info.device.target.dialect)
+    order = [parameter.name for parameter in signature.of_role("scalar", "array")]
+    sizes = [(parameter.name, parameter.value) for parameter in signature.of_role("size")]
+    origin = (f"evaluation {chosen.result.evaluation.number} of {chosen.directory}, {chosen.tuned}")
+    made = made_function(info.program, variant, info.device, chosen.name, order, sizes, origin)
+    return made if signature.in_order else made.by_name(signature.notes[0].partition(":")[0])
+
+
+def made_function(program: Program, variant: Variant, device: DeviceInfo, name: str, order: Sequence[str],
+                  sizes: Sequence[tuple[str, int]], origin: str) -> TunedFunction:
+    """`variant` as a function called `name`, with the program's arrays and scalars in `order`.
+
+    What `order` lacks and kernels need comes at its end.
+    """
+    known = [array.name for array in program.arrays if array.role != "temp"]
+    complete = list(dict.fromkeys([*(name for name in order if name in known), *known]))
+    made = [array.name for array in program.outputs if not copied_in(program, array)
+            and array.own_elements == array.elements and _used(variant, array.name)]
+    contract = contract_of(program, name, complete, sizes, made)
+    code = Code(program, variant, contract, device)
+    return TunedFunction(code, partial(open_caller, code, device.target), origin)
+
+
+def _used(variant: Variant, name: str) -> bool:
+    return any(name in kernel.arrays for kernel in variant.kernels)

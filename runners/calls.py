@@ -1,0 +1,189 @@
+"""Tuned code as a function on a caller's arrays, in the caller's process: what it takes, and who runs it.
+
+A `Caller` belongs to one driver (`backend.Backend.open_caller`). Unlike everything else in this room it runs in the
+process of the user: there is no check of results and no time limit, as for any library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.errors import InputError
+from generator.program import NUMPY_TYPES, Array, Program
+from generator.variant import Variant
+from runners.base import DeviceInfo
+
+Kind: TypeAlias = Literal["scalar", "read", "changed", "made"]
+
+
+class ArgumentError(InputError, ValueError):
+    """An argument of a tuned function that it does not take; the message says what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tuned function.
+
+    `kind`: a `scalar`, passed by value; an array that is `read`; one that is `changed` (its elements are read, or only
+    some are written); one that is `made` (all elements are written, whatever they were). `array` is the Program's.
+    """
+
+    name: str
+    kind: Kind
+    array: Array
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def written(self) -> bool:
+        """Whether it holds a result."""
+        return self.kind in ("changed", "made")
+
+    @property
+    def padded(self) -> bool:
+        """Whether kernels want a few more elements at its end than the program's array has."""
+        return self.array.elements != self.array.own_elements
+
+    @property
+    def words(self) -> str:
+        """What an argument must be, for people."""
+        return f"an array of {self.dtype} with shape {self.shape}" if self.kind != "scalar" else f"a {self.dtype}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a tuned function is called with.
+
+    `parameters` in the order of a call: first what is read (these come by position), then what is made. `sizes` are
+    built in: an argument of that name must be equal. `results` are the names of what is returned, in this order.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    sizes: tuple[tuple[str, int], ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a Caller runs: `variant` does what `program` does, on `device`."""
+
+    program: Program
+    variant: Variant
+    contract: Contract
+    device: DeviceInfo
+
+    def given(self, name: str) -> int | None:
+        """The place in the contract of an array that kernels take from the caller; None: the Caller has its memory."""
+        found = next((k for k, p in enumerate(self.contract.parameters) if p.name == name), None)
+        return None if found is None or self.contract.parameters[found].padded else found
+
+    @property
+    def own_arrays(self) -> dict[str, Array]:
+        """The arrays that a Caller makes memory for: those between kernels, and copies with a few elements more."""
+        kernels = self.variant.kernels
+        names = {name for k in kernels for name in (*k.arrays, *(placed.array for placed in k.placements))}
+        arrays = self.program.with_arrays(self.variant.scratch).arrays
+        return {array.name: array for array in arrays if array.name in names and self.given(array.name) is None}
+
+
+class Caller(Protocol):
+    """Runs a Code on arrays. Scalars are numpy values of the right types; arrays of a call come by their names."""
+
+    def takes(self, value: object) -> bool:
+        """Whether `value` is an array in the memory of this driver's devices."""
+
+    def prepare(self, queue: Any) -> None:
+        """Compile now what a call on `queue` (None: on numpy arrays) would compile. Raises BuildError, LaunchError."""
+
+    def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
+        """Run on copies of numpy arrays, copy results back into them, and wait."""
+
+    def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
+        """Run on the device's arrays, in the order of the contract (None: to be made), and return them.
+
+        `queue` is the caller's queue or stream (None: that of the arrays). Without `inplace`, changed arrays are
+        copied first. Does not wait.
+
+        Raises:
+            ArgumentError: an array is not what the contract says, or lies somewhere else.
+        """
+
+
+def contract_of(program: Program, name: str, order: Sequence[str], sizes: Sequence[tuple[str, int]],
+                made: Sequence[str]) -> Contract:
+    """The Contract of a function with parameters in this `order`; results named in `made` come last, by name."""
+    parameters = {array.name: _parameter(array, array.name in made) for array in program.arrays if array.name in order}
+    first = [parameters[n] for n in order if parameters[n].kind != "made"]
+    last = [parameters[n] for n in order if parameters[n].kind == "made"]
+    results = tuple(n for n in order if parameters[n].written)
+    return Contract(name, (*first, *last), tuple(sizes), results)
+
+
+def _parameter(array: Array, made: bool) -> Parameter:
+    kind: Kind = "scalar" if array.by_value else "read" if array.role == "in" else "made" if made else "changed"
+    return Parameter(array.name, kind, array, np.dtype(NUMPY_TYPES[array.type]), array.own_extents)
+
+
+def check_host(parameter: Parameter, value: object) -> NDArray[Any]:
+    """A numpy array that is given for `parameter`. Raises ArgumentError for anything else."""
+    if isinstance(value, np.ndarray):
+        array = value
+    elif parameter.shape == () and not parameter.written:
+        array = np.asarray(value, parameter.dtype)
+    else:
+        raise wrong(parameter, f"a {type(value).__name__}")
+    check_form(parameter, array.dtype, array.shape, True)
+    if parameter.written and not array.flags.writeable:
+        raise wrong(parameter, "one that cannot be written", "it takes a result")
+    return array
+
+
+def check_form(parameter: Parameter, dtype: object, shape: tuple[int, ...], contiguous: bool) -> None:
+    """Raise ArgumentError unless an array of this form can be given for `parameter`."""
+    if dtype != parameter.dtype or shape != parameter.shape:
+        raise wrong(parameter, f"one of {dtype} with shape {tuple(shape)}", "types and sizes are built in")
+    if not contiguous:
+        raise wrong(parameter, "one with gaps or in another order",
+                    "arrays on the device must be contiguous, last dimension fastest")
+
+
+def wrong(parameter: Parameter, found: str, reason: str = "") -> ArgumentError:
+    """The error for an argument that is not what it must be."""
+    return ArgumentError(f"{parameter.name} must be {parameter.words}, not {found}{f': {reason}' if reason else ''}")
+
+
+def scalar(parameter: Parameter, value: object) -> Any:
+    """A number as the type of `parameter`. Raises ArgumentError where it is none, or does not fit."""
+    try:
+        if isinstance(value, np.ndarray) and value.shape != ():
+            raise TypeError
+        found = parameter.dtype.type(value)
+        if parameter.dtype.kind in "iu" and int(found) != value:
+            raise OverflowError
+    except (TypeError, ValueError, OverflowError):
+        raise wrong(parameter, f"{value!r}"[:80]) from None
+    return found
+
+
+def overlap(places: Sequence[tuple[Parameter, int, int]]) -> None:
+    """Raise ArgumentError where a written array shares memory with another; each with its first and last address."""
+    for number, (parameter, first, last) in enumerate(places):
+        if parameter.written:
+            for at, (other, begin, end) in enumerate(places):
+                if at != number and first < end and begin < last:
+                    raise ArgumentError(f"{parameter.name} and {other.name} share memory, but {parameter.name} is "
+                                        "written: the code takes arrays that do not overlap; copy one of them")
+
+
+def code_folder(cache: Path) -> Path:
+    """Where compiled kernels are kept for the next process: a folder that only the user can enter."""
+    folder = cache / "kernels"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

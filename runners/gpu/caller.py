@@ -1,0 +1,233 @@
+"""Tuned code as a function on arrays of CuPy, PyTorch and others, in the caller's process: `calls.Caller` for GPUs.
+
+Kernels run in the primary context of the device, which these libraries use, too. Arguments of all launches are packed
+once per call; arrays that kernels read in another way (textures, constant memory, a few elements more at the end) are
+copied on the device first, for which the call waits for the device.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock, local
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.errors import InputError
+from generator.program import ELEMENT_BYTES
+from generator.target import LANGUAGES
+from generator.variant import Constant, Kernel, Texture
+from runners.calls import ArgumentError, Code, Parameter, overlap, wrong
+from runners.driver import Compiler
+from runners.gpu.api import Api, DeviceAttribute
+from runners.gpu.device import configure
+from runners.gpu.given import DEFAULT_STREAM, Given, given, handle_of, is_given
+from runners.gpu.keys import device_keys
+from runners.gpu.textures import texture_memory
+from runners.gpu.units import unpacked
+from runners.host_program import launches
+from runners.kernel_codes import alone
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A kernel: `sources` say for each argument before the iterators where it is from."""
+
+    function: Any
+    layout: struct.Struct
+    sources: tuple[tuple[bool, int], ...]
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """What is copied on the device before a call: `rows` of `size` bytes, `pitch` apart there."""
+
+    array: str
+    address: int
+    rows: int
+    size: int
+    pitch: int
+
+
+class GpuCaller:
+    """`calls.Caller`."""
+
+    def __init__(self, api: Api, code: Code, compiler: Compiler) -> None:
+        """Compiles what is not known from before, and loads it. Raises InputError, BuildError, LaunchError."""
+        keys = device_keys(api, code.device.target.dialect)
+        if code.device.key not in keys:
+            raise InputError(f"the {LANGUAGES[code.variant.dialect].title} device {code.device.key} is not there; see "
+                             "`antune devices`")
+        self._api, self._code, self._ordinal = api, code, keys.index(code.device.key)
+        self._lock, self._threads = Lock(), local()
+        self._enter()
+        self._own = {name: api.allocate(array.bytes) for name, array in code.own_arrays.items()}
+        self._copies = [_Copy(p.name, self._own[p.name], 1, p.array.own_bytes, 0) for p in code.contract.parameters
+                        if p.padded and p.name in self._own and p.kind != "made"]
+        """Those with more elements come first: others may be copied from there."""
+        self._textures: dict[Texture, int] = {}
+        codes = compiler.compile(code.variant).codes
+        kernels = zip(code.variant.kernels, codes, strict=True)
+        self._kernels = [self._bind(kernel, unpacked(packed).code) for kernel, packed in kernels]
+        self._fixed = [*self._own.values(), *self._textures.values()]
+        """Addresses and texture objects that are not the caller's, as `_Bound.sources` counts them."""
+        self._staged: dict[str, int] = {}
+        self._steps = [(self._kernels[launch.kernel], _grid(launch.items, launch.block), _three(launch.block),
+                        launch.iterators) for launch in launches(code.variant)]
+        self._streams: dict[int, Any] = {}
+        self._default = DEFAULT_STREAM[code.device.target.dialect]
+        self._latest: Any = None
+
+    def takes(self, value: object) -> bool:
+        """See `Caller`: whatever says that it lies in the memory of such a GPU."""
+        return is_given(value, self._code.variant.dialect)
+
+    def prepare(self, queue: Any) -> None:
+        """See `Caller`: all is compiled and loaded already."""
+
+    def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
+        """See `Caller`. Raises LaunchError."""
+        self._enter()
+        parameters = self._code.contract.parameters
+        stream = self._stream(0 if queue is None else handle_of(queue))
+        with self._lock:
+            if not self._staged:
+                self._staged = {p.name: self._api.allocate(p.array.own_bytes) for p in parameters
+                                if p.kind != "scalar"}
+            for p in parameters:
+                if p.kind in ("read", "changed"):
+                    self._api.write(self._staged[p.name], np.ascontiguousarray(arrays[p.name]))
+            self._api.synchronize()  # the stream may be one that does not wait for copies
+            self._run([self._staged.get(p.name, 0) for p in parameters], scalars, stream)
+            self._api.synchronize()
+            for p in parameters:
+                if p.written:
+                    into = np.empty(p.shape, p.dtype)
+                    self._api.read(self._staged[p.name], into)
+                    arrays[p.name][...] = into
+
+    def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
+        """See `Caller`; results have to be given, as nobody knows which library should make them."""
+        self._enter()
+        handle = None if queue is None else handle_of(queue)
+        places, addresses, streams = [], [], set()
+        keep: list[Given] = []
+        for parameter, value in zip(self._code.contract.parameters, values, strict=True):
+            if parameter.kind == "scalar":
+                places.append(0)
+                continue
+            _check_result(parameter, value, inplace)
+            found = given(parameter, value, handle or self._default)
+            keep.append(found)
+            places.append(found.address)
+            addresses.append((parameter, found.address, found.address + parameter.array.own_bytes))
+            if found.stream is not None:
+                streams.add(found.stream)
+        overlap(addresses)
+        with self._lock:
+            self._run(places, scalars, self._stream(_one(streams) if handle is None else handle))
+        return list(values)
+
+    def _enter(self) -> None:
+        """Make the device's primary context current in this thread, once."""
+        if not getattr(self._threads, "entered", False):
+            self._api.open(self._ordinal)
+            self._threads.entered = True
+
+    def _stream(self, handle: int) -> Any:
+        if handle not in self._streams:
+            self._streams[handle] = self._api.foreign_stream(0 if handle == self._default else handle)
+        return self._streams[handle]
+
+    def _run(self, places: Sequence[int], scalars: Sequence[Any], stream: Any) -> None:
+        """Launch everything; `places` are addresses by place in the contract."""
+        if self._fixed and self._latest is not None and stream is not self._latest:
+            self._api.synchronize()  # the call before may still use the memory between kernels
+        self._latest = stream
+        if self._copies:
+            self._copy_in(places)
+        for bound, grid, block, iterators in self._steps:
+            values = [scalars[at].item() if of_scalar else (places[at] if at >= 0 else self._fixed[~at])
+                      for of_scalar, at in bound.sources]
+            arguments = bound.layout.pack(*values, *iterators)
+            self._api.launch(bound.function, grid, block, bound.shared_bytes, arguments, stream)
+        written = [(number, p) for number, p in enumerate(self._code.contract.parameters)
+                   if p.padded and p.written and p.name in self._own]
+        if written:
+            self._api.synchronize()
+            for number, p in written:
+                self._api.copy(places[number], self._own[p.name], p.array.own_bytes)
+
+    def _copy_in(self, places: Sequence[int]) -> None:
+        self._api.synchronize()
+        names = [parameter.name for parameter in self._code.contract.parameters]
+        for copy in self._copies:
+            place, own = places[names.index(copy.array)], self._own.get(copy.array)
+            source = place if own is None or own == copy.address else own
+            for row in range(copy.rows):
+                self._api.copy(copy.address + row * copy.pitch, source + row * copy.size, copy.size)
+        self._api.synchronize()
+
+    def _bind(self, kernel: Kernel, code: bytes) -> _Bound:
+        api, variant = self._api, self._code.variant
+        module = api.load(code)
+        function = api.function(module, alone(kernel, variant).kernels[0].name)
+        configure(api, kernel, function, variant.dialect,
+                  api.device_attribute(self._ordinal, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR))
+        textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
+        for constant in (placed for placed in kernel.placements if isinstance(placed, Constant)):
+            address, size = api.symbol(module, constant.symbol)
+            self._copies.append(_Copy(constant.array, address, 1, size, 0))
+        names = [parameter.name for parameter in self._code.contract.parameters]
+        sources = [self._source(name, textures.get(name)) for name in kernel.arrays]
+        sources += [(True, names.index(name)) for name in kernel.scalars]
+        kinds = "Q" * len(kernel.arrays)
+        kinds += "".join(self._code.contract.parameters[names.index(name)].dtype.char for name in kernel.scalars)
+        return _Bound(function, struct.Struct("@" + kinds + "i" * len(kernel.iterators)), tuple(sources),
+                      kernel.dynamic_bytes(variant.dialect))
+
+    def _source(self, name: str, texture: Texture | None) -> tuple[bool, int]:
+        """Where an argument is from: a place in the contract, or ~place in `_fixed`."""
+        place = self._code.given(name)
+        if texture is not None:
+            if texture not in self._textures:
+                self._textures[texture] = self._make_texture(texture)
+            return False, ~(len(self._own) + list(self._textures).index(texture))
+        return False, ~list(self._own).index(name) if place is None else place
+
+    def _make_texture(self, texture: Texture) -> int:
+        """A texture object over memory that each call fills."""
+        size = ELEMENT_BYTES[texture.type] * texture.shape[0]
+        rows = texture.shape[1] if len(texture.shape) > 1 else 1
+        alignment = self._api.device_attribute(self._ordinal, DeviceAttribute.TEXTURE_PITCH_ALIGNMENT)
+        pitch = size + (-size % alignment if rows > 1 else 0)
+        address = self._api.allocate(pitch * rows)
+        self._copies.append(_Copy(texture.array, address, rows, size, pitch))
+        return self._api.texture(texture_memory(texture, address, pitch))
+
+
+def _check_result(parameter: Parameter, value: object, inplace: bool) -> None:
+    if value is None:
+        raise ArgumentError(f"{parameter.name} is missing: on a GPU, give an array for each result")
+    if parameter.kind == "changed" and not inplace:
+        raise wrong(parameter, "one that must stay as it is", "on a GPU, say inplace=True, or give a copy with it")
+
+
+def _one(streams: set[int]) -> int:
+    """The stream that the arrays name, or the default one. Raises ArgumentError where they name several."""
+    if len(streams) > 1:
+        raise ArgumentError("the arrays belong to different streams; say with stream= which one to use")
+    return next(iter(streams), 0)
+
+
+def _three(sizes: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def _grid(items: Sequence[int], block: Sequence[int]) -> tuple[int, int, int]:
+    return _three([count // threads for count, threads in zip(items, block, strict=True)])

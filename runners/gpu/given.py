@@ -1,0 +1,105 @@
+"""Arrays in a GPU's memory, whoever made them, by the two protocols that array libraries share; nothing is copied.
+
+`__cuda_array_interface__`: CuPy, PyTorch, Numba, JAX (version 3 of its description in Numba's documentation).
+`__dlpack__`: all of these and more; a capsule holds a pointer to a `DLManagedTensor` (dlpack.h, version 0.8).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from runners.calls import ArgumentError, Parameter, check_form, wrong
+
+GPUS = {"cuda": (2, 3, 13), "hip": (10, 11)}
+"""kDLCUDA, kDLCUDAHost, kDLCUDAManaged; kDLROCM, kDLROCMHost."""
+DEFAULT_STREAM = {"cuda": 1, "hip": 0}
+"""What the default stream is called by the protocols, which keep 0 for "none" where it is 1."""
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
+_CAPSULE = b"dltensor"
+
+
+class _Tensor(ctypes.Structure):
+    """`DLTensor`, which a `DLManagedTensor` begins with."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device_id", ctypes.c_int),
+                ("ndim", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An array of the caller: `address` of its first element, `stream` by which its contents are complete, if it says;
+    `keeper` must live as long as it is used."""
+
+    address: int
+    stream: int | None
+    keeper: object = None
+
+
+def is_given(value: object, dialect: str) -> bool:
+    """Whether `value` lies in the memory of a GPU that is programmed in `dialect`."""
+    if hasattr(value, "__cuda_array_interface__"):  # also of CuPy and PyTorch for AMD's GPUs
+        return True
+    device = getattr(value, "__dlpack_device__", None)
+    return device is not None and int(device()[0]) in GPUS[dialect]
+
+
+def given(parameter: Parameter, value: Any, stream: int | None) -> Given:
+    """The array that `value` is. Raises ArgumentError where it is not what `parameter` must be."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        return _from_dlpack(parameter, value, stream)
+    if interface.get("mask") is not None:
+        raise wrong(parameter, "one with a mask")
+    dtype, shape, strides = np.dtype(interface["typestr"]), tuple(interface["shape"]), interface.get("strides")
+    check_form(parameter, dtype, shape, strides is None or _dense(shape, strides, dtype.itemsize))
+    address, read_only = interface["data"]
+    if read_only and parameter.written:
+        raise wrong(parameter, "one that cannot be written", "it takes a result")
+    return Given(int(address), interface.get("stream"))
+
+
+def _from_dlpack(parameter: Parameter, value: Any, stream: int | None) -> Given:
+    capsule = value.__dlpack__(stream=stream)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    tensor = ctypes.cast(pointer(capsule, _CAPSULE), ctypes.POINTER(_Tensor)).contents
+    if tensor.lanes != 1 or tensor.code not in _KINDS:
+        raise wrong(parameter, "one whose elements have another type", "types are built in")
+    dtype = np.dtype(f"{_KINDS[tensor.code]}{tensor.bits // 8}")
+    shape = tuple(tensor.shape[k] for k in range(tensor.ndim))
+    strides = tuple(tensor.strides[k] * dtype.itemsize for k in range(tensor.ndim)) if tensor.strides else None
+    check_form(parameter, dtype, shape, strides is None or _dense(shape, strides, dtype.itemsize))
+    return Given((tensor.data or 0) + tensor.byte_offset, None, capsule)  # a capsule that nobody took frees its tensor
+
+
+def _dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether elements follow each other, the last dimension fastest."""
+    return all(stride == itemsize * prod(shape[k + 1:]) for k, stride in enumerate(strides) if shape[k] > 1)
+
+
+def handle_of(stream: object) -> int:
+    """The driver's handle of a stream of CuPy, PyTorch, Numba, pycuda, cuda-python, or an int.
+
+    Raises:
+        ArgumentError: it is none of these.
+    """
+    if isinstance(stream, int):
+        return stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for name in ("cuda_stream", "ptr", "handle"):
+        found = getattr(stream, name, None)
+        if isinstance(found, int):
+            return found
+        if isinstance(getattr(found, "value", None), int):  # Numba's are ctypes
+            return int(found.value)  # type: ignore[union-attr]  # asked for in the line before
+    raise ArgumentError(f"stream must be an int or a stream of CuPy, PyTorch, Numba or pycuda, not a "
+                        f"{type(stream).__name__}")

@@ -1,0 +1,265 @@
+"""Tuned functions in a process of their own, which loads the driver: `ran_calls` starts it, it runs one of `CHECKS`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from experiments.exports.function import made_function
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.lowering.heuristics.default import default_plan
+from generator.plan import Plan
+from generator.problem import Problem, as_declared, as_modelled
+from generator.reading import read_problem
+from runners.base import DeviceInfo
+from runners.calls import ArgumentError
+from runners.check import compare
+from runners.data import initial_values
+from runners.devices import find_device
+from runners.function import TunedFunction
+from tests.support.mixed import mixed
+from tests.support.paths import ROOT
+from tests.support.programs import scop, write_c
+from tests.support.suite import problem
+
+Values = dict[str, NDArray[Any]]
+FLAT = scop("for (i = 0; i < 14; i++) for (j = 0; j < 7; j++) A[i * 7 + j] = A[i * 7 + j] + B[i * 7 + j] * 2;",
+            "double A[100], B[100];")
+"""Its arrays are matrices with a few elements more than the program gives them."""
+
+
+def ran_calls(check: str, device: str, folder: Path, all_cases: bool,
+              **environment: str) -> subprocess.CompletedProcess[str]:
+    """A process that runs `CHECKS[check]` on `device`, for gemm or for all `cases`; its cache is in `folder`."""
+    words = f"from tests.support.calling import run_check; run_check({check!r}, {device!r}, {all_cases})"
+    paths = f"{environment.pop('PYTHONPATH', '')}:{ROOT}".lstrip(":")
+    return subprocess.run([sys.executable, "-c", words], cwd=folder, capture_output=True, text=True, timeout=300,
+                          check=False, env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), **environment,
+                                            "PYTHONPATH": paths})
+
+
+def run_check(check: str, device: str, all_cases: bool) -> None:
+    """The entry of that process."""
+    found = find_device(device)
+    CHECKS[check](found, [*(cases(found) if all_cases else ()), case(problem("gemm"), found)])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem and a plan as a function, with what it is called with."""
+
+    found: Problem
+    function: TunedFunction
+
+    def call(self, given: Mapping[str, Any], **more: Any) -> Any:
+        """Call the function with all arguments by name."""
+        return self.function(**given, **more)
+
+    def values(self) -> Values:
+        """New arrays by name, as the program has them."""
+        values = initial_values(self.found)
+        return {a.name: as_declared(a, values[a.name]).copy() for a in self.found.program.arrays if a.role != "temp"}
+
+    def wrong(self, results: Any) -> str | None:
+        """What is wrong with the results of a call."""
+        outputs, program = self.found.program.outputs, self.found.program
+        several = results if isinstance(results, tuple) else (results,)
+        got = {a.name: as_modelled(a, np.asarray(value)) for a, value in zip(outputs, several, strict=True)}
+        want = {a.name: as_modelled(a, as_declared(a, self.found.reference.outputs[a.name])) for a in outputs}
+        return compare(program, want, got, rounding=self.found.reference.rounding)
+
+
+def case(found: Problem, device: DeviceInfo, **placement: str) -> Case:
+    """The default plan of a problem, its arrays placed elsewhere by name."""
+    plan: Plan = default_plan(found.program, device.target)
+    if placement:
+        plan = replace(plan, placement=cast(Any, tuple(sorted(placement.items()))))
+    variant = lower(found.program, plan, device.target)
+    assert len(variant.kernels[0].placements) >= len(placement)
+    return Case(found, made_function(found.program, variant, device, "f", (), (), "a test"))
+
+
+def cases(device: DeviceInfo) -> list[Case]:
+    """All memories, scalars and types; launches in a loop of the host; several kernels; arrays in one dimension."""
+    flat = read_problem(write_c(FLAT), Compilation(), None, None, {}, 1)
+    assert any(array.elements != array.own_elements for array in flat.program.arrays)
+    return [case(mixed(), device), case(mixed(), device, A="texture", B="texture", e="texture"),
+            case(mixed(), device, A="constant"), case(problem("seidel-2d"), device), case(problem("gesummv"), device),
+            case(flat, device)]
+
+
+def on_numpy(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """Results are right twice; arguments stay, or change in place."""
+    for one in several:
+        assert one.function.compile() is one.function
+        for _ in range(2):
+            values = one.values()
+            before = {name: value.copy() for name, value in values.items()}
+            assert (found := one.wrong(one.call(values))) is None, found
+            made = {p.name for p in one.function.contract.parameters if p.kind == "made"}
+            assert all(np.array_equal(values[n], before[n], equal_nan=True) for n in values if n not in made)
+        results = one.call(values, inplace=True)
+        assert one.wrong(results) is None
+        first = one.found.program.outputs[0].name
+        assert (results[0] if isinstance(results, tuple) else results) is values[first]
+
+
+def on_opencl(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """pyopencl's arrays are used where they lie, on their queue or the one that is given."""
+    import pyopencl as cl
+    import pyopencl.array as arrays
+
+    from runners.opencl.probe import open_device
+
+    context = cl.Context([open_device(device.key)])
+    queue, other = cl.CommandQueue(context), cl.CommandQueue(context)
+    for one in several:
+        given: dict[str, Any] = {
+            n: v if v.shape == () and one.found.program.array(n).by_value else arrays.to_device(queue, v)
+            for n, v in one.values().items()}
+        assert one.wrong(_fetched(one.call(given))) is None
+        assert one.wrong(_fetched(one.call(given, queue=other, inplace=True))) is None
+        changed = [p.name for p in one.function.contract.parameters if p.kind == "changed"]
+        if changed == [array.name for array in one.found.program.outputs]:
+            assert one.wrong(tuple(given[name].get() for name in changed)) is None
+    _refused_by_opencl(one, given, context, device)
+
+
+def _refused_by_opencl(one: Case, given: dict[str, Any], context: Any, device: DeviceInfo) -> None:
+    """What gemm on pyopencl's arrays does not take."""
+    import pyopencl as cl
+    import pyopencl.array as arrays
+
+    from runners.opencl.probe import open_device
+
+    mixed_up = cl.CommandQueue(context, properties=cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    elsewhere = cl.CommandQueue(cl.Context([open_device(device.key)]))
+    rows = arrays.to_device(given["C"].queue, np.asfortranarray(given["C"].get()))
+    assert given["A"].shape != given["B"].shape
+    for changes, words in (({"queue": mixed_up}, "out of order"), ({"queue": elsewhere}, "another OpenCL context"),
+                           ({"queue": 3}, "must be a pyopencl.CommandQueue"), ({"C": rows}, "with gaps or in another"),
+                           ({"A": given["A"].get()}, "lies on the device and A does not"),
+                           ({"A": given["B"]}, "A must be an array of float64 with shape")):
+        with pytest.raises(ArgumentError, match=words):
+            one.function(**{**given, **changes})
+    whole = arrays.zeros(given["C"].queue, 2 * given["C"].size, np.float64)
+    part = whole[:given["C"].size].reshape(given["C"].shape)
+    part[...] = given["C"]
+    assert np.array_equal(one.call(given).get(), one.function(**{**given, "C": part}).get())
+
+
+def in_threads(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """Several threads may call the same function."""
+    one = several[-1]
+    wrong: list[str | None] = []
+
+    def calls() -> None:
+        wrong.extend(one.wrong(one.call(one.values())) for _ in range(20))
+
+    threads = [threading.Thread(target=calls) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [None] * 80, wrong
+
+
+@dataclass(frozen=True)
+class OnGpu:
+    """An array of the double of a GPU, as libraries show theirs; `stream` and `strides` may be there."""
+
+    value: NDArray[Any]
+    address: int
+    more: Mapping[str, object]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        return {"shape": self.value.shape, "typestr": self.value.dtype.str, "data": (self.address, False),
+                "version": 3, **self.more}
+
+
+class ByDlpack:
+    """The same by DLPack alone: a capsule with a `DLManagedTensor` in memory of its own."""
+
+    def __init__(self, one: OnGpu) -> None:
+        from runners.gpu.given import _Tensor
+
+        shape = (ctypes.c_int64 * one.value.ndim)(*one.value.shape)
+        code = {"f": 2, "i": 0, "u": 1}[one.value.dtype.kind]
+        self.tensor = _Tensor(one.address - 16, 2, 0, one.value.ndim, code, one.value.itemsize * 8, 1, shape, None, 16)
+        self.streams: list[object] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, stream: object = None) -> object:
+        self.streams.append(stream)
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return make(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+def on_gpu(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """Arrays of others are used where they lie."""
+    from runners.cuda.bindings import open_api
+
+    api = open_api(foreign_streams=True)
+    api.open(0)
+
+    def put(value: NDArray[Any], **more: object) -> OnGpu:
+        address = api.allocate(value.nbytes)
+        api.write(address, np.ascontiguousarray(value))
+        return OnGpu(value, address, more)
+
+    def get(one: OnGpu) -> NDArray[Any]:
+        into = np.empty_like(one.value)
+        api.synchronize()
+        api.read(one.address, into)
+        return into
+
+    _, stream = api.stream()
+    for number, one in enumerate(several):
+        def given(one: Case = one, **more: object) -> dict[str, Any]:
+            return {n: v if v.shape == () and one.found.program.array(n).by_value else put(v, **more)
+                    for n, v in one.values().items()}
+        for arguments, more in ((given(), {}), (given(stream=stream), {}), (given(), {"stream": stream})):
+            results = one.function(**arguments, **more, inplace=True)
+            fetched = tuple(get(r) for r in (results if isinstance(results, tuple) else (results,)))
+            assert (wrong := one.wrong(fetched)) is None, (number, wrong)
+    dlpack = given()
+    output = dlpack["C"]
+    one.function(**{n: ByDlpack(v) if isinstance(v, OnGpu) else v for n, v in dlpack.items()}, inplace=True)
+    assert one.wrong(get(output)) is None
+    _refused_by_gpu(one, given(), put)
+
+
+def _refused_by_gpu(one: Case, given: dict[str, Any], put: Callable[..., OnGpu]) -> None:
+    strided = replace(given["A"], more={"strides": (8, 8)})
+    overlapping = replace(given["C"], address=given["A"].address)
+    two = {"A": replace(given["A"], more={"stream": 5}), "B": replace(given["B"], more={"stream": 7})}
+    small = put(np.zeros(3))
+    for changes, words in (({"A": strided}, "gaps"), ({"C": overlapping}, "share memory"), ({"A": small}, "shape"),
+                           (two, "different streams"), ({"stream": "x"}, "stream must be"),
+                           ({"A": np.zeros(3)}, "lies on the device"), ({"inplace": False}, "say inplace=True")):
+        with pytest.raises(ArgumentError, match=words):
+            one.function(**{**given, "inplace": True, **changes})
+
+
+def _fetched(results: Any) -> Any:
+    return tuple(r.get() for r in results) if isinstance(results, tuple) else results.get()
+
+
+CHECKS: Mapping[str, Callable[[DeviceInfo, Sequence[Case]], None]] = {
+    "numpy": on_numpy, "opencl": on_opencl, "threads": in_threads, "gpu": on_gpu}
