@@ -111,11 +111,14 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """A variable of this thread, or an array of `sizes`; with constant subscripts it lives in registers."""
+    """A variable of this thread, or an array of `sizes`; with constant subscripts it lives in registers. `note` says
+    what it is.
+    """
 
     name: str
     type: str
     sizes: tuple[int, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,19 @@ class Shuffle:
     lanes: int
 
 
-Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """`variable` becomes what the variable `source` is in lane `lane` of the sub-group; lanes count along x first.
+
+    All lanes run it together, whatever they make of the result.
+    """
+
+    variable: Load
+    source: Load
+    lane: Expr
+
+
+Node: TypeAlias = For | If | Instance | Assign | Barrier | Declare | Atomic | Shuffle | Receive
 
 
 def apply(target: Load, operator: str, value: Expr, kind: str) -> Assign:
@@ -187,6 +202,8 @@ def expressions(node: Node) -> tuple[Expr, ...]:
             return node.arguments
         case Shuffle():
             return (node.variable,)
+        case Receive():
+            return node.variable, node.source, node.lane
         case Barrier() | Declare():
             return ()
         case _:
@@ -211,6 +228,8 @@ def _mapped(node: Node, function: Callable[[Expr], Expr]) -> Node:
             return Instance(name, tuple(map(function, arguments)))
         case Shuffle():
             return replace(node, variable=_load(function(node.variable)))
+        case Receive(variable, source, lane):
+            return Receive(_load(function(variable)), _load(function(source)), function(lane))
         case Barrier() | Declare():
             return node
         case _:

@@ -21,6 +21,7 @@ from generator.decisions.columns import COLUMNS
 from generator.decisions.combine import COMBINE, Combine
 from generator.decisions.diagonals import DIAGONALS
 from generator.decisions.exchange import EXCHANGE
+from generator.decisions.in_registers import IN_REGISTERS
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.level import LEVEL
 from generator.decisions.padding import PADDING
@@ -80,6 +81,7 @@ class KernelPlan:
     uncopied: tuple[str, ...] = UNCOPIED.default
     diagonals: bool = DIAGONALS.default
     asynchronous: bool = ASYNCHRONOUS.default
+    in_registers: int = IN_REGISTERS.default
 
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
@@ -103,6 +105,7 @@ KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     EXCHANGE,
     COLUMNS,
     LEVEL,
+    IN_REGISTERS,
 )
 """The table of the decisions about a kernel, in the order in which they are asked."""
 

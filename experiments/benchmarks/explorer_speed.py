@@ -56,6 +56,9 @@ class TwoDimensional:
         """As it is, but for the extents."""
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
+    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> None:
+        """Nothing is computed besides."""
+
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False) -> int:
         """Two operands of four bytes."""

@@ -73,6 +73,11 @@ class Shape(Protocol):
         More for whole tiles, as `registers` have them.
         """
 
+    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> int | None:
+        """The 32-bit registers of a lane that hold parts of a warp's tile, whose last `in_registers` points of each
+        lane along x are there; None where the kernel cannot do that.
+        """
+
     def walking(self, rows: int) -> Shape:
         """The same kernel, whose blocks compute so many rows of their tiles at a time."""
 

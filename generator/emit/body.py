@@ -13,7 +13,22 @@ from generator.emit.later import COPY, WAIT
 from generator.emit.words import ANY_ORDER, VECTOR, Words
 from generator.expr import Binary, Fold, Int, Load, Name
 from generator.linear import simplify
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, Wide, apply, walk
+from generator.nest import (
+    Assign,
+    Atomic,
+    Barrier,
+    Declare,
+    For,
+    If,
+    Instance,
+    Node,
+    Receive,
+    Shuffle,
+    Wide,
+    apply,
+    expressions,
+    walk,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +74,18 @@ class BodyWriter:
                         yield pad + f"{WAIT}();"
                     block = self.words.array_barrier if arrays else self.words.barrier
                     yield pad + (block if level == "block" else self.words.sub_group_barrier)
-                case Declare(name, kind, sizes):
+                case Declare(name, kind, sizes, note):
+                    said = f" // {note}" if note else ""
                     aligned = self.words.aligned.format(bytes=self.aligned[name]) if name in self.aligned else ""
-                    yield f"{pad}{aligned}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};"
+                    yield f"{pad}{aligned}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};{said}"
                 case Atomic(target, operator, value, kind, shared):
                     yield (f"{pad}{atomic_name(operator, kind, shared, self.words)}(&{self.printer.text(target)}, "
                            f"{self.printer.text(value)});")
                 case Shuffle():
                     yield from self._shuffle(node, depth)
+                case Receive():
+                    variable, source, lane = map(self.printer.text, expressions(node))
+                    yield f"{pad}{variable} = {self.words.from_lane.format(value=source, lane=lane)};"
                 case Instance(name, _):
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:

@@ -70,6 +70,7 @@ CUDA = Words(
     swap_word={4: "unsigned int", 8: "unsigned long long"},
     swap_preamble="",
     shuffle="__shfl_xor_sync(0xffffffffu, {value}, {lanes})",
+    from_lane="__shfl_sync(0xffffffffu, {value}, {lane})",
     sub_groups="",
     sub_group_preamble="",
     # NVRTC, which includes no headers, has no INFINITY.

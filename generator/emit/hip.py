@@ -21,6 +21,7 @@ HIP = replace(
     dynamic_memory="",
     dynamic_array="",
     shuffle="__shfl_xor({value}, {lanes})",
+    from_lane="__shfl({value}, {lane}, 32)",
     textures=dict.fromkeys((1, 2), "hipTextureObject_t"),
     later_copies="",
     halves=half_functions(

@@ -17,7 +17,8 @@ not_eq nullptr operator or or_eq private protected public reinterpret_cast requi
 this thread_local throw try typeid typename using virtual wchar_t xor xor_eq char8_t char16_t char32_t"""
 _OPENCL = """kernel global local constant generic pipe read_only write_only read_write half quad imaginary uchar ushort
 uint ulong size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t clk_event_t queue_t ndrange_t reserve_id_t
-cl_mem_fence_flags barrier get_group_id get_local_id get_global_offset sub_group_shuffle_xor sub_group_barrier
+cl_mem_fence_flags barrier get_group_id get_local_id get_global_offset sub_group_shuffle sub_group_shuffle_xor
+sub_group_barrier
 min max abs select step mix sign HUGE_VAL HUGE_VALF INFINITY NAN MAXFLOAT"""
 _CUDA = """threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface cudaTextureObject_t cudaSurfaceObject_t
 hipTextureObject_t hipSurfaceObject_t std"""

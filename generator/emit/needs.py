@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from generator.expr import Binary, Call, Expr, Fold, Load, Name, names_of, parts
-from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Shuffle, Wide, apply, expressions, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, Node, Receive, Shuffle, Wide, apply, expressions, walk
 from generator.variant import Placed
 
 
@@ -82,7 +82,7 @@ def mentioned(body: tuple[Node, ...]) -> Mentioned:
             case Shuffle(variable, operator, kind, _):
                 sub_groups = True
                 _read(apply(variable, operator, variable, kind).value, names, functions)
-            case Barrier(level="sub-group"):
+            case Barrier(level="sub-group") | Receive():
                 sub_groups = True
             case _:
                 pass

@@ -99,6 +99,7 @@ OPENCL = Words(
     swap_word={4: "uint", 8: "ulong"},
     swap_preamble="#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n",
     shuffle="sub_group_shuffle_xor({value}, {lanes})",
+    from_lane="sub_group_shuffle({value}, {lane})",
     sub_groups="__attribute__((intel_reqd_sub_group_size(32)))",
     sub_group_preamble="#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
     "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n",

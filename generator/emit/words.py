@@ -43,10 +43,11 @@ class Words:
 
     `swap` names the compare-and-swap of a word of so many bytes, `swap_word` is the type of that word; `shared_pointer`
     says how pointers to global memory that others write are qualified, `block_pointer` those to shared memory.
-    `shuffle` is the value `{value}` of the thread whose lane differs in the bits `{lanes}`; `sub_groups` are attributes
-    of kernels that shuffle. `unrolled_barriers`: loops with barriers are unrolled like others. `no_contraction`: what
-    forbids a function's body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and
-    fmax take any floating type; `inlined`: compilers may need `emit.inlined`. `any_order` defines
+    `shuffle` is the value `{value}` of the thread whose lane differs in the bits `{lanes}`, `from_lane` that of the
+    thread `{lane}` of those that shuffle together; `sub_groups` are attributes of kernels that shuffle.
+    `unrolled_barriers`: loops with barriers are unrolled like others. `no_contraction`: what forbids a function's
+    body to fuse multiplications with additions (`emit.contraction`). `generic_extrema`: fmin and fmax take any
+    floating type; `inlined`: compilers may need `emit.inlined`. `any_order` defines
     what stands before sums of a thread that is alone in its block, whose terms may change places: compilers for CPUs
     then add in vectors; `vector` what stands before its loops over neighbours. `opaque_one`: 1, in words that compilers
     do not see through (`emit.opaque`). `reals` says what certain real numbers are called.
@@ -86,6 +87,7 @@ class Words:
     swap_word: Mapping[int, str]
     swap_preamble: str
     shuffle: str
+    from_lane: str
     sub_groups: str
     sub_group_preamble: str
     unrolled_barriers: bool

@@ -52,8 +52,8 @@ static inline double __hiloint2double(int high, int low)
 }
 namespace host {
 enum { STACK = 64 << 10, MOST = 1024, WARP = 32 };
-enum State { READY, AT_BARRIER, AT_WARP, DONE };
-static const char *const PLACES[] = {"runs", "waits for its block", "waits for its warp", "has ended"};
+enum State { READY, AT_BARRIER, AT_WARP, AT_SHUFFLE, DONE };
+static const char *const PLACES[] = {"runs", "waits for its block", "waits for its warp", "waits for a shuffle", "has ended"};
 struct Fiber { ucontext_t context; char *stack; Index index; State state; int line; };
 static Fiber fibers[MOST];
 static ucontext_t scheduler;
@@ -139,9 +139,10 @@ static UNWATCHED void run_block(const unsigned *block)
     bool warps = false;
     for (size_t first = 0; first < count && !failed; first += WARP) {
       const size_t last = first + WARP < count ? first + WARP : count;
-      bool waits = false;
-      for (size_t i = first; i < last; ++i) waits |= fibers[i].state == AT_WARP;
-      if (waits && release(first, last, AT_WARP)) warps = true, ++warp_epochs[first / WARP];
+      State waits = READY; // a shuffle orders nothing in memory
+      for (size_t i = first; i < last; ++i)
+        if (fibers[i].state == AT_WARP || fibers[i].state == AT_SHUFFLE) waits = fibers[i].state;
+      if (waits != READY && release(first, last, waits)) warps = true, warp_epochs[first / WARP] += waits == AT_WARP;
     }
     if (!warps && !failed && release(0, count, AT_BARRIER)) ++epoch;
   }
@@ -172,16 +173,16 @@ struct Reader { // parameters lie one after the other, each aligned to its size
   }
 };
 
-/* All lanes of the warp give a value and take that of another one. */
-template <class T> UNWATCHED T shuffle(int line, unsigned mask, T value, int lanes)
+/* All lanes of the warp give a value and take that of lane `from`. */
+template <class T> UNWATCHED T shuffle(int line, unsigned mask, T value, size_t from)
 {
   const size_t lane = current;
   if (mask != 0xffffffffu) complain("%s: a shuffle of line %d is without some lanes", name, line);
   memcpy(&exchanged[lane], &value, sizeof value);
-  wait(AT_WARP, line);
+  wait(AT_SHUFFLE, line);
   T other;
-  memcpy(&other, &exchanged[lane ^ lanes], sizeof other);
-  wait(AT_WARP, -line);
+  memcpy(&other, &exchanged[from], sizeof other);
+  wait(AT_SHUFFLE, -line);
   return other;
 }
 }  // namespace host
@@ -220,8 +221,10 @@ static UNWATCHED void antune_wait_copies()
 #define __syncthreads() host::wait(host::AT_BARRIER, __LINE__)
 #define __syncwarp() host::wait(host::AT_WARP, __LINE__)
 #define __trap() (double_fail(719), (void)0)
-#define __shfl_xor(value, lanes) host::shuffle(__LINE__, 0xffffffffu, value, lanes)
-#define __shfl_xor_sync(mask, value, lanes) host::shuffle(__LINE__, mask, value, lanes)
+#define __shfl_xor(value, lanes) __shfl_xor_sync(0xffffffffu, value, lanes)
+#define __shfl_xor_sync(mask, value, lanes) host::shuffle(__LINE__, mask, value, host::current ^ (lanes))
+#define __shfl(value, lane, width) __shfl_sync(0xffffffffu, value, lane)
+#define __shfl_sync(mask, value, lane) host::shuffle(__LINE__, mask, value, host::current / host::WARP * host::WARP + (lane) % host::WARP)
 
 template <class T> UNWATCHED T atomicCAS(T *place, T expected, T wanted)
 {

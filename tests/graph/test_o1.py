@@ -57,6 +57,9 @@ class FakeShape:
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
+    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> None:
+        return
+
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False) -> int:
         return 4 * math.prod(tile) * inner_tile * copies + 1024 * private

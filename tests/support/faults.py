@@ -10,6 +10,7 @@
     element shifted       a subscript is larger by one
     first value changed   registers start from another number
     fewer lanes           a shuffle combines half of the threads
+    other lane            a thread receives the value of the next lane
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from dataclasses import dataclass, replace
 
 from generator.expr import Binary, Expr, Int, Load, Real, Select, children, map_children
 from generator.lowered_kernel import LoweredKernel
-from generator.nest import Assign, Atomic, Barrier, For, If, Node, Shuffle, apply
+from generator.nest import Assign, Atomic, Barrier, For, If, Node, Receive, Shuffle, apply
+from generator.target import LANES
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ def _at(node: Node) -> Iterator[Changed]:
             yield from _in_assignment(node)
         case Shuffle():
             yield "fewer lanes", node.lanes, node.lanes // 2, (replace(node, lanes=node.lanes // 2),)
+        case Receive():
+            lane = Binary("%", Binary("+", node.lane, Int(1)), Int(LANES))
+            yield "other lane", node.lane, lane, (replace(node, lane=lane),)
         case _:
             pass
 

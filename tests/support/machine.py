@@ -19,7 +19,7 @@ import numpy as np
 
 from generator.expr import Load
 from generator.lowered_kernel import LoweredKernel
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, Wide, walk
+from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Receive, Shuffle, Wide, walk
 from generator.polyhedral.memory.mapping import block_names, thread_names
 from generator.program import ELEMENT_BYTES, Program
 from generator.target import LANES
@@ -27,8 +27,10 @@ from tests.support.memory import Element, Memory
 from tests.support.values import Number, common, compiled, operate, wrap
 
 Names: TypeAlias = dict[str, int]
-Event: TypeAlias = tuple[Node, Number] | None
-"""The Barrier or the Shuffle (with the thread's value) at which a thread waits; None at its end."""
+Event: TypeAlias = tuple[Node, Any] | None
+"""The Barrier, the Shuffle (with the thread's value) or the Receive (with its value and the lane that it asks) at which
+a thread waits; None at its end.
+"""
 Running: TypeAlias = Generator[Event, Number, None]
 Step: TypeAlias = Callable[[Names, "DeviceMemory"], None]
 Waiting: TypeAlias = Callable[[Names, "DeviceMemory"], Running]
@@ -152,7 +154,7 @@ class Machine:
         threads = list(product(*(range(n) for n in self.sizes)))
         nodes = list(walk(self.lowered.body))
         apart = Barrier() not in nodes and any(
-            isinstance(node, Shuffle) or node == Barrier("sub-group") for node in nodes
+            isinstance(node, Shuffle | Receive) or node == Barrier("sub-group") for node in nodes
         )
         size = LANES if apart else len(threads)
         assert len(threads) % size == 0, "a sub-group with threads that do not exist"
@@ -171,8 +173,8 @@ class Machine:
         running = [self.body(names | dict(zip(indices, t, strict=True)), memory) for t in threads]
         registers: list[dict[str, dict[Element, Number]]] = [{} for _ in threads]
         answers: list[Any] = [None] * len(threads)
+        memory.in_team = Uses()
         while True:
-            memory.in_team = Uses()
             reached: list[Event] = [None] * len(threads)
             for k in memory.rng.permutation(len(threads)):
                 memory.thread, memory.registers = first + int(k), registers[k]
@@ -183,13 +185,15 @@ class Machine:
                 return
             if isinstance(reached[0][0], Barrier) and reached[0][0].arrays:
                 memory.between = Uses()
+            if isinstance(reached[0][0], Barrier):  # shuffles order nothing in memory
+                memory.in_team = Uses()
             answers = _answers(reached[0][0], [event[1] for event in reached if event])
 
     def _waiting(self, nodes: tuple[Node, ...], memory: DeviceMemory) -> Waiting:
         """`nodes` as a generator that yields where threads meet."""
         parts: list[tuple[Waiting | None, Step | None]] = []
         for node in nodes:
-            meets = any(isinstance(inner, Barrier | Shuffle) for inner in walk((node,)))
+            meets = any(isinstance(inner, Barrier | Shuffle | Receive) for inner in walk((node,)))
             parts.append((self._meeting(node, memory), None) if meets else (None, self._step(node, memory)))
 
         def run(names: Names, memory: DeviceMemory) -> Running:
@@ -229,6 +233,8 @@ class Machine:
                 places = [memory.function(i) for i in index]
                 return _wait(node, lambda n, m: m.load(array, tuple(p(n, m) for p in places)),
                              lambda n, m, value: m.store(array, tuple(p(n, m) for p in places), value))
+            case Receive(variable, source, lane):
+                return _receive(node, variable, source, memory.function(lane))
         raise AssertionError(f"threads do not meet in {node}")
 
     def _step(self, node: Node, memory: DeviceMemory) -> Step:
@@ -254,7 +260,7 @@ class Machine:
                 return _atomic(target, operator, kind, memory.function(value), memory)
             case Declare(name):
                 return lambda _names, memory: memory.registers.update({name: {}})
-            case Instance() | Barrier() | Shuffle():
+            case Instance() | Barrier() | Shuffle() | Receive():
                 raise AssertionError(f"{node} is no step of one thread")
 
 
@@ -265,8 +271,11 @@ def _advance(running: Running, answer: Any) -> Event:
         return None
 
 
-def _answers(node: Node, values: list[Number]) -> list[Any]:
-    """What the threads get where they meet: of a shuffle, the combined value of the lanes around."""
+def _answers(node: Node, values: list[Any]) -> list[Any]:
+    """What the threads get where they meet: of a shuffle, the combined value of the lanes around, or that of one."""
+    if isinstance(node, Receive):
+        assert len(values) % LANES == 0 and all(0 <= lane < LANES for _, lane in values), "lanes that do not exist"
+        return [values[k - k % LANES + lane][0] for k, (_, lane) in enumerate(values)]
     if not isinstance(node, Shuffle):
         return [None] * len(values)
     assert len(values) % node.lanes == 0, "a sub-group with lanes that do not exist"
@@ -279,7 +288,13 @@ def _answers(node: Node, values: list[Number]) -> list[Any]:
     return answers
 
 
-def _wait(node: Node, offer: Callable[[Names, DeviceMemory], Number],
+def _receive(node: Node, variable: Load, source: Load, lane: Any) -> Waiting:
+    """Variables without sizes: what one of them is in another lane."""
+    return _wait(node, lambda n, m: (m.load(source.array, ()), lane(n, m)),
+                 lambda _names, m, value: m.store(variable.array, (), value))
+
+
+def _wait(node: Node, offer: Callable[[Names, DeviceMemory], Any],
           take: Callable[[Names, DeviceMemory, Number], None]) -> Waiting:
     def run(names: Names, memory: DeviceMemory) -> Running:
         take(names, memory, (yield node, offer(names, memory)))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from generator.expr import Call, Expr, Fold, Load, Real, map_children, parts
-from generator.nest import Assign, Atomic, Declare, For, If, Node, Shuffle, map_expressions, walk
+from generator.nest import Assign, Atomic, Declare, For, If, Node, Receive, Shuffle, map_expressions, walk
 
 WHOLE = ("int", "long", "long long")  # types that hold every index, so that nothing is cut off
 
@@ -25,7 +25,8 @@ def with_index_values(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 def _index_values(nodes: tuple[Node, ...]) -> dict[str, Expr]:
     """The values of such variables by name; `nodes` in text order, so that a variable is set before it is used."""
     sets = Counter(n.target.array for n in nodes if isinstance(n, Assign | Atomic))
-    sets.update(n.variable.array for n in nodes if isinstance(n, Shuffle))
+    sets.update(n.variable.array for n in nodes if isinstance(n, Shuffle | Receive))
+    sets.update(n.source.array for n in nodes if isinstance(n, Receive))  # other lanes see it: it stays a variable
     once = {n.name for n in nodes if isinstance(n, Declare) and not n.sizes and n.type in WHOLE and sets[n.name] == 1}
     known: dict[str, Expr] = {}
     for node in nodes:

@@ -7,7 +7,9 @@ from math import prod
 
 from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
+from generator.lowering.core.split_tiles import split_words
 from generator.lowering.core.time_tiles import TimeBoxes
+from generator.lowering.memory.sub_tiles import SubTiles
 from generator.plan import KernelPlan
 from generator.polyhedral.kit.limited import limited
 from generator.polyhedral.kit.members import mixes
@@ -114,6 +116,16 @@ class KernelShape:
         """Whether its blocks can walk down their tiles: they compute stages, for rows that do not mix with others."""
         plain = not (self.reduces or self.coarse or self.skewed)
         return plain and isinstance(self.blocks, BlockStages) and len(self.extents) > 1
+
+    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> int | None:
+        """The 32-bit registers of a lane that hold parts of a warp's tile, whose last `in_registers` points of each
+        lane along x are there; None where the kernel cannot do that.
+        """
+        if self.reduces or not isinstance(self.blocks, BlockStages):
+            return None
+        part = reordered(self.blocks.part, self.blocks.order)
+        points = tuple(t // n for t, n in zip(tile, threads, strict=True))
+        return split_words(self.blocks.program, part, SubTiles(threads, points, in_registers))
 
     def walking(self, rows: int) -> KernelShape:
         """The same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""

@@ -14,7 +14,7 @@ from generator.lowering.core.host import host_of
 from generator.lowering.core.kernel import lower_kernel
 from generator.lowering.core.placement import placements
 from generator.lowering.core.time_tiles import time_kernel
-from generator.nest import Barrier, Shuffle, walk
+from generator.nest import Barrier, Receive, Shuffle, walk
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Array, Program
@@ -67,7 +67,8 @@ def _check(kernel: LoweredKernel, plan: KernelPlan, name: str, target: Target) -
                           f"memory; {target.name} has {target.local_bytes}")
     if target.sub_group < LANES and any(isinstance(node, Shuffle) for node in walk(kernel.body)):
         raise IllegalPlan(f"{called} combines by shuffles, which {target.name} has not; use shared or atomic")
-    if target.sub_group < LANES and Barrier("sub-group") in walk(kernel.body):
+    waits = any(node == Barrier("sub-group") or isinstance(node, Receive) for node in walk(kernel.body))
+    if target.sub_group < LANES and waits:
         raise IllegalPlan(f"sub-groups of {LANES} threads share the tiles of {called}; {target.name} has none")
     if plan.asynchronous and not target.copies_asynchronously:
         raise IllegalPlan(f"asynchronous copies of {called} are for NVIDIA GPUs from compute capability 8.0 on, by "

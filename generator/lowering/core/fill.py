@@ -80,7 +80,7 @@ class Filler:
                     if arguments:  # filled again in the next round of its tile loop
                         result.append(Barrier())
                 case Instance():
-                    result += self._statement(node, tiles)
+                    result += self.statement(node, tiles)
                 case _:
                     result.append(node)
         return tuple(result)
@@ -92,7 +92,7 @@ class Filler:
         yield from (box.fill(filling.plan.block, filling.plan.vector, filling.plan.ahead) for box in here)
         yield from filling.computing.enter(at, bool(here))
 
-    def _statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
+    def statement(self, instance: Instance, tiles: dict[int, tuple[Expr, ...]]) -> tuple[Node, ...]:
         """The nodes of one instance, with those that compute what it reads before it."""
         statement = self.filling.program.statement(instance.name)
         values: dict[str, Expr] = dict(zip(statement.iterators, instance.arguments, strict=True))

@@ -19,6 +19,7 @@ from generator.lowering.core.keep import KeptArrays, Threads, keep, unseen_outsi
 from generator.lowering.core.later import with_later_copies
 from generator.lowering.core.neighbours import Layout
 from generator.lowering.core.points import over_all_points
+from generator.lowering.core.split_tiles import split_body
 from generator.lowering.core.vectors import is_vector
 from generator.lowering.core.wide import with_vectors
 from generator.lowering.memory.alone import in_a_row, one_thread
@@ -31,7 +32,20 @@ from generator.lowering.memory.registers import closing, opening, scratch_for
 from generator.lowering.memory.staging import CopiedBox, copied_boxes
 from generator.lowering.memory.teams import Team, team_of
 from generator.lowering.naming import fresh_name, loop_names, point_loops
-from generator.nest import Assign, Atomic, Barrier, Declare, For, If, Instance, Node, Shuffle, expressions, walk
+from generator.nest import (
+    Assign,
+    Atomic,
+    Barrier,
+    Declare,
+    For,
+    If,
+    Instance,
+    Node,
+    Receive,
+    Shuffle,
+    expressions,
+    walk,
+)
 from generator.plan import KernelPlan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.ast import LoopName, box_context, generate, index_filter
@@ -112,17 +126,30 @@ def lower_exactly(program: Program, part: KernelPart, frame: Frame, plan: Kernel
     """The same with the copies that `plan` says. Raises IllegalPlan as `lower_kernel`."""
     _check_walk(plan, frame)
     part, team = reordered(part, plan.order), team_of(plan, dialect)
+    if plan.in_registers and team.level != "sub-group":
+        raise IllegalPlan(f"{plan.in_registers} tenths of the tile of {', '.join(plan.statements)} in registers: only "
+                          "tiles of sub-groups have lanes that hold them; use the level sub-group")
     within = team.plan(plan)
     if plan.diagonals:
         return finished(program, plan, team, _diagonals(program, part, frame, within, dialect), dialect)
     # registers that the inner loops tell apart serve every step of the outer ones
     mapped = map_kernel(part, within, fill_points(program, part), summed(program, part) if plan.registers else ())
     check_mapped(part, mapped.tree)
+    if plan.in_registers:
+        return finished(program, plan, team, _split(program, part, frame, within, mapped), dialect)
     try:
         made = _generated(program, part, frame, within, mapped, True)
     except MissingLoop:  # isl has put a condition where the loop over a thread's points was
         made = _generated(program, part, frame, within, mapped, False)
     return finished(program, plan, team, made, dialect)
+
+
+def _split(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel) -> TeamKernel:
+    """A warp's kernel with parts of its tile in registers. Raises IllegalPlan as `split_body`."""
+    taken = {*frame.prefix, *(array.name for array in program.arrays)}
+    boxes, body = split_body(program, part, plan, frame.reductions, taken)
+    return TeamKernel(mapped.blocks, frame.prefix, boxes,
+                      tuple(_with_factors(node, plan.unroll, False) for node in body))
 
 
 def _generated(program: Program, part: KernelPart, frame: Frame, plan: KernelPlan, mapped: MappedKernel,
@@ -310,7 +337,7 @@ def _used_arrays(program: Program, nodes: tuple[Node, ...]) -> list[Array]:
                 used |= {load.array for expr in (target, value) for load in loads_of(expr)}
             case If(condition):
                 used |= {load.array for load in loads_of(condition)}
-            case For() | Barrier() | Declare() | Shuffle() | Instance():
+            case For() | Barrier() | Declare() | Shuffle() | Receive() | Instance():
                 pass
     return [array for array in program.arrays if array.name in used]
 

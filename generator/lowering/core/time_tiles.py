@@ -117,7 +117,7 @@ def _check_plan(plan: KernelPlan, loop: TimeLoop) -> None:
         )
     check_sizes(plan)
     ours = replace(plan, shared=False, inner_tile=1, points_inside=False, registers=False, combine="atomic", run=1,
-                   vector=1, ahead=False, uncopied=(), diagonals=False, asynchronous=False)
+                   vector=1, ahead=False, uncopied=(), diagonals=False, asynchronous=False, in_registers=0)
     if plan != ours:
         raise IllegalPlan(
             "a kernel that runs several time steps decides nothing but tile, block, order, unroll, padding, exchange "

@@ -105,7 +105,7 @@ class Computing:
     def _fill(self, local: ComputedBox, stage: Stage, at: Entered) -> Node:
         """The loops in which the threads of the block share out a box."""
         nodes: list[Node] = []
-        value = self._value(stage, local.outside, nodes, {}, at)
+        value = self.value(stage, local.outside, nodes, {}, at)
         verb = "compute" if local.ring is None else "compute what is new of"
         return all_fill(local, self.block, (*nodes, Assign(local.here, "", value)), verb)
 
@@ -128,16 +128,20 @@ class Computing:
             return Load(expr.array, index, expr.access)
         stage = self.stages[expr.array]
         if stage.where == "block":
-            if at is None:  # isl put what fills the box under a condition of its own
-                raise IllegalPlan("a barrier would stand under a condition")
-            local = next(a for a in self.arrays if a.array == expr.array and a.point == at.number)
-            return local.at(at.tiles).element(index)
+            return self.kept(expr.array, index, at)
         element = Load(expr.array, index)
         if element not in known:
             known[element] = self._held(stage, index, before, known, at)
         return known[element]
 
-    def _value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
+    def kept(self, array: str, index: tuple[Expr, ...], at: Entered | None) -> Load:
+        """The element `index` of a stage that threads compute together, from where they keep it. Raises IllegalPlan."""
+        if at is None:  # isl put what fills the box under a condition of its own
+            raise IllegalPlan("a barrier would stand under a condition")
+        local = next(a for a in self.arrays if a.array == array and a.point == at.number)
+        return local.at(at.tiles).element(index)
+
+    def value(self, stage: Stage, element: tuple[Expr, ...], before: list[Node], known: dict[Load, Load],
                at: Entered | None) -> Expr:
         """The value of one element, to be stored in the stage's type: an expression, or the variable that holds it."""
         if len(stage.steps) > 1:

@@ -1,0 +1,378 @@
+"""The kernel of a warp whose tile lies in shared memory (left) and in registers (right).
+
+    for (int e0 = t0; e0 < 66; e0 += 32) blur_x_here[e0] = in[..] + ..;      the left sub-tiles and what overlaps
+    float blur_x_k2;                                                         sub-tile 2: one value per lane
+    blur_x_k2 = in[..] + ..;
+    __syncwarp();
+    ..
+    float blur_x_0;
+    blur_x_0 = __shfl_sync(0xffffffffu, blur_x_k2, (t0 + 31) % 32);          element x - 1: the lane before has it ..
+    if (t0 < 1) blur_x_0 = blur_x_here[t0 + 63];                             .. or it is in shared memory
+    out[..] = blur_x_0 + ..;
+
+All lanes run all shuffles; only loads and stores are under conditions. `LaneCheck` reads the printed expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from generator.decisions.in_registers import in_registers
+from generator.errors import IllegalPlan
+from generator.expr import Binary, Expr, Int, Load, Name, map_children
+from generator.linear import plain_form, simplify
+from generator.lowering.core.held_stages import (
+    OUTPUT,
+    Find,
+    Outputs,
+    Redirected,
+    held_stages,
+    offset_of,
+    outputs,
+    point,
+)
+from generator.lowering.memory.barriers import in_turn
+from generator.lowering.memory.box import LocalBox, padded_rows
+from generator.lowering.memory.computed import Computing
+from generator.lowering.memory.cooperative import all_threads
+from generator.lowering.memory.sub_tiles import HeldStage, Source, SubTile, SubTiles, all_of, most_words
+from generator.lowering.naming import fresh_name
+from generator.nest import Assign, Declare, If, Node, Receive, map_expressions
+from generator.plan import KernelPlan
+from generator.polyhedral.memory.boxes import stage_boxes
+from generator.polyhedral.memory.lanes import LaneCheck, SharedBox, Way
+from generator.polyhedral.memory.mapping import block_names, thread_names
+from generator.polyhedral.schedules.kernels import KernelPart
+from generator.program import ELEMENT_BYTES, Program
+
+MOST_SUB_TILES = 160
+"""Sub-tiles in registers, of all stages and the output together: each is text of its own."""
+
+
+def sub_tiles_of(plan: KernelPlan) -> SubTiles:
+    """How the plan of a kernel whose blocks are warps cuts its tile."""
+    points = tuple(tile // threads for tile, threads in zip(plan.tile, plan.block, strict=True))
+    return SubTiles(plan.block, points, in_registers(points[-1], plan.in_registers))
+
+
+def split_words(program: Program, part: KernelPart, cut: SubTiles) -> int | None:
+    """The 32-bit registers of a thread that hold elements of stages at the same time; None where a kernel cannot be
+    cut like that.
+    """
+    try:
+        stages = held_stages(program, part)
+    except IllegalPlan:
+        return None
+    if _count(stages, cut) > MOST_SUB_TILES:
+        return None
+    words = [-(-ELEMENT_BYTES[program.array(stage.array).type] // 4) for stage in stages]
+    return most_words(stages, [n * len(list(cut.sub_tiles(s))) for s, n in zip(stages, words, strict=True)])
+
+
+def _count(stages: Sequence[HeldStage], cut: SubTiles) -> int:
+    """All sub-tiles in registers, those of the output, which go to global memory, among them."""
+    return sum(len(list(cut.sub_tiles(stage))) for stage in stages) + prod(cut.points[:-1]) * cut.in_registers
+
+
+def split_body(
+    program: Program, part: KernelPart, plan: KernelPlan, reductions: tuple[str, ...], taken: set[str]
+) -> tuple[tuple[LocalBox, ...], tuple[Node, ...]]:
+    """The boxes and the loops of a warp; new names go to `taken`.
+
+    Raises:
+        IllegalPlan: lanes cannot hold the stages for each other, the plan wants what such kernels have not, or the text
+            would be too long.
+    """
+    stages, cut = held_stages(program, part, reductions), sub_tiles_of(plan)
+    _check_plan(plan)
+    if (count := _count(stages, cut)) > MOST_SUB_TILES:
+        raise IllegalPlan(
+            f"{', '.join(plan.statements)}: {count} sub-tiles in registers would be as many pieces of "
+            f"text; at most {MOST_SUB_TILES}: use fewer tenths in registers or smaller tiles"
+        )
+    stage_boxes(program, part, plan.tile, 1, 0)  # the exact check that computing them once per tile is right
+    splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, {s.array: s for s in stages}, taken)
+    body = in_turn([splitter.part(stage) for stage in (*stages, splitter.output)], list(splitter.names))
+    return tuple(splitter.boxes.values()), tuple(body)
+
+
+def _check_plan(plan: KernelPlan) -> None:
+    ours = replace(
+        plan,
+        shared=False,
+        inner_tile=1,
+        registers=False,
+        combine="atomic",
+        run=1,
+        vector=1,
+        ahead=False,
+        uncopied=(),
+        walk=0,
+        points_inside=False,
+        diagonals=False,
+        asynchronous=False,
+    )
+    if plan != ours:
+        raise IllegalPlan(
+            f"a kernel with parts of its tile in registers ({', '.join(plan.statements)}) decides "
+            "nothing but tile, block, order, unroll, padding, exchange and columns besides"
+        )
+
+
+@dataclass(slots=True)
+class _Splitter:
+    """Builds the kernel, stage by stage. `boxes` are what of stages is in shared memory, by stage; `rows` tells of
+    which dimensions lanes have several rows; `variables` hold sub-tiles, `numbers` count what was brought.
+    """
+
+    program: Program
+    outputs: Outputs
+    plan: KernelPlan
+    cut: SubTiles
+    stages: Mapping[str, HeldStage]
+    taken: set[str]
+    output: HeldStage = field(init=False)
+    boxes: dict[str, LocalBox] = field(init=False)
+    check: LaneCheck = field(init=False)
+    rows: tuple[bool, ...] = field(init=False)
+    variables: dict[tuple[str, SubTile], str] = field(default_factory=dict, init=False)
+    numbers: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.cut.threads)
+        self.output = HeldStage(OUTPUT, tuple(range(count)), (0,) * count, (0,) * count)
+        found = [self._box(stage, fresh_name(f"{stage.array}_here", self.taken)) for stage in self.stages.values()]
+        self.boxes = {box.array: box for box in found if prod(box.box)}
+        several = [sub_tile.rows for stage in self.stages.values() for sub_tile in self.cut.sub_tiles(stage)]
+        self.rows = tuple(any(rows[d] for rows in several) for d in range(count - 1))
+        self.check = self._check(
+            [(name, 0, n - 1) for name, n in zip(thread_names(count), self.cut.threads, strict=True)]
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Those of the boxes."""
+        return [box.name for box in self.boxes.values()]
+
+    def part(self, stage: HeldStage) -> tuple[Node, ...]:
+        """What computes all of a stage, or the output."""
+        brought, own = _Brought(), self.cut.sub_tiles(stage)
+        cut = [node for sub_tile in own for node in self._in_registers(stage, sub_tile, brought)]
+        return *self._in_shared(stage), *cut
+
+    def _check(self, lanes: Sequence[tuple[str, int, int]]) -> LaneCheck:
+        blocks = [(name, 0, self._tiles(d) - 1) for d, name in enumerate(block_names(len(self.cut.threads)))]
+        extents = {array: self.program.array(array).extents for array in self.stages}
+        boxes = {box.name: SharedBox(box.array, box.corner, box.box) for box in self.boxes.values()}
+        return LaneCheck(extents, blocks, lanes, boxes)
+
+    def _tiles(self, dim: int) -> int:
+        return -(-self.outputs.part.parallel[dim].extent // self.plan.tile[dim])
+
+    def _corner(self, dim: int) -> Expr:
+        """The first point of the output's tile."""
+        tile = Binary("*", Int(self.plan.tile[dim]), Name(block_names(len(self.plan.tile))[dim]))
+        return simplify(Binary("+", tile, Int(self.outputs.first[dim])))
+
+    def _box(self, stage: HeldStage, name: str) -> LocalBox:
+        """The part of a stage, or of the output, that is in shared memory or computed from there."""
+        corner = tuple(simplify(Binary("-", self._corner(d), Int(stage.left[d]))) for d in stage.dims)
+        sizes = tuple(self.cut.shared_size(stage, d) for d in stage.dims)
+        kind = self.program.array(stage.array).type if stage.array else ""
+        return LocalBox(
+            name,
+            stage.array,
+            kind,
+            corner,
+            sizes,
+            padded_rows(sizes, self.plan.padding),
+            (None,) * len(sizes),
+            "compute",
+            "block",
+        )
+
+    def _in_shared(self, stage: HeldStage) -> tuple[Node, ...]:
+        """Loops in which lanes take turns over the part of a stage that reads nothing but shared memory."""
+        box = self._box(stage, "") if stage is self.output else self.boxes.get(stage.array)
+        if box is None or not prod(box.box):
+            return ()
+        ranges = [(name.name, 0, size - 1) for name, size in zip(box.index, box.box, strict=True)]
+        check, where = self._check(ranges), dict(zip(stage.dims, box.outside, strict=True))
+        ends = {d: (-stage.left[d], size - 1 - stage.left[d]) for d, size in zip(stage.dims, box.box, strict=True)}
+        guard = self._guard(stage, ends, where)
+
+        def find(array: str, index: tuple[Expr, ...]) -> Load:
+            found = self.boxes[array].element(index)
+            wanted, place = _put(Load(array, index), where), _put(found, where)
+            assert isinstance(wanted, Load) and isinstance(place, Load)
+            check.read(array, wanted.index, guard, [Way(None, "", found.array, place.index)])
+            return found
+
+        nodes = self._guarded(guard, _at(self._computed(stage, find, box.here), where))
+        whose = box.name if stage.array else f"the output, from shared memory: sub-tiles 0 to {self.cut.in_shared - 1}"
+        note = f"lanes take turns to compute {whose} ({' x '.join(map(str, box.box))} elements)"
+        return (all_threads(box, self.cut.threads, nodes, note),)
+
+    def _in_registers(self, stage: HeldStage, sub_tile: SubTile, brought: _Brought) -> list[Node]:
+        """What computes a sub-tile of which each lane holds a point."""
+        first = {d: self.cut.first(stage, sub_tile, d) for d in stage.dims}
+        where = {d: simplify(Binary("+", Binary("+", self._corner(d), Int(first[d])), self.cut.lane(d))) for d in first}
+        ends = {d: (low, low + self.cut.threads[d] - 1) for d, low in first.items()}
+        guard = self._guard(stage, ends, where, self.cut.beyond(stage, sub_tile))
+        moves = _Moves(self, brought, stage, sub_tile, guard, where)
+        target = Load(self._name(stage, sub_tile)) if stage.array else None
+        inside = self._guarded(guard, _at(self._computed(stage, moves.find, target), where))
+        if target is None:
+            return [*moves.nodes, *inside]
+        self.variables[stage.array, sub_tile] = target.array
+        self.check.hold(target.array, stage.array, tuple(where[d] for d in stage.dims), guard)
+        note = f"{stage.array}, sub-tile {sub_tile.number}: one point per lane"
+        declared: list[Node] = [Declare(target.array, self.program.array(stage.array).type, (), note)]
+        return [*moves.nodes, *declared, *([Assign(target, "", Int(0))] if guard is not None else []), *inside]
+
+    def _computed(self, stage: HeldStage, find: Find, target: Load | None) -> list[Node]:
+        """What assigns `point` of a stage to `target`, or stores that of the output."""
+        computing: Computing = Redirected(self.program, (), self.plan.block, self.taken, find)
+        if target is None or not stage.array:
+            return list(self.outputs.nodes(self.plan, computing))
+        [own] = [one for one in self.program.stages if one.array == stage.array]
+        nodes: list[Node] = []
+        value = computing.value(own, tuple(map(point, stage.dims)), nodes, {}, None)
+        return [*nodes, Assign(target, "", value)]
+
+    def _name(self, stage: HeldStage, sub_tile: SubTile) -> str:
+        rows = "".join(f"_r{row}" for d, row in enumerate(sub_tile.rows) if d in stage.dims and self.rows[d])
+        return fresh_name(f"{stage.array}_k{sub_tile.number}{rows}", self.taken)
+
+    def _guard(
+        self,
+        stage: HeldStage,
+        ends: Mapping[int, tuple[int, int]],
+        where: Mapping[int, Expr],
+        more: Sequence[Expr] = (),
+    ) -> Expr | None:
+        """Which of the points `where` exist, the first and the last of a tile being `ends`."""
+        conditions = list(more)
+        for position, d in enumerate(stage.dims):
+            dim, tile = self.outputs.part.parallel[d], self.plan.tile[d]
+            low, end = self.outputs.first[d], self.outputs.first[d] + dim.extent
+            if stage.array:
+                low, end = 0, self.program.array(stage.array).extents[position]
+            first, last = ends[d]
+            if self.outputs.first[d] + first < low:
+                conditions.append(simplify(Binary(">=", where[d], Int(low))))
+            if self.outputs.first[d] + (self._tiles(d) - 1) * tile + last >= end:
+                conditions.append(simplify(Binary("<", where[d], Int(end))))
+        return all_of(conditions)
+
+    def _guarded(self, guard: Expr | None, nodes: Sequence[Node]) -> tuple[Node, ...]:
+        return tuple(nodes) if guard is None else (If(guard, tuple(nodes)),)
+
+
+@dataclass(slots=True)
+class _Brought:
+    """What lanes have got while they compute a stage: from other lanes, and of several ways the right one."""
+
+    received: dict[Way, Load] = field(default_factory=dict)
+    chosen: dict[tuple[Way, ...], Load] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Moves:
+    """Where the lanes that compute a sub-tile find what they read; `nodes` bring what is not `brought` yet."""
+
+    splitter: _Splitter
+    brought: _Brought
+    stage: HeldStage
+    at: SubTile
+    guard: Expr | None
+    where: Mapping[int, Expr]
+    nodes: list[Node] = field(default_factory=list)
+
+    def find(self, array: str, index: tuple[Expr, ...]) -> Load:
+        """What holds an element of a stage in this lane, once `nodes` have run."""
+        splitter, cut = self.splitter, self.splitter.cut
+        place = offset_of(index, len(cut.threads))
+        assert place is not None, "the distances of all reads have been found to be constant"
+        offset = place[1]
+        sources = cut.sources(self.stage, self.at, splitter.stages[array], offset)
+        wanted = _put(Load(array, index), self.where)
+        assert isinstance(wanted, Load)
+        ways = [self._way(array, source, wanted) for source in sources]
+        ways[0] = replace(ways[0], when=None)  # for the lanes that the others leave
+        splitter.check.read(array, wanted.index, self.guard, ways)
+        if len(ways) == 1:
+            return self._value(ways[0], array)
+        if tuple(ways) not in self.brought.chosen:
+            self.brought.chosen[tuple(ways)] = self._chosen(ways, array, offset)
+        return self.brought.chosen[tuple(ways)]
+
+    def _chosen(self, ways: Sequence[Way], array: str, offset: tuple[int, ...]) -> Load:
+        """A variable with what the ways bring to the lanes for which they are."""
+        [first, *others] = [(way, self._value(way, array)) for way in ways]
+        held = self._variable(array, f"{array} at {_words(offset)}")
+        self.nodes.append(Assign(held, "", first[1]))
+        for way, value in others:
+            assert way.when is not None, "it would be the only one"
+            self.nodes.append(If(way.when, (Assign(held, "", value),)))
+        return held
+
+    def _value(self, way: Way, array: str) -> Load:
+        """What one way brings: an element in shared memory, the lane's own variable, or what it gets from another."""
+        if way.box:
+            return Load(way.box, way.place)
+        cut = self.splitter.cut
+        if way.place == tuple(cut.lane(d) for d in range(len(cut.threads))):
+            return Load(way.register)
+        way = replace(way, when=None)
+        if way not in self.brought.received:
+            held = self.brought.received[way] = self._variable(array, "")
+            self.nodes.append(Receive(held, Load(way.register), cut.linear(way.place)))
+        return self.brought.received[way]
+
+    def _variable(self, array: str, note: str) -> Load:
+        number = self.splitter.numbers[array] = self.splitter.numbers.get(array, -1) + 1
+        held = Load(fresh_name(f"{array}_{number}", self.splitter.taken))
+        self.nodes.append(Declare(held.array, self.splitter.program.array(array).type, (), note))
+        return held
+
+    def _way(self, array: str, source: Source, wanted: Load) -> Way:
+        """A source with its names; rows of lanes beyond the tile have no elements in shared memory."""
+        if source.sub_tile is not None:
+            return Way(source.when, self.splitter.variables[array, source.sub_tile], "", source.place)
+        beyond = self.splitter.cut.beyond(self.stage, self.at)
+        box = self.splitter.boxes[array]
+        when = all_of([*beyond, source.when]) if source.when is not None else None
+        return Way(when, "", box.name, tuple(map(simplify, box.element(wanted.index).index)))
+
+
+def _words(offset: Sequence[int]) -> str:
+    """`x - 1, y`: the dimensions are called x, y, z from the last one on."""
+    names = "xyz"[: len(offset)]
+    parts = [
+        f"{name} {'-' if far < 0 else '+'} {abs(far)}" if far else name
+        for name, far in zip(names, reversed(offset), strict=True)
+    ]
+    return ", ".join(parts)
+
+
+def _at(nodes: Sequence[Node], where: Mapping[int, Expr]) -> tuple[Node, ...]:
+    """`nodes` with `point` replaced by a place."""
+    return map_expressions(tuple(nodes), lambda expr: _put(expr, where))
+
+
+def _put(expr: Expr, where: Mapping[int, Expr]) -> Expr:
+    """`expr` with the places of `point`, subscripts simplified."""
+    values = {point(d).name: place for d, place in where.items()}
+
+    def put(one: Expr) -> Expr:
+        if isinstance(one, Name):
+            return values.get(one.name, one)
+        if isinstance(one, Load):
+            index = tuple(put(i) for i in one.index)
+            return Load(one.array, tuple(plain_form(i) or i for i in index), one.access)
+        return map_children(one, put)
+
+    return put(expr)

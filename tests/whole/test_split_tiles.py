@@ -1,0 +1,108 @@
+"""Tiles of warps in shared memory and registers: on Intel's runtime, which really shuffles, and in CUDA's double, with
+results compared; NVRTC makes device code of their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generator.lowering import lower
+from generator.plan import Plan
+from generator.program import Program
+from metrics.outcome import LaunchFailed, Timed
+from metrics.resources import parse_ptxas
+from runners.base import DeviceInfo
+from runners.cuda.compiler import Capability, Nvrtc
+from runners.devices import find_device
+from tests.support.bench import outcomes_of
+from tests.support.cuda_compiler import translator
+from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.devices import device_named, has_intel
+from tests.support.edits import edited, replaced
+from tests.support.lanes import REAL, WHOLE, Chain, random_chain, split_plan, three_stages
+from tests.support.slow import few
+from tests.support.targets import HOPPER
+
+ROWS = ((1, 32), (2, 32), (1, 64), (2, 64))
+ANY = ((4, 8), (2, 16), (4, 16), *ROWS)
+
+
+def plans_of(seed: int, blocks: tuple[tuple[int, int], ...], count: int) -> tuple[Chain, list[Plan]]:
+    """Random stages of random types, in one dimension or two, with random tiles and fractions."""
+    rng = np.random.default_rng(seed)
+    dims, far = int(rng.integers(1, 3)), (2, 40)[int(rng.integers(2))]
+    chain = random_chain(rng, dims, far, (WHOLE, REAL)[int(rng.integers(2))])
+    program, plans = chain.program, list[Plan]()
+    for _ in range(count):
+        block = blocks[int(rng.integers(len(blocks)))] if dims == 2 else (32 << int(rng.integers(2)),)
+        points = (int(rng.integers(1, 3)), int(rng.integers(1, 5)))[2 - dims :]
+        plans.append(split_plan(program, block, points, int(rng.integers(1, 11))))
+    return chain, plans
+
+
+@pytest.mark.skipif(not has_intel(), reason="needs sub-groups: the extra `intel` is not installed")
+@pytest.mark.parametrize("seed", few(range(40), 1))
+def test_intel_gets_every_element(seed: int) -> None:
+    chain, plans = plans_of(seed, ROWS, 2 if seed == 0 else 4)
+    outcomes = outcomes_of(device_named("intel"), chain.problem, plans)
+    assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
+    """The double, which watches what kernels do to memory."""
+    if UNUSABLE is not None:
+        pytest.skip(UNUSABLE)
+    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WATCHED, "1")
+        yield find_device("cuda")
+
+
+@pytest.mark.parametrize("seed", few(range(20), (1,)))
+def test_warps_of_cuda_have_no_races(
+    seed: int, device: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    chain, plans = plans_of(seed, ANY, 2)
+    results = measured(chain.problem, device, plans, tmp_path / "work")
+    assert all(isinstance(outcome, Timed) for outcome in results.values()), results
+    assert not found_in(tmp_path / "calls")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("__syncwarp();", "", "race in shared memory"),
+        ("0xffffffffu", "0x7fffffffu", "without some lanes"),
+    ],
+)
+def test_a_missing_barrier_and_missing_lanes_are_found(
+    old: str, new: str, said: str, device: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shuffles order nothing in memory."""
+    monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
+    chain = three_stages()
+    plan = split_plan(chain.program, (2, 32), (1, 4), 5)
+    change = partial(edited, partial(replaced, old, new, 0))
+    [outcome] = measured(chain.problem, device, [plan], tmp_path / "work", change).values()
+    assert isinstance(outcome, LaunchFailed) and said in "".join(found_in(tmp_path / "calls"))
+
+
+def check_compiles(program: Program, plan: Plan, capability: Capability) -> None:
+    """Nothing is spilled."""
+    _, log = translator(Nvrtc).translate(lower(program, plan, HOPPER).source, capability)
+    assert all((found.spills, found.private) == (0, 0) for found in parse_ptxas(log).values()), plan.to_json()
+
+
+@pytest.mark.parametrize("seed", few(range(30), 2))
+def test_nvrtc_spills_nothing(seed: int) -> None:
+    chain, plans = plans_of(seed, ANY, 2)
+    for plan in plans:
+        for capability in ((7, 5), (8, 0), (9, 0)):
+            check_compiles(chain.program, plan, capability)
