@@ -69,15 +69,10 @@ class BodyWriter:
                     yield from (pad + line for line in self._later(node))
                 case Assign():
                     yield from (pad + line for line in self._assignment(node))
-                case Barrier(level, arrays, copies):
-                    if copies:
-                        yield pad + f"{WAIT}();"
-                    block = self.words.array_barrier if arrays else self.words.barrier
-                    yield pad + (block if level == "block" else self.words.sub_group_barrier)
-                case Declare(name, kind, sizes, note):
-                    said = f" // {note}" if note else ""
-                    aligned = self.words.aligned.format(bytes=self.aligned[name]) if name in self.aligned else ""
-                    yield f"{pad}{aligned}{self.words.type(kind)} {name}{''.join(f'[{n}]' for n in sizes)};{said}"
+                case Barrier():
+                    yield from (pad + line for line in self._barrier(node))
+                case Declare():
+                    yield pad + self._declaration(node)
                 case Atomic(target, operator, value, kind, shared):
                     yield (f"{pad}{atomic_name(operator, kind, shared, self.words)}(&{self.printer.text(target)}, "
                            f"{self.printer.text(value)});")
@@ -90,6 +85,17 @@ class BodyWriter:
                     raise AssertionError(f"the instance of {name} was not lowered")
                 case _:
                     assert_never(node)
+
+    def _barrier(self, node: Barrier) -> Iterator[str]:
+        if node.copies:
+            yield f"{WAIT}();"
+        block = self.words.array_barrier if node.arrays else self.words.barrier
+        yield block if node.level == "block" else self.words.sub_group_barrier
+
+    def _declaration(self, node: Declare) -> str:
+        aligned = self.words.aligned.format(bytes=self.aligned[node.name]) if node.name in self.aligned else ""
+        sizes, note = "".join(f"[{n}]" for n in node.sizes), f" // {node.note}" if node.note else ""
+        return f"{aligned}{self.words.type(node.type)} {node.name}{sizes};{note}"
 
     def _loop(self, node: For, depth: int) -> Iterator[str]:
         pad = "  " * depth

@@ -82,7 +82,9 @@ def test_the_fraction_is_rounded_to_whole_points() -> None:
 def test_overlap_is_that_of_the_longest_way() -> None:
     """Section 1.3 of the specification: maxima in reverse order of the stages."""
     program = chain()
-    [kernel] = kernels_of(program, chain_plan("block").schedule)
+    schedule = chain_plan("block").schedule
+    assert schedule is not None
+    [kernel] = kernels_of(program, schedule)
     one, two = held_stages(kernel.section.program, kernel.part)
     assert (one.array, one.left, one.right, one.readers) == ("one", (0, 0), (1, 2), ("", "two"))
     assert (two.array, two.left, two.right, two.readers) == ("two", (0, 0), (1, 0), ("",))
