@@ -240,10 +240,10 @@ def expand_seed(text: str, rng: np.random.Generator, plans: bool) -> str:
 
 def test_random_nests() -> None:
     rng = np.random.default_rng(3)
-    counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(18))
-    counts += Counter(expand_seed(nest_texts(seed)[0], rng, False) for seed in range(15))
-    assert counts["expanded"] >= 10
-    assert counts["copied back"] >= 6
+    counts = Counter(expand_seed(scop(scalar_nest(seed), DECLARATIONS), rng, seed % 4 == 0) for seed in range(9))
+    counts += Counter(expand_seed(nest_texts(seed)[0], rng, False) for seed in range(7))
+    assert counts["expanded"] >= 5
+    assert counts["copied back"] >= 3
 
 
 @pytest.mark.slow

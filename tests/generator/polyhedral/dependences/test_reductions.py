@@ -292,9 +292,9 @@ def check_seed(seed: int) -> str:
 
 
 def test_random_programs() -> None:
-    counts = Counter(check_seed(seed) for seed in range(30))
-    assert counts["orders"] >= 5
-    assert counts["contributions"] >= 15
+    counts = Counter(check_seed(seed) for seed in range(15))
+    assert counts["orders"] >= 2
+    assert counts["contributions"] >= 7
 
 
 @pytest.mark.slow
