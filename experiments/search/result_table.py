@@ -22,7 +22,9 @@ DISTURBED = 0.1
 
 def result_rows(summary: Summary) -> tuple[Cells, ...]:
     """A line per baseline that is known, the default plan, the best plan."""
-    rows = [_row("sequential C", summary.sequential_ms, summary)]
+    rows = []
+    if summary.sequential_ms is not None:
+        rows.append(_row("sequential C", summary.sequential_ms, summary))
     if summary.sequential_o3_ms is not None:
         rows.append(_row("sequential C, plain -O3", summary.sequential_o3_ms, summary))
     if summary.openmp_ms is not None:

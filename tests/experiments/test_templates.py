@@ -99,6 +99,7 @@ def test_commands_take_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert antune("explain", "add.py", "--device", "deterministic") == 0
     printed = capsys.readouterr().out
     assert "tuning sum on" in printed and "sequential C takes" not in printed
+    assert "default plan " in printed and "  sequential C " not in printed, "there is none"
     assert "blocks: x = ceil(100 / block_size_x)" in printed
     assert antune("tune", "sum.t1.json", "-D", "N=3") == 2
     assert "is a T1 file, which says all of its kernel" in capsys.readouterr().err
