@@ -65,7 +65,8 @@ def check(file: SourceFile, plan_file: PlanFile = None, races: Races = False, in
                                  program_limit, random_inputs))
     plan = read_plan(plan_file, "--plan")
     info = _device(device, races)
-    problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
+    problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0,
+                           baselines=False)
     for warning in problem.reference.warnings:
         print(f"warning: {warning}")
     if isinstance(problem.subject, Template):

@@ -158,7 +158,8 @@ def _explain(
     from generator.templates.template import Template
 
     target = found.target
-    problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0)
+    problem = read_problem(scoped.file, scoped.compilation, scoped.function, scoped.scop, dict(scoped.parameters), 0,
+                           baselines=False)
     if isinstance(problem.subject, Template):
         if doubted is not None or model is not None:
             raise InputError(f"{problem.subject.name} is a kernel template, whose loops antune does not know: leave "

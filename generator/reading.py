@@ -33,14 +33,15 @@ _INT_MAX = 2**31 - 1
 
 
 def read_problem(file: Path, compilation: Compilation, function: str | None, scop: int | None,
-                 overrides: Mapping[str, int], seed: int, tell: Tell = lambda _: None) -> Problem:
+                 overrides: Mapping[str, int], seed: int, tell: Tell = lambda _: None,
+                 baselines: bool = True) -> Problem:
     """Read a C file, a pipeline, or a kernel template (a T1 file, or a Python file that builds one).
 
     Of a C file: read the SCoP (without pragmas: the loops where the program spends its time), run the original program
     once, and build the model with all sizes bound, expanded.
 
     `overrides` gives values to parameters when there is no `main` to take them from. `tell` hears how long the program
-    has been running, where that takes a while.
+    has been running, where that takes a while. Without `baselines` only the build that gives the reference is made.
 
     Raises:
         InputError: anything wrong with the file or the way it is compiled.
@@ -57,7 +58,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     choice = choose_nest(file, compilation, function, scop, tell)
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     check_static(source)
-    captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell)
+    captured = capture(source, overrides, partial(needed_extents, source), seed, tell=tell, baselines=baselines)
     program = expand(extract(source, captured.parameters, captured.extents))
     _check_index_range(program)
     names = {array.name for array in program.arrays if array.role != "temp"}  # nobody reads what a temporary held

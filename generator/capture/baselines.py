@@ -44,12 +44,14 @@ class Timed:
 
 
 def timed_builds(source: ScopSource, text: str, compiler: Compiler, plain: Times, rounding: Values,
-                 run: Callable[[Build], Times]) -> Timed:
-    """Time the other builds by `run`; `plain` is what the reference's build did, `text` the file's."""
+                 run: Callable[[Build], Times] | None) -> Timed:
+    """Time the other builds by `run`, if there is one; `plain` is what the reference's build did, `text` the file's."""
     cflags = source.compilation.cflags
     native = Build(native_flags(compiler, cflags))
     timed = Timed(plain.samples_ms, _words(source, compiler, PLAIN))
     timed.baselines = (Baseline("o3", timed.compiler, 1, plain.samples_ms),)
+    if run is None:
+        return timed
     if native.flags:
         found = _try(timed, plain, rounding, run, native, "the sequential program, compiled for this machine,")
         if found is not None:

@@ -105,24 +105,25 @@ class _Job:
     seed: int
     limit_s: float
     tell: Tell
+    baselines: bool
     runs: int = 0
     objects: dict[tuple[Build, str], list[Path]] = field(default_factory=dict)
 
 
 def capture(source: ScopSource, overrides: Mapping[str, int], resolve: Resolve, seed: int,
-            limit_s: float | None = None, tell: Tell = lambda _: None) -> Captured:
+            limit_s: float | None = None, tell: Tell = lambda _: None, baselines: bool = True) -> Captured:
     """Run the sequential program (at most `limit_s` seconds per run, else as its invocation says) and keep what it did.
 
     `overrides` sets integer parameters of the generated `main`; a program's own `main` sets its own. `resolve`
     gives, from the parameters and the elements that lie behind pointers where known, the extents of arrays whose size
-    is unknown. `seed` determines generated data.
+    is unknown. `seed` determines generated data. `baselines`: whether to time other builds of the program, too.
 
     Raises:
         InputError: no C compiler, arrays that overlap, or neither the program nor the function alone can run.
     """
     compiler, limit_s = system_compiler(), limit_s or source.compilation.invocation.limit_s
     with scratch_folder("antune-capture-") as directory:
-        job = _Job(source, compiler, directory, scop_text(source), resolve, seed, limit_s, tell)
+        job = _Job(source, compiler, directory, scop_text(source), resolve, seed, limit_s, tell, baselines)
         warnings = source.warnings
         if source.has_main or source.compilation.sources:
             try:
@@ -308,7 +309,8 @@ def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -
                    "meet the usual tolerance")
         warnings = (*warnings, warning)
     rounding = _rounding(job.source, run)
-    timed = timed_builds(job.source, job.text, job.compiler, plain, rounding, partial(_timed, job, run.recipe))
+    other = partial(_timed, job, run.recipe) if job.baselines else None
+    timed = timed_builds(job.source, job.text, job.compiler, plain, rounding, other)
     return Captured(dict(run.log.parameters), extents,
                     Reference(run.inputs, run.outputs, timed.sequential_ms, origin, timed.compiler,
                               (*warnings, *timed.warnings), rounding, timed.baselines))

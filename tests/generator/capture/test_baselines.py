@@ -75,6 +75,16 @@ def test_a_file_with_openmp_is_timed_in_three_builds(
     np.testing.assert_array_equal(found.outputs["b"], expected.outputs["b"])
 
 
+def test_who_compares_nothing_makes_the_first_build_only(tmp_path: Path) -> None:
+    """`antune explain` and `antune check`: builds of long programs take seconds."""
+    file = tmp_path / "user.c"
+    file.write_text(program(INSIDE))
+    found = read_problem(file, Compilation(), None, None, {}, 0, baselines=False).reference
+    assert [baseline.name for baseline in found.baselines] == ["o3"] and found.compiler.endswith("-O3")
+    assert found.sequential_ms == found.baselines[0].samples_ms
+    np.testing.assert_array_equal(found.outputs["b"], reference(tmp_path, program(INSIDE)).outputs["b"])
+
+
 def test_openmp_that_cannot_be_timed_is_said(tmp_path: Path) -> None:
     found = reference(tmp_path, program(AROUND))
     assert [baseline.name for baseline in found.baselines] == ["o3"]
