@@ -4,9 +4,10 @@ The arguments, the cache file and the form of the results are those of Kernel Tu
 search-optimizing GPU code auto-tuner", Future Generation Computer Systems 90, 2019); search, checks and measuring are
 antune's, with generated code in processes of their own.
 
-Read in this order: `call.py` (the arguments become a Call), `making.py` (text and launch of a configuration),
-`tuning.py` (the search), `caching.py` (the cache file), `results.py` (what comes back). Nothing here is kept in a run
-directory: the cache file is what a later call goes on from.
+Read in this order: `tuning.py` (the function), `checking.py` and `call.py` (its arguments become a Call), `making.py`
+(text and launch of a configuration), `objective.py` (what is sought), `searching.py` (the search), `measuring.py` (on a
+device), `caching.py` (the cache file). Nothing here is kept in a run directory: the cache file is what a later call
+goes on from.
 """
 
 from antune.kernel_tuner.tuning import tune_kernel

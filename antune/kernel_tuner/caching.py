@@ -1,12 +1,12 @@
 """Kernel Tuner's cache file: read, and added to configuration by configuration.
 
-A file stays open at its end (without the last two braces) while a search goes on: what was killed can be read again.
+A file stays open at its end (without the last two braces) while a search goes on: what was killed can be read again. A
+line per entry is appended as soon as it is known; whatever rewrites the file replaces it as a whole.
 """
 
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,60 +14,92 @@ from typing import Any
 
 import numpy as np
 
+from antune.kernel_tuner.objective import Entry
+from experiments.files import write_atomically
 from generator.errors import InputError
 from generator.json_text import parse_json
+from runners.replay.kernel_tuner import ERROR, error_in
 
 END = "}\n}"
-ERROR = "__error__"
-Entry = dict[str, Any]
 
 
 @dataclass(slots=True)
 class Cache:
-    """What is known, by the configuration's values joined by commas; `path` None: nothing is written."""
+    """What is known, by the configuration's values joined by commas; `path` None: nothing is written.
+
+    `header` is what the file says beside.
+    """
 
     path: Path | None
+    header: Mapping[str, Any] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, key: str, entry: Entry) -> None:
         """Know `entry` from now on, and write it. Raises InputError when that fails."""
         self.entries[key] = entry
         if self.path is not None:
-            _write(self.path, "\n" + json.dumps({key: entry}, default=_plain)[1:-1] + ",", "a")
+            try:
+                with self.path.open("a") as file:
+                    file.write(_line(key, entry))
+            except OSError as error:
+                raise _unwritable(self.path, error) from None
 
     def close(self) -> None:
         """Make the file whole JSON. Raises InputError when that fails."""
-        if self.path is not None:
-            text = self.path.read_text().rstrip().rstrip(",")
-            _write(self.path, text + END, "w")
+        self._rewrite(END)
+
+    def reopen(self) -> None:
+        """Write the file anew, open at its end. Raises InputError when that fails."""
+        self._rewrite("," if self.entries else "")
+
+    def _rewrite(self, end: str) -> None:
+        if self.path is None:
+            return
+        head = json.dumps({**self.header, "cache": {}}, indent="", default=_plain)[:-3]
+        lines = "".join(_line(key, entry) for key, entry in self.entries.items()).removesuffix(",")
+        try:
+            write_atomically(self.path, head + lines + end)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
 
 
 def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: bool) -> Cache:
     """The cache called `name` (`.json` is added where it is missing), made with `header` if there is none.
 
+    What `header` lacks is not compared with the file's.
+
     Raises:
         InputError: it is damaged, or of another kernel, device, problem size or other parameters.
     """
     if name is None:
+        if reads_only:
+            raise InputError("simulation_mode answers from a cache; give one with cache=")
         return Cache(None)
     path = Path(name) if str(name).endswith(".json") else Path(f"{name}.json")
     if not path.exists():
         if reads_only:
             raise InputError(f"cache {path} is not there; simulation_mode answers from a cache that exists")
-        _write(path, json.dumps({**header, "cache": {}}, indent="", default=_plain)[:-3], "w")
-        return Cache(path)
-    text = path.read_text().rstrip()
-    data = _parsed(path, text)
-    _check(path, data, json.loads(json.dumps(header, default=_plain)))
+        made = Cache(path, header)
+        made.reopen()
+        return made
+    data = _parsed(path)
+    own = json.loads(json.dumps(header, default=_plain))
+    _check(path, data, own)
+    entries = {key: _marked(path, key, entry) for key, entry in data.pop("cache").items()}
     if reads_only:
-        return Cache(None, dict(data["cache"]))
-    if text.endswith("}"):  # open it again
-        _write(path, text.removesuffix("}").rstrip().removesuffix("}").rstrip() + ("," if data["cache"] else ""), "w")
-    return Cache(path, dict(data["cache"]))
+        return Cache(None, data, entries)
+    found = Cache(path, {**data, "tune_params": _merged(data.get("tune_params"), own["tune_params"])}, entries)
+    found.reopen()
+    return found
 
 
-def _parsed(path: Path, text: str) -> dict[str, Any]:
-    for whole in (text, text.rstrip(",") + END):
+def _parsed(path: Path) -> dict[str, Any]:
+    """The file's contents; an entry at its end that was cut off is left out."""
+    try:
+        text = path.read_text().rstrip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cache {path} cannot be read: {error}; give another name") from None
+    for whole in (text, text.removesuffix(",") + END, text.rpartition("\n")[0].rstrip().removesuffix(",") + END):
         try:
             data = parse_json(whole)
         except ValueError:
@@ -77,10 +109,27 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     raise InputError(f"cache {path} is damaged, or no cache of Kernel Tuner; remove it, or give another name")
 
 
+def _marked(path: Path, key: str, entry: object) -> Entry:
+    """An entry that says by `__error__` whether it failed, as those of all versions do not."""
+    if not isinstance(entry, dict):
+        raise InputError(f"cache {path} is damaged: its entry {key} is no object; remove the entry")
+    error = error_in(entry)
+    return entry if error is None else {**entry, ERROR: error}
+
+
+def _merged(old: Any, new: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of both: a later call may try more of them."""
+    known = old if isinstance(old, dict) else {}
+    return {name: [*known.get(name, []), *(value for value in values if value not in known.get(name, []))]
+            for name, values in new.items()}
+
+
 def _check(path: Path, data: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-    for name in ("device_name", "kernel_name", "problem_size", "tune_params_keys", "tune_params"):
-        same = _same if name == "problem_size" else operator.eq
-        if name in data and not same(data[name], header[name]):
+    for name in ("device_name", "kernel_name", "problem_size", "tune_params_keys"):
+        if name not in data or name not in header or header[name] == "callable":
+            continue
+        same = _same(data[name], header[name]) if name == "problem_size" else data[name] == header[name]
+        if not same:
             raise InputError(f"cache {path} has other results: its {name} is {data[name]!r}, not {header[name]!r}; "
                              "give another name")
 
@@ -91,12 +140,12 @@ def _same(one: Any, other: Any) -> bool:
     return all(str(a) == str(b) for a, b in zip(*([*size, 1, 1, 1][:3] for size in sizes), strict=True))
 
 
-def _write(path: Path, text: str, mode: str) -> None:
-    try:
-        with path.open(mode) as file:
-            file.write(text)
-    except OSError as error:
-        raise InputError(f"cache {path} cannot be written: {error.strerror}") from None
+def _line(key: str, entry: Entry) -> str:
+    return "\n" + json.dumps({key: entry}, default=_plain)[1:-1] + ","
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"cache {path} cannot be written: {error.strerror}")
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from antune.kernel_tuner.checking import check_expressions
 from generator.contract import Array, Role, Tolerance
 from generator.errors import InputError
 from generator.plan import Value
 from generator.target import Dialect
-from generator.templates.building import C_TYPES, language_of
+from generator.templates.building import C_TYPES, array_of, language_of
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.signature import check_arguments, constant_pointers, declared
 from generator.templates.template import Parameter, Template
@@ -62,16 +64,19 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
     """The call, checked. Raises InputError: something is missing, unknown, or does not fit the kernel."""
     parameters = tuple(Parameter(name, tuple(_plain(value) for value in values))
                        for name, values in tune_params.items())
+    sizes = dict(zip(("grid_div_x", "grid_div_y", "grid_div_z"), grid_div, strict=True))
+    check_expressions(tuple(tune_params), {"problem_size": problem_size, **sizes,
+                                           "smem_args": (smem_args or {}).get("size")})
     file, text, make_text = _source(source, {one.name: one.values[0] for one in parameters if one.values})
     dialect = _language(lang, text, file)
-    given = [_array_of(number, value) for number, value in enumerate(arguments)]
+    given = [array_of(f"argument {number}", value) for number, value in enumerate(arguments)]
     if answer is not None and len(answer) != len(given):
         raise InputError(f"answer has {len(answer)} entries, arguments has {len(given)}; give None for each argument "
                          "that is no output")
     names, roles = _names(text, kernel_name, len(given)), _roles(text, kernel_name, given, answer, verify)
     arrays = [Array(name, C_TYPES[value.dtype.name], value.shape, role)
               for name, value, role in zip(names, given, roles, strict=True)]
-    constants = {name: _array_of(name, value) for name, value in (cmem_args or {}).items()}
+    constants = {name: array_of(f"cmem_args: {name}", value) for name, value in (cmem_args or {}).items()}
     arrays += [Array(name, C_TYPES[value.dtype.name], value.shape, "in") for name, value in constants.items()
                if name not in names]
     template = Template(kernel_name, file, dialect, kernel_name, text, parameters, (), tuple(arrays), ("1",), ("1",),
@@ -88,12 +93,27 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
                 defines)
 
 
+def asked(what: str, function: Callable[[Any], Any], configuration: Configuration) -> Any:
+    """What a function of the user's says of a configuration.
+
+    Raises:
+        InputError: it raises anything else than a division by zero.
+    """
+    try:
+        return function(dict(configuration))
+    except ZeroDivisionError:
+        raise
+    except Exception as error:  # it is the user's own code
+        values = ", ".join(f"{name} = {value}" for name, value in configuration.items())
+        raise InputError(f"{what} fails for {values}: {type(error).__name__}: {error}") from error
+
+
 def _plain(value: Any) -> Value:
     """A value of a parameter as Python has it. Raises InputError for other things."""
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, str | int | float):
+    if isinstance(plain, str | int) or (isinstance(plain, float) and math.isfinite(plain)):
         return plain
-    raise InputError(f"tune_params has the value {value!r}; use numbers, truth values or texts")
+    raise InputError(f"tune_params has the value {value!r}; use finite numbers, truth values or texts")
 
 
 def _source(source: Any, first: Configuration) -> tuple[str, str, Callable[[Configuration], str] | None]:
@@ -103,7 +123,7 @@ def _source(source: Any, first: Configuration) -> tuple[str, str, Callable[[Conf
             raise InputError("kernel_source has several files; put the kernel and what it includes into one")
         source = source[0]
     if callable(source):
-        return "", str(source(dict(first))), source
+        return "", str(asked("kernel_source", source, first)), source
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return "", source, None
     path = Path(source)
@@ -121,17 +141,6 @@ def _language(lang: str | None, text: str, file: str) -> Dialect:
     if dialect is None:
         raise InputError(f"lang is {lang!r}; antune takes {', '.join(_LANGUAGES)}")
     return dialect
-
-
-def _array_of(which: int | str, value: Any) -> NDArray[Any]:
-    """An argument as an array. Raises InputError where its type has no word in a kernel."""
-    if isinstance(value, int | float | bool):
-        raise InputError(f"argument {which} is {value!r}, whose type in the kernel is not clear; give a NumPy scalar, "
-                         "e.g. numpy.int32(5)")
-    found = np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value)
-    if found.dtype.name not in C_TYPES:
-        raise InputError(f"argument {which} has elements of {found.dtype}; use one of {', '.join(C_TYPES)}")
-    return np.ascontiguousarray(found).reshape(found.shape)
 
 
 def _names(text: str, kernel: str, count: int) -> list[str]:
@@ -189,8 +198,10 @@ def _restriction(given: Any, names: tuple[str, ...]) -> Restriction:
         return replace(parsed, holds=_forgiving(parsed.holds))
     if callable(given):
         used = _used(given, names)
-        made = restriction(used, _forgiving(lambda *values: given(dict(zip(used, values, strict=True)))))
-        return replace(made, text=getattr(given, "__name__", "a function"))
+        name = getattr(given, "__name__", "a function")
+        made = restriction(used, _forgiving(lambda *values: asked(f"the restriction {name}", given,
+                                                                  dict(zip(used, values, strict=True)))))
+        return replace(made, text=name)
     raise InputError(f"restrictions has {given!r}; use expressions as texts, or functions of a configuration")
 
 

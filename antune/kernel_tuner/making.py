@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from antune.kernel_tuner.call import Call, Configuration
+from antune.kernel_tuner.call import Call, Configuration, asked
 from generator.errors import IllegalPlan, InputError
 from generator.plan import Plan, Value
 from generator.target import LANGUAGES, Dialect
@@ -42,9 +42,11 @@ class CallMaker:
         try:
             shape = shape_of(call, configuration)
             macros = self._macros(configuration, shape)
-        except InputError as error:
+            text = self._maker.text
+            if call.make_text is not None:
+                text = self._maker.exported(str(asked("kernel_source", call.make_text, configuration)))
+        except (InputError, ZeroDivisionError) as error:
             raise IllegalPlan(str(error)) from None
-        text = self._maker.text if call.make_text is None else self._maker.exported(call.make_text(dict(configuration)))
         if self._cplusplus:
             text, macros = _unrolled(text, macros)
         return self._maker.made(plan, text, shape, macros)
@@ -70,13 +72,12 @@ def shape_of(call: Call, configuration: Configuration) -> Shape:
     if min(grid) < 1:
         raise InputError(f"the grid is {' x '.join(map(str, grid))}; it has to have a block")
     shared = (call.shared or {}).get("size", 0)
-    return Shape(tuple(grid), block, int(shared(dict(configuration)) if callable(shared)
-                                         else _number(shared, configuration, "size of the shared memory")))
+    return Shape(tuple(grid), block, int(_number(shared, configuration, "size of the shared memory")))
 
 
 def _problem_size(given: Any, configuration: Configuration) -> list[float]:
-    found = given(dict(configuration)) if callable(given) else given
-    listed = [found] if isinstance(found, str | int | np.integer) else list(found)
+    found = asked("problem_size", given, configuration) if callable(given) else given
+    listed = list(found) if isinstance(found, list | tuple | np.ndarray) else [found]
     if not 1 <= len(listed) <= len(AXES):
         raise InputError(f"problem_size has {len(listed)} sizes; give one to three")
     sizes = [_number(size, configuration, "problem size") for size in listed]
@@ -85,17 +86,19 @@ def _problem_size(given: Any, configuration: Configuration) -> list[float]:
 
 def _divisor(given: Any, configuration: Configuration) -> float:
     if callable(given):
-        return float(given(dict(configuration)))
+        return _number(asked("the grid divisor", given, configuration), configuration, "grid divisor")
     if isinstance(given, list | tuple):
         return math.prod(_divisor(one, configuration) for one in given)
     return int(_number(given, configuration, "grid divisor"))
 
 
 def _number(given: Any, configuration: Configuration, kind: str) -> float:
+    if callable(given):
+        given = asked(f"the {kind}", given, configuration)
     if isinstance(given, str):
         return parse_restriction(given, kind).number(configuration)
     if isinstance(given, int | float | np.number):
-        return float(given) if isinstance(given, float) else int(given)
+        return float(given) if isinstance(given, float | np.floating) else int(given)
     raise InputError(f"the {kind} is {given!r}; use a number, an expression as text, or a function")
 
 
@@ -108,7 +111,7 @@ def _whole(value: Value, name: str) -> int:
 def _word(value: Any, configuration: Configuration) -> Value:
     """A macro's value: what a function returns, or a text in which parameters' names stand for their values."""
     if callable(value):
-        return str(value(dict(configuration)))
+        return str(asked("a function of defines", value, configuration))
     if isinstance(value, str):
         return "".join(str(configuration.get(part, part)) for part in re.split(r"(\w+)", value))
     return str(value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -47,12 +47,17 @@ class Argument:
 
 def array(values: ArrayLike, role: Role = "in") -> Argument:
     """An array that the kernel reads (`in`), reads and writes (`inout`), or uses as it likes (`temp`)."""
-    return Argument(role, np.ascontiguousarray(values))
+    return Argument(role, _kept(values))
 
 
 def constant(values: ArrayLike) -> Argument:
     """An array in constant memory: an argument in OpenCL, in CUDA and HIP a symbol of its name."""
-    return Argument("in", np.ascontiguousarray(values), constant=True)
+    return Argument("in", _kept(values), constant=True)
+
+
+def _kept(values: ArrayLike) -> NDArray[Any]:
+    """`values` as an array, with its mask if it has one: that is refused with the name of the argument."""
+    return np.asanyarray(values)
 
 
 def output(shape: int | Sequence[int], dtype: DTypeLike = "float32") -> Argument:
@@ -139,15 +144,26 @@ def _source(source: str | Path) -> tuple[str, str]:
 
 
 def _argument(name: str, value: Argument | ArrayLike) -> Argument:
-    found = value if isinstance(value, Argument) else Argument("in", np.ascontiguousarray(value))
-    if not isinstance(value, Argument) and np.ndim(value) == 0:
-        if not isinstance(value, np.generic):
-            raise InputError(f"the argument `{name}` is {value!r}, whose type in the kernel is not clear; give a NumPy "
-                             "scalar, e.g. np.int32(5)")
-        found = Argument("in", np.asarray(value))
-    if found.values.dtype.name not in C_TYPES:
-        raise InputError(f"the argument `{name}` has elements of {found.values.dtype}; use one of {', '.join(C_TYPES)}")
-    return found
+    if isinstance(value, Argument):
+        return replace(value, values=array_of(f"the argument `{name}`", value.values))
+    return Argument("in", array_of(f"the argument `{name}`", value))
+
+
+def array_of(what: str, value: Any) -> NDArray[Any]:
+    """What is given for an argument, called `what` in messages, as an array in the order of C (a scalar: shape ()).
+
+    Raises:
+        InputError: its type is not clear, or has no word in a kernel; or it has a mask.
+    """
+    if isinstance(value, int | float) and not isinstance(value, np.generic):
+        raise InputError(f"{what} is {value!r}, whose type in the kernel is not clear; give a NumPy scalar, e.g. "
+                         "np.int32(5)")
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{what} has a mask, which kernels do not know; give the values alone, e.g. with .filled(0)")
+    found = np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value)
+    if found.dtype.name not in C_TYPES:
+        raise InputError(f"{what} has elements of {found.dtype}; use one of {', '.join(C_TYPES)}")
+    return np.ascontiguousarray(found).reshape(found.shape)
 
 
 def _array(name: str, argument: Argument) -> Array:

@@ -1,7 +1,8 @@
 """Kernel Tuner's cache files: every configuration of a kernel's parameters that was tried, with its times.
 
 The objective is the file's own `time`, in milliseconds. Kernel Tuner marks a configuration that failed by the name of
-one of its error classes in place of a number, since version 1.4 also under `__error__`.
+one of its error classes: before version 1.4 in place of the objective's number, whatever that was, since then under
+`__error__`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from metrics.statistics import median_interval
 from runners.replay.recording import Origin, Recording, Row, make_recording
 
 _MS = 1e-3
+ERROR = "__error__"
+"""Where entries have the name of a failure."""
 ERRORS = ("CompilationFailedConfig", "RuntimeFailedConfig", "InvalidConfig", "ErrorConfig")
 
 
@@ -53,12 +56,19 @@ def _outcome(key: str, fields: Mapping[str, Any], place: RecordingEntry) -> Outc
         _ms(fields, "verification_time", place) * _MS,
         (sum(times) or _ms(fields, "benchmark_time", place)) * _MS,
     )
-    error = fields.get("__error__", fields.get("time"))
-    if isinstance(error, str):
+    if (error := error_in(fields)) is not None:
         return failure(error, spent, place)
     if "time" not in fields:
         place.fault("it has no `time`")
     return timed(place.time(fields["time"], "time"), times, key, spent)
+
+
+def error_in(fields: Mapping[str, Any]) -> str | None:
+    """The name of an entry's failure, wherever its version of Kernel Tuner wrote it; None where it did not fail."""
+    named = fields.get(ERROR, fields.get("time"))
+    if isinstance(named, str):
+        return named
+    return next((value for value in fields.values() if isinstance(value, str) and value in ERRORS), None)
 
 
 def failure(error: str, spent: Durations, place: RecordingEntry) -> Outcome:

@@ -1,0 +1,109 @@
+"""Whether the arguments of `tune_kernel` have the types that they should have: one message for the first that has not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from generator.errors import InputError
+from generator.templates.expressions import parse_restriction
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NUMBERS = (int, float, np.number)
+_Fits: TypeAlias = Callable[[Any], bool]
+
+
+def _listed(value: Any) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _size(value: Any) -> bool:
+    return _number(value) or isinstance(value, str) or callable(value)
+
+
+def _sizes(value: Any) -> bool:
+    return _size(value) or (_listed(value) and all(_size(one) for one in value))
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+KINDS: Mapping[str, tuple[_Fits, str]] = {
+    "kernel_name": (lambda v: isinstance(v, str) and bool(_NAME.fullmatch(v)), "the name of the kernel in the text"),
+    "kernel_source": (lambda v: isinstance(v, str | Path) or callable(v) or _listed(v),
+                      "text, a file, or a function of a configuration"),
+    "problem_size": (_sizes, "one to three numbers, expressions as texts, or a function of a configuration"),
+    "arguments": (_listed, "a list of NumPy arrays and scalars, in the kernel's order"),
+    "tune_params": (lambda v: isinstance(v, Mapping), "a dictionary of names, each with a list of values"),
+    "grid_div_x": (_sizes, "a list of expressions, or a function of a configuration"),
+    "grid_div_y": (_sizes, "a list of expressions, or a function of a configuration"),
+    "grid_div_z": (_sizes, "a list of expressions, or a function of a configuration"),
+    "answer": (_listed, "a list with an array for each output, and None for each other argument"),
+    "atol": (lambda v: _number(v) and v >= 0, "a number from 0"),
+    "verify": (callable, "a function of answer, results and atol"),
+    "lang": (lambda v: isinstance(v, str), "the name of a language"),
+    "device": (lambda v: isinstance(v, str) or _whole(v), "a number, or a name as --device takes it"),
+    "smem_args": (lambda v: isinstance(v, Mapping) and _size(v.get("size")),
+                  "a dictionary with `size`: a number, an expression as text, or a function of a configuration"),
+    "cmem_args": (lambda v: isinstance(v, Mapping), "a dictionary of names, each with an array"),
+    "defines": (lambda v: isinstance(v, Mapping) and all(isinstance(k, str) and _NAME.fullmatch(k) for k in v),
+                "a dictionary of macros' names, each with a value"),
+    "iterations": (lambda v: _whole(v) and v > 0, "a whole number above 0"),
+    "block_size_names": (lambda v: _listed(v) and len(v) <= 3 and all(isinstance(one, str) for one in v),
+                         "a list of up to three parameters"),
+    "strategy": (lambda v: isinstance(v, str), "the name of a strategy"),
+    "strategy_options": (lambda v: isinstance(v, Mapping), "a dictionary"),
+    "cache": (lambda v: isinstance(v, str | Path) and bool(str(v)), "the name of a file"),
+    "seed": (lambda v: _whole(v) and v >= 0, "a whole number from 0"),
+}
+"""What each argument has to be, and that in words."""
+NEEDED = ("kernel_name", "kernel_source", "problem_size", "arguments", "tune_params", "atol", "device", "iterations")
+"""The arguments that None is no value of."""
+
+
+def check_kinds(given: Mapping[str, Any]) -> None:
+    """Raise InputError for the first argument of another kind than `KINDS` says."""
+    for name, (fits, words) in KINDS.items():
+        value = given[name]
+        if (value is not None or name in NEEDED) and not fits(value):
+            raise InputError(f"{name} is {_shown(value)}; give {words}")
+    for name, values in given["tune_params"].items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise InputError(f"tune_params has the name {_shown(name)}; parameters become macros: use letters, digits "
+                             "and _")
+        if isinstance(values, str) or not (_listed(values) or isinstance(values, range)):
+            raise InputError(f"tune_params has {_shown(values)} for `{name}`; give a list of values")
+
+
+def check_expressions(names: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Raise InputError where a text among `given` (by argument) is no expression over the parameters `names`."""
+    for argument, value in given.items():
+        for text in _texts(value):
+            parsed = parse_restriction(text, argument)
+            if unknown := [name for name in parsed.names if name not in names]:
+                raise InputError(f"{argument} has `{parsed.text}`, which uses `{unknown[0]}`: that is no parameter; "
+                                 f"there are {', '.join(names) or 'none'}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+
+
+def _shown(value: object) -> str:
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
