@@ -83,6 +83,14 @@ class KernelPlan:
     asynchronous: bool = ASYNCHRONOUS.default
     in_registers: int = IN_REGISTERS.default
 
+    def besides(self, *honoured: str) -> tuple[str, ...]:
+        """The fields, but for statements, sizes and those `honoured`, that are not the default."""
+        return tuple(
+            decision.key
+            for decision in KERNEL_DECISIONS
+            if decision is not SIZES and decision.key not in honoured and decision.of(self) != decision.default
+        )
+
 
 KERNEL_DECISIONS: tuple[KernelDecision[Any], ...] = (
     X_DIMENSION,

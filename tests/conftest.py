@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from runners.base import DeviceInfo
+from runners.devices import find_device
 from tests.support.paths import GOLDEN
 
 os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short run
@@ -44,3 +46,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(), f"{path} differs; if that is meant: pytest --update-golden"
 
     return check
+
+
+@pytest.fixture(scope="module")
+def watched_gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
+    """The stand-in for a CUDA driver, which watches what kernels do to memory: `found_in` reads what it found."""
+    from tests.support.cuda_double import UNUSABLE, WATCHED, pretended
+
+    if UNUSABLE is not None:
+        pytest.skip(UNUSABLE)
+    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WATCHED, "1")
+        yield find_device("cuda")

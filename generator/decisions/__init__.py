@@ -13,5 +13,5 @@ questions and remembers the answers. What a schedule may be follows from the pro
 Read in this order: `shape` (what is known of a kernel), `base` (what a decision is), `candidate_sizes`, then the
 decisions as they are asked: `x_dimension`, `walk`, `diagonals`, `sizes`, `run`, `unroll`, `points_inside`,
 `registers`, `shared`, `uncopied`, `vector`, `inner_tile`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`,
-`exchange`, `columns`, `level`, `in_registers`; at last `deciding`, which goes through all of them.
+`exchange`, `columns`, `level` (with `fractions`), `in_registers`; at last `deciding`, which goes through all of them.
 """

@@ -6,25 +6,36 @@ beside arithmetic, without a second copy in shared memory. See `generator.loweri
 
 from __future__ import annotations
 
-from generator.decisions.base import KernelDecision, Row, switch
+from generator.decisions.base import KernelDecision, Known, Offer, Row, switch
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.shared import SHARED
+from generator.decisions.uncopied import UNCOPIED
 from generator.forms import FLAG
+
+
+def _offer(known: Known) -> Offer[bool]:
+    """Where something is copied tile by tile of a sequential loop."""
+    offered = (
+        known.wide
+        and not known.target.shares_host_cores
+        and known[SHARED]
+        and known[INNER_TILE] > 1
+        and bool(known.shape.next_copies(known[INNER_TILE], known[UNCOPIED]))
+    )
+    return switch(offered, ((SHARED.name, known[SHARED]), (INNER_TILE.name, known[INNER_TILE])))
+
 
 AHEAD = KernelDecision(
     "ahead",
     "next tile ahead",
     False,
     FLAG,
-    lambda known: switch(
-        known.wide and not known.target.shares_host_cores and known[SHARED] and known[INNER_TILE] > 1,
-        ((SHARED.name, known[SHARED]), (INNER_TILE.name, known[INNER_TILE])),
-    ),
+    _offer,
     Row(
         "no, yes",
         "each thread loads its part of the next copies into registers before it computes with these, and stores it "
         "after that; for arrays that the kernel does not write, and at most 32 elements per thread",
-        "wide, on GPUs",
+        "wide, on GPUs, arrays that are copied tile by tile of a sequential loop",
     ),
     lambda _: "",
     younger=True,

@@ -9,24 +9,44 @@ from __future__ import annotations
 
 from generator.decisions.ahead import AHEAD
 from generator.decisions.base import KernelDecision, Known, Offer, Row, switch
+from generator.decisions.candidate_sizes import Sizes
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.padding import PADDING
 from generator.decisions.registers import REGISTERS
+from generator.decisions.shared import SHARED
 from generator.decisions.sizes import SIZES
+from generator.decisions.uncopied import UNCOPIED
+from generator.decisions.vector import VECTOR
 from generator.forms import FLAG
+
+LEAST_BYTES = 4
+"""Of an asynchronous copy."""
 
 
 def _offer(known: Known) -> Offer[bool]:
-    """Where the next tile is ahead, and there is room for it."""
+    """Where a next tile of large enough elements is ahead, and there is room for it."""
     if not (known[AHEAD] and known.target.copies_asynchronously):
         return Offer((False,))
-    tile, inner = known[SIZES].tile, known[INNER_TILE]
-    copies, others = (
-        known.shape.shared_bytes(tile, inner, known[PADDING], known[REGISTERS], copies=with_copies)
-        for with_copies in (True, False)
-    )
-    room = 2 * copies - others <= known.target.local_bytes
+    elements = known.shape.next_copies(known[INNER_TILE], known[UNCOPIED])
+    if all(element * known[VECTOR] < LEAST_BYTES for element in elements):
+        return Offer((False,))
+    room = _bytes(known, known[SIZES].tile, False, twice=True) <= known.target.local_bytes
     return switch(room, ((AHEAD.name, True), ("room", room)))
+
+
+def kept_bytes(known: Known, tile: Sizes, private: bool) -> int:
+    """What the threads that share a `tile` keep in shared memory, copies that go on by themselves twice; with `private`
+    updates or without. For decisions that come later.
+    """
+    return _bytes(known, tile, private, known[ASYNCHRONOUS])
+
+
+def _bytes(known: Known, tile: Sizes, private: bool, twice: bool) -> int:
+    with_copies, others = (
+        known.shape.shared_bytes(tile, known[INNER_TILE], known[PADDING], known[REGISTERS], copies, private)
+        for copies in (known[SHARED], False)
+    )
+    return with_copies + (with_copies - others if twice else 0)
 
 
 ASYNCHRONOUS = KernelDecision(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Literal, TypeAlias, get_args
 
+from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import Depends, KernelDecision, Known, Offer, Row
-from generator.decisions.inner_tile import INNER_TILE
-from generator.decisions.padding import PADDING
-from generator.decisions.shared import SHARED, fits
 from generator.decisions.sizes import SIZES
 from generator.forms import one_of
 from generator.target import LANES
@@ -19,9 +17,8 @@ _DEFAULT: Combine = "atomic"
 
 def _offer(known: Known) -> Offer[Combine]:
     """Alone in its block a thread updates atomically, or in a private copy where there is room for one."""
-    private = (
-        known.wide and known.shape.privatizes and fits(known, known[INNER_TILE], known[PADDING], known[SHARED], True)
-    )
+    private = known.wide and known.shape.privatizes
+    private = private and kept_bytes(known, known[SIZES].tile, True) <= known.target.local_bytes
     block = known[SIZES].block
     alone = prod(block) == 1
     if not known.shape.reduces or (alone and not private):

@@ -10,12 +10,10 @@ from __future__ import annotations
 from math import prod
 from typing import get_args
 
+from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import KernelDecision, Known, Offer, Row
 from generator.decisions.combine import COMBINE
-from generator.decisions.inner_tile import INNER_TILE
-from generator.decisions.padding import PADDING
-from generator.decisions.registers import REGISTERS
-from generator.decisions.shared import SHARED
+from generator.decisions.fractions import fitting_tenths, team_tile
 from generator.decisions.sizes import SIZES
 from generator.decisions.walk import WALK, walked
 from generator.forms import one_of
@@ -48,12 +46,10 @@ def _offer(known: Known) -> Offer[Level]:
     lanes = sub_group(block) if known.target.sub_group >= LANES else None
     lanes = lanes if lanes is None or _whole_steps(known, lanes) else None
     rows = lanes is not None and (lanes[-1] == LANES or language.rows_in_sub_groups)
-    if lanes is not None and rows and prod(block) > LANES:
-        teams = prod(block) // LANES
-        if teams * _bytes(known, lanes) <= known.target.local_bytes:
-            found.append("sub-group")
-    most = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES
-    if _bytes(known, (1,) * len(block)) <= most and _whole_steps(known, (1,) * len(block)):
+    if lanes is not None and rows and prod(block) > LANES and fitting_tenths(known, lanes):
+        found.append("sub-group")
+    most, one = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES, (1,) * len(block)
+    if kept_bytes(known, team_tile(known, one), known[COMBINE] == "private") <= most and _whole_steps(known, one):
         found.append("thread")
     return Offer(tuple(found), (("offered", " ".join(found)),))
 
@@ -64,14 +60,6 @@ def _whole_steps(known: Known, threads: tuple[int, ...]) -> bool:
         return True
     d = walked(len(threads))
     return walk % threads[d] == 0 and known[SIZES].tile[d] // known[SIZES].block[d] * threads[d] % walk == 0
-
-
-def _bytes(known: Known, threads: tuple[int, ...]) -> int:
-    """What a team of so many threads keeps."""
-    sizes, copies = known[SIZES], known[SHARED]
-    tile = tuple(t // b * n for t, b, n in zip(sizes.tile, sizes.block, threads, strict=True))
-    private = known[COMBINE] == "private"
-    return known.shape.shared_bytes(tile, known[INNER_TILE], known[PADDING], known[REGISTERS], copies, private)
 
 
 LEVEL = KernelDecision(

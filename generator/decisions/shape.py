@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRoom:
+    """What a warp's tile takes that is partly in registers: `words`, 32-bit registers of each lane that are alive at
+    once, and `bytes` of shared memory for each warp.
+    """
+
+    words: int
+    bytes: int
 
 
 class Shape(Protocol):
@@ -73,9 +84,16 @@ class Shape(Protocol):
         More for whole tiles, as `registers` have them.
         """
 
-    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> int | None:
-        """The 32-bit registers of a lane that hold parts of a warp's tile, whose last `in_registers` points of each
-        lane along x are there; None where the kernel cannot do that.
+    def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
+        """The bytes of an element of each shared copy, but those of arrays that are `uncopied`, that is made anew for
+        each tile of a sequential loop: of these the next tile can be on its way.
+        """
+
+    def lane_room(
+        self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
+    ) -> LaneRoom | None:
+        """What a warp's tile takes whose last `in_registers` points of each lane along x are in registers; None where
+        the kernel cannot do that.
         """
 
     def walking(self, rows: int) -> Shape:

@@ -15,9 +15,9 @@ def inner_tiles(known: Known) -> Sizes:
     return tuple(t for t in INNER_TILES if t == 1 or t > known[UNROLL]) if tilable else (1,)
 
 
-def fits(known: Known, inner_tile: int, padding: int, copies: bool, private: bool = False) -> bool:
+def fits(known: Known, inner_tile: int, padding: int, copies: bool) -> bool:
     """Whether a block has room for what it keeps in shared memory then."""
-    size = known.shape.shared_bytes(known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies, private)
+    size = known.shape.shared_bytes(known[SIZES].tile, inner_tile, padding, known[REGISTERS], copies)
     return size <= known.target.local_bytes
 
 

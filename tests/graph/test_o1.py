@@ -57,8 +57,13 @@ class FakeShape:
     def ordered(self, order: tuple[int, ...]) -> FakeShape:
         return replace(self, extents=tuple(self.extents[d] for d in order)) if order else self
 
-    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> None:
+    def lane_room(
+        self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
+    ) -> None:
         return
+
+    def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
+        return (4,)
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0,
                      registers: bool = False, copies: bool = True, private: bool = False) -> int:

@@ -4,7 +4,6 @@ takes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from generator.problem import Problem
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
-from runners.devices import find_device
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.devices import check_plans, device_named, has_intel
 from tests.support.gpu_plans import gpu_plans
 from tests.support.slow import few
@@ -45,24 +43,16 @@ def test_cpu_devices(name: str, selector: str) -> None:
         check_plans(device, found, plans)
 
 
-@pytest.fixture(scope="module")
-def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
-    """The pretended GPU, which watches what kernels do to memory."""
-    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
-        patch.setenv(WATCHED, "1")
-        yield find_device("cuda")
-
-
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 @pytest.mark.parametrize("name", few(ALL_NAMES, QUICK[:1]))
-def test_pretended_gpu(name: str, gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pretended_gpu(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No races, no barrier that some threads miss, right results."""
     said = tmp_path / "calls"
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(said))
     monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
     for found in (problem(name, ODD_SIZES[name]), even(name, FLOAT)):
-        plans = gpu_plans(found.program, gpu.target, "o1", 4, 5)
-        results = measured(found, gpu, plans, tmp_path / "work")
+        plans = gpu_plans(found.program, watched_gpu.target, "o1", 4, 5)
+        results = measured(found, watched_gpu, plans, tmp_path / "work")
         wrong = [(plans[n].to_json(), outcome) for n, outcome in results.items() if not isinstance(outcome, Timed)]
         assert not wrong and not found_in(said), (wrong, found_in(said))
 

@@ -4,7 +4,6 @@ results compared; NVRTC makes device code of their text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,10 +17,9 @@ from metrics.outcome import LaunchFailed, Timed
 from metrics.resources import parse_ptxas
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Capability, Nvrtc
-from runners.devices import find_device
 from tests.support.bench import outcomes_of
 from tests.support.cuda_compiler import translator
-from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
 from tests.support.edits import edited, replaced
 from tests.support.lanes import REAL, WHOLE, Chain, random_chain, split_plan, three_stages
@@ -53,23 +51,13 @@ def test_intel_gets_every_element(seed: int) -> None:
     assert all(isinstance(outcome, Timed) for outcome in outcomes), outcomes
 
 
-@pytest.fixture(scope="module")
-def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
-    """The double, which watches what kernels do to memory."""
-    if UNUSABLE is not None:
-        pytest.skip(UNUSABLE)
-    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
-        patch.setenv(WATCHED, "1")
-        yield find_device("cuda")
-
-
 @pytest.mark.parametrize("seed", few(range(20), (1,)))
 def test_warps_of_cuda_have_no_races(
-    seed: int, device: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     chain, plans = plans_of(seed, ANY, 2)
-    results = measured(chain.problem, device, plans, tmp_path / "work")
+    results = measured(chain.problem, watched_gpu, plans, tmp_path / "work")
     assert all(isinstance(outcome, Timed) for outcome in results.values()), results
     assert not found_in(tmp_path / "calls")
 
@@ -83,14 +71,14 @@ def test_warps_of_cuda_have_no_races(
     ],
 )
 def test_a_missing_barrier_and_missing_lanes_are_found(
-    old: str, new: str, said: str, device: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    old: str, new: str, said: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shuffles order nothing in memory."""
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     chain = three_stages()
     plan = split_plan(chain.program, (2, 32), (1, 4), 5)
     change = partial(edited, partial(replaced, old, new, 0))
-    [outcome] = measured(chain.problem, device, [plan], tmp_path / "work", change).values()
+    [outcome] = measured(chain.problem, watched_gpu, [plan], tmp_path / "work", change).values()
     assert isinstance(outcome, LaunchFailed) and said in "".join(found_in(tmp_path / "calls"))
 
 

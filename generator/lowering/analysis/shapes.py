@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from generator.decisions.shape import LaneRoom
 from generator.errors import IllegalPlan
 from generator.lowering.core.kernel import Frame, frame_of, lower_exactly
-from generator.lowering.core.split_tiles import split_words
+from generator.lowering.core.split_tiles import lane_room
 from generator.lowering.core.time_tiles import TimeBoxes
 from generator.lowering.memory.sub_tiles import SubTiles
 from generator.plan import KernelPlan
@@ -79,7 +80,8 @@ class KernelShape:
     point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
     `blocks`: what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can
     reduce in copies of their own. `launched`: the statements of a loop of the host that launches it, with others, for
-    little work each; () where there is none. `diagonals`: see `generator.decisions.shape.Shape`.
+    little work each; () where there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged
+    array: its copy is all that is made at that point.
     """
 
     statements: tuple[str, ...]
@@ -95,6 +97,7 @@ class KernelShape:
     updates: BlockUpdates | None = None
     launched: tuple[str, ...] = ()
     diagonals: tuple[int, ...] = ()
+    alone: tuple[bool, ...] = ()
 
     @property
     def privatizes(self) -> bool:
@@ -117,15 +120,23 @@ class KernelShape:
         plain = not (self.reduces or self.coarse or self.skewed)
         return plain and isinstance(self.blocks, BlockStages) and len(self.extents) > 1
 
-    def split_words(self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int) -> int | None:
-        """The 32-bit registers of a lane that hold parts of a warp's tile, whose last `in_registers` points of each
-        lane along x are there; None where the kernel cannot do that.
-        """
+    def next_copies(self, inner_tile: int, uncopied: tuple[str, ...]) -> tuple[int, ...]:
+        """See Shape: with one tile there is no next one."""
+        return tuple(
+            element
+            for (footprint, element, tiled), alone in zip(self.staged, self.alone, strict=False)
+            if alone and footprint.array not in uncopied and any(extent > inner_tile for extent in tiled)
+        )
+
+    def lane_room(
+        self, tile: tuple[int, ...], threads: tuple[int, ...], in_registers: int, padding: int
+    ) -> LaneRoom | None:
+        """See Shape."""
         if self.reduces or not isinstance(self.blocks, BlockStages):
             return None
         part = reordered(self.blocks.part, self.blocks.order)
         points = tuple(t // n for t, n in zip(tile, threads, strict=True))
-        return split_words(self.blocks.program, part, SubTiles(threads, points, in_registers))
+        return lane_room(self.blocks.program, part, SubTiles(threads, points, in_registers), padding)
 
     def walking(self, rows: int) -> KernelShape:
         """The same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""
@@ -218,6 +229,7 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         blocks,
         updates,
         diagonals=() if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part)),
+        alone=tuple(not point.computed for point in fill_points(program, part) for _ in point.arrays) if staged else (),
     )
 
 

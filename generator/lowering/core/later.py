@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from generator.decisions.asynchronous import LEAST_BYTES
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.linear import simplify
 from generator.lowering.core.ahead import Ahead, Fill, at_value, where
@@ -25,8 +26,8 @@ from generator.lowering.core.neighbours import written_in
 from generator.nest import Assign, Barrier, For, If, Node, map_expressions
 from generator.program import ELEMENT_BYTES
 
-LEAST_BYTES = 4
-"""Of an asynchronous copy."""
+MOST_UNROLLED = 8
+"""Turns of a thread that are unrolled: each is text of its own, before the loop and in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,8 @@ def _started(fill: Fill, iterator: str, tile: Expr) -> For:
 
     body = map_expressions(later(fill.loop.body), lambda expr: at_value(expr, iterator, tile))
     body = map_expressions(body, lambda expr: in_half(expr, (fill.copy,), half(tile)))
-    return replace(
-        fill.loop, body=body, note=f"{fill.copy}: this thread starts to copy its part of a tile", unroll=fill.turns
-    )
+    note = f"{fill.copy}: this thread starts to copy its part of a tile"
+    return replace(fill.loop, body=body, note=note, unroll=min(fill.turns, MOST_UNROLLED))
 
 
 def with_later_copies(

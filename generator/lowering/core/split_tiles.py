@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from generator.decisions.in_registers import in_registers
+from generator.decisions.fractions import in_registers
+from generator.decisions.shape import LaneRoom
 from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.linear import plain_form, simplify
@@ -43,12 +44,15 @@ from generator.nest import Assign, Declare, If, Node, Receive, map_expressions
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.boxes import stage_boxes
 from generator.polyhedral.memory.lanes import LaneCheck, SharedBox, Way
-from generator.polyhedral.memory.mapping import block_names, thread_names
+from generator.polyhedral.memory.mapping import block_names, check_besides, thread_names
 from generator.polyhedral.schedules.kernels import KernelPart
 from generator.program import ELEMENT_BYTES, Program
 
 MOST_SUB_TILES = 160
 """Sub-tiles in registers, of all stages and the output together: each is text of its own."""
+
+HONOURED = ("order", "unroll", "padding", "exchange", "columns", "level", "in_registers")
+"""What the plan of such a kernel decides besides its sizes."""
 
 
 def sub_tiles_of(plan: KernelPlan) -> SubTiles:
@@ -57,18 +61,24 @@ def sub_tiles_of(plan: KernelPlan) -> SubTiles:
     return SubTiles(plan.block, points, in_registers(points[-1], plan.in_registers))
 
 
-def split_words(program: Program, part: KernelPart, cut: SubTiles) -> int | None:
-    """The 32-bit registers of a thread that hold elements of stages at the same time; None where a kernel cannot be
-    cut like that.
-    """
+def lane_room(program: Program, part: KernelPart, cut: SubTiles, padding: int) -> LaneRoom | None:
+    """What the stages take of registers and of shared memory; None where a kernel cannot be cut like that."""
     try:
         stages = held_stages(program, part)
     except IllegalPlan:
         return None
     if _count(stages, cut) > MOST_SUB_TILES:
         return None
-    words = [-(-ELEMENT_BYTES[program.array(stage.array).type] // 4) for stage in stages]
-    return most_words(stages, [n * len(list(cut.sub_tiles(s))) for s, n in zip(stages, words, strict=True)])
+    sizes = [ELEMENT_BYTES[program.array(stage.array).type] for stage in stages]
+    words = [-(-size // 4) * len(list(cut.sub_tiles(stage))) for stage, size in zip(stages, sizes, strict=True)]
+    boxes = [_shared_sizes(cut, stage) for stage in stages]
+    taken = [size * prod(padded_rows(box, padding)) for size, box in zip(sizes, boxes, strict=True) if prod(box)]
+    return LaneRoom(most_words(stages, words), sum(taken))
+
+
+def _shared_sizes(cut: SubTiles, stage: HeldStage) -> tuple[int, ...]:
+    """The part of a stage that is in shared memory."""
+    return tuple(cut.shared_size(stage, d) for d in stage.dims)
 
 
 def _count(stages: Sequence[HeldStage], cut: SubTiles) -> int:
@@ -86,7 +96,7 @@ def split_body(
             would be too long.
     """
     stages, cut = held_stages(program, part, reductions), sub_tiles_of(plan)
-    _check_plan(plan)
+    check_besides(plan, "with parts of its tile in registers", HONOURED)
     if (count := _count(stages, cut)) > MOST_SUB_TILES:
         raise IllegalPlan(
             f"{', '.join(plan.statements)}: {count} sub-tiles in registers would be as many pieces of "
@@ -96,29 +106,6 @@ def split_body(
     splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, {s.array: s for s in stages}, taken)
     body = in_turn([splitter.part(stage) for stage in (*stages, splitter.output)], list(splitter.names))
     return tuple(splitter.boxes.values()), tuple(body)
-
-
-def _check_plan(plan: KernelPlan) -> None:
-    ours = replace(
-        plan,
-        shared=False,
-        inner_tile=1,
-        registers=False,
-        combine="atomic",
-        run=1,
-        vector=1,
-        ahead=False,
-        uncopied=(),
-        walk=0,
-        points_inside=False,
-        diagonals=False,
-        asynchronous=False,
-    )
-    if plan != ours:
-        raise IllegalPlan(
-            f"a kernel with parts of its tile in registers ({', '.join(plan.statements)}) decides "
-            "nothing but tile, block, order, unroll, padding, exchange and columns besides"
-        )
 
 
 @dataclass(slots=True)
@@ -179,7 +166,7 @@ class _Splitter:
     def _box(self, stage: HeldStage, name: str) -> LocalBox:
         """The part of a stage, or of the output, that is in shared memory or computed from there."""
         corner = tuple(simplify(Binary("-", self._corner(d), Int(stage.left[d]))) for d in stage.dims)
-        sizes = tuple(self.cut.shared_size(stage, d) for d in stage.dims)
+        sizes = _shared_sizes(self.cut, stage)
         kind = self.program.array(stage.array).type if stage.array else ""
         return LocalBox(
             name,

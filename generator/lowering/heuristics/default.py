@@ -44,7 +44,7 @@ def _kernel(shape: KernelShape, target: Target, size: int) -> KernelPlan:
     tile = fitting(shape, (size,) * len(shape.extents), target)
     shared = bool(shape.shareable) and shape.shared_bytes(tile, size) <= target.local_bytes
     blocks = _BLOCKS if target.shares_host_cores else _GPU_BLOCKS
-    block = _fit(tuple(min(t, threads) for t, threads in zip(tile, blocks[len(tile)], strict=True)), target)
+    block = within_limits(tuple(min(t, threads) for t, threads in zip(tile, blocks[len(tile)], strict=True)), target)
     return KernelPlan(
         shape.statements, tile, block, shared=shared, inner_tile=size if shared and shape.sequential else 1
     )
@@ -60,8 +60,11 @@ def fitting(shape: KernelShape, tile: tuple[int, ...], target: Target) -> tuple[
     return tile
 
 
-def _fit(block: tuple[int, ...], target: Target) -> tuple[int, ...]:
-    """Halve the outermost size until the device allows the block."""
+def within_limits(block: tuple[int, ...], target: Target) -> tuple[int, ...]:
+    """`block` cut to what the device allows in each dimension, then halved in its largest one until it allows all of
+    it.
+    """
+    block = tuple(reversed([min(size, most) for size, most in zip(reversed(block), target.max_block, strict=False)]))
     while prod(block) > target.max_threads:
         largest = block.index(max(block))
         block = (*block[:largest], block[largest] // 2, *block[largest + 1:])

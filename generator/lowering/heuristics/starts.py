@@ -23,10 +23,11 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
+from generator.decisions.candidate_sizes import MIN_THREADS
 from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.vectors import moves_by_one
-from generator.lowering.heuristics.default import default_plan, fitting
+from generator.lowering.heuristics.default import default_plan, fitting, within_limits
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.tree import Sequence, launches_of
@@ -285,11 +286,10 @@ def _kernel(style: _Style, shape: KernelShape, target: Target, order: Sizes) -> 
     if shape.diagonals and not target.shares_host_cores:
         return _in_tiles(shape, target)
     shape = shape.ordered(order)
-    count = len(shape.extents)
-    tile = fitting(
-        shape, tuple(min(t, _cover(e)) for t, e in zip(style.tiles[count], shape.extents, strict=True)), target
-    )
-    block = tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True))
+    count, whole = len(shape.extents), tuple(_cover(e) for e in shape.extents)
+    usual = tuple(min(t, e) for t, e in zip(style.tiles[count], whole, strict=True))
+    tile = fitting(shape, _grown(usual, whole, target), target)
+    block = _threads(tuple(min(b, t) for b, t in zip(style.blocks[count], tile, strict=True)), tile, target)
     shared = (
         style.shared
         and bool(shape.shareable)
@@ -321,7 +321,22 @@ def _in_tiles(shape: KernelShape, target: Target) -> KernelPlan:
     block = list(shape.diagonals)
     while prod(block) > min(_MOST_IN_TILE, target.max_threads):
         block[block.index(max(block))] //= 2
-    return KernelPlan(shape.statements, (1,) * len(block), tuple(block), diagonals=True)
+    return KernelPlan(shape.statements, (1,) * len(block), within_limits(tuple(block), target), diagonals=True)
+
+
+def _threads(block: Sizes, tile: Sizes, target: Target) -> Sizes:
+    """`block` within the device's limits; on GPUs with MIN_THREADS at least, where the tile has points for them."""
+    most = tuple(min(size, limit) for size, limit in zip(reversed(tile), target.max_block, strict=False))[::-1]
+    return _grown(within_limits(block, target), most, target)
+
+
+def _grown(sizes: Sizes, most: Sizes, target: Target) -> Sizes:
+    """`sizes` that are MIN_THREADS together on GPUs, x first, where `most` allows that."""
+    found = list(sizes)
+    for d in reversed(range(len(found))):
+        while not target.shares_host_cores and prod(found) < MIN_THREADS and 2 * found[d] <= most[d]:
+            found[d] *= 2
+    return tuple(found)
 
 
 def _cover(extent: int) -> int:

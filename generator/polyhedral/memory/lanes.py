@@ -101,6 +101,8 @@ class LaneCheck:
         left = self._where(guard)
         for way in reversed(ways):
             runs = self._where(way.when)
+            if len(ways) == 1:  # nothing has to be brought: it is read where it is needed, under the guard
+                runs = runs.intersect(left)
             part, left = left.intersect(runs), left.subtract(runs)
             wanted = self._map(index).intersect_domain(part)
             found = self._shared(way, array, wanted, runs) if way.box else self._received(way, array, part)

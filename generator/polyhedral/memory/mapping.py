@@ -109,6 +109,16 @@ def check_fits(part: KernelPart, plan: KernelPlan) -> None:
     check_sizes(plan)
 
 
+def check_besides(plan: KernelPlan, what: str, honoured: tuple[str, ...]) -> None:
+    """Raise IllegalPlan where a plan decides more than sizes and the fields `honoured`, which are all that kernels have
+    that are `what`.
+    """
+    if more := plan.besides(*honoured):
+        *others, last = honoured
+        raise IllegalPlan(f"a kernel {what} ({', '.join(plan.statements)}) decides nothing but tile, block, "
+                          f"{', '.join(others)} and {last}: leave out {', '.join(f'`{name}`' for name in more)}")
+
+
 def check_sizes(plan: KernelPlan) -> None:
     """Raise IllegalPlan for sizes that fit no kernel."""
     if plan.diagonals:
@@ -132,15 +142,16 @@ def check_sizes(plan: KernelPlan) -> None:
         raise IllegalPlan(f"inner tile {plan.inner_tile} and unroll factor {plan.unroll} must be at least 1")
 
 
+_WITH_DIAGONALS = ("order", "diagonals", "unroll", "vector", "exchange", "columns", "cache")
+
+
 def _check_diagonals(plan: KernelPlan) -> None:
     """Raise IllegalPlan for what goes with several tiles per block, or one thread per tile."""
     what = f"diagonals of {', '.join(plan.statements)}"
     if set(plan.tile) - {1} or min(plan.block, default=0) < 1:
         raise IllegalPlan(f"{what}: a block runs one tile of the wavefront, so each of its tile sizes is 1, and its "
                           f"block sizes are threads along the rows of that tile; they are {plan.tile} and {plan.block}")
-    if plan.registers or plan.shared or plan.inner_tile > 1 or plan.walk or plan.run > 1 or plan.level != "block":
-        raise IllegalPlan(f"{what}: registers, shared copies, inner tiles, steps along rows, runs of neighbours and "
-                          "tiles of smaller teams are for kernels without diagonals")
+    check_besides(plan, "whose blocks run diagonals", _WITH_DIAGONALS)
     if plan.unroll < 1 or plan.vector not in (1, 2, 4):
         raise IllegalPlan(f"{what}: the unroll factor {plan.unroll} must be at least 1, the elements per access "
                           f"{plan.vector} 1, 2 or 4")

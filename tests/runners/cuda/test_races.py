@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,8 +22,7 @@ from generator.schedules.choice import ScheduleChoice
 from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed
 from runners.base import DeviceInfo
-from runners.devices import find_device
-from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.cuda_double import UNUSABLE, found_in, measured
 from tests.support.edits import edited, replaced
 from tests.support.shuffles import by_shuffles
 from tests.support.slow import few
@@ -37,14 +35,6 @@ pytestmark = pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
 QUICK = ("gemm",)
 
 
-@pytest.fixture(scope="module")
-def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
-    """The double, which watches what kernels do to memory."""
-    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
-        patch.setenv(WATCHED, "1")
-        yield find_device("cuda")
-
-
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file with what reaches the double, and what it finds."""
@@ -53,41 +43,41 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", few(ALL_NAMES, QUICK))
-def test_random_plans_have_no_races(name: str, device: DeviceInfo, said: Path, tmp_path: Path,
+def test_random_plans_have_no_races(name: str, watched_gpu: DeviceInfo, said: Path, tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
     found, count = problem(name, ODD_SIZES[name]), 2 if name in QUICK else 5
     monkeypatch.setenv("CUDA_DOUBLE_SEED", "7")
-    plans = [default_plan(found.program, device.target)]
+    plans = [default_plan(found.program, watched_gpu.target)]
     for level in get_args(LevelName):
-        plans += random_plans(found.program, device.target, level, count, 5)
-    check(found, device, plans, said, tmp_path)
+        plans += random_plans(found.program, watched_gpu.target, level, count, 5)
+    check(found, watched_gpu, plans, said, tmp_path)
 
 
-def check(found: Problem, device: DeviceInfo, plans: list[Plan], said: Path, folder: Path) -> None:
+def check(found: Problem, watched_gpu: DeviceInfo, plans: list[Plan], said: Path, folder: Path) -> None:
     """All plans are right, and nothing is found wrong."""
-    results = measured(found, device, plans, folder / "work")
+    results = measured(found, watched_gpu, plans, folder / "work")
     wrong = {n: outcome for n, outcome in results.items() if not isinstance(outcome, Timed)}
     assert not wrong and not found_in(said), (wrong, found_in(said))
 
 
 @pytest.mark.parametrize("name", few([program.name for program in PIPELINES], ("blur",)))
-def test_stages_in_blocks_have_no_races(name: str, device: DeviceInfo, said: Path, tmp_path: Path) -> None:
-    found, target = small_problem(pipeline(name))[0], device.target
+def test_stages_in_blocks_have_no_races(name: str, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
+    found, target = small_problem(pipeline(name))[0], watched_gpu.target
     plans = []
     for plan in offered_plans(found.program, target, 3, 5):
         with suppress(IllegalPlan):
             lower(found.program, plan, target)
             plans.append(plan)
     assert plans, "all were refused"
-    check(found, device, plans, said, tmp_path)
+    check(found, watched_gpu, plans, said, tmp_path)
 
 
 @pytest.mark.parametrize("name", few(TIMES, ("jacobi-2d",)))
-def test_tiles_of_warps_have_no_races(name: str, device: DeviceInfo, said: Path, tmp_path: Path) -> None:
+def test_tiles_of_warps_have_no_races(name: str, watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
     found, plan = time_problem(name, "sub-group", *TIMES[name])
-    check(found, device, [plan], said, tmp_path)
+    check(found, watched_gpu, [plan], said, tmp_path)
     change = partial(edited, partial(replaced, "__syncwarp();", "", 0))
-    assert isinstance(measured(found, device, [plan], tmp_path / "wrong", change)[0], LaunchFailed)
+    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "wrong", change)[0], LaunchFailed)
     assert "race in shared memory" in "".join(found_in(said))
 
 
@@ -107,19 +97,19 @@ def in_shared_memory(target: Target) -> tuple[Problem, Plan]:
     ("__syncthreads();", "if (t0 < 2) return; __syncthreads();", 1, "diverges at a barrier"),
     ("8 * b0 + t0 + 4", "8 * b0 + t0 + 3", 1, "race in global memory"),
 ], 4))
-def test_faults_are_found(old: str, new: str, number: int, expected: str, device: DeviceInfo, said: Path,
+def test_faults_are_found(old: str, new: str, number: int, expected: str, watched_gpu: DeviceInfo, said: Path,
                           tmp_path: Path) -> None:
-    found, plan = in_shared_memory(device.target)
+    found, plan = in_shared_memory(watched_gpu.target)
     change = partial(edited, partial(replaced, old, new, number))
-    results = measured(found, device, [plan], tmp_path / "work", change)
+    results = measured(found, watched_gpu, [plan], tmp_path / "work", change)
     assert isinstance(results[0], LaunchFailed), results
     assert expected in "".join(found_in(said))
 
 
-def test_lanes_that_miss_a_shuffle_are_found(device: DeviceInfo, said: Path, tmp_path: Path) -> None:
+def test_lanes_that_miss_a_shuffle_are_found(watched_gpu: DeviceInfo, said: Path, tmp_path: Path) -> None:
     found = problem("mvt", ODD_SIZES["mvt"])
     plan = by_shuffles(found, ScheduleChoice(reductions=reducible(found.program)))
-    assert isinstance(measured(found, device, [plan], tmp_path / "right")[0], Timed) and not found_in(said)
+    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "right")[0], Timed) and not found_in(said)
     change = partial(edited, partial(replaced, "__shfl_xor_sync(0xffffffffu", "__shfl_xor_sync(0xffffu", 0))
-    assert isinstance(measured(found, device, [plan], tmp_path / "wrong", change)[0], LaunchFailed)
+    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "wrong", change)[0], LaunchFailed)
     assert "without some lanes" in "".join(found_in(said))

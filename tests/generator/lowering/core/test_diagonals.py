@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,8 @@ from graph.optimization_graph import OptimizationGraph
 from graph.policies import Preferences, prefer, uniform
 from metrics.outcome import LaunchFailed, Timed, TimedOut
 from runners.base import DeviceInfo, Limits
-from runners.devices import find_device
 from runners.races import check_races
-from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.cuda_double import found_in, measured
 from tests.support.devices import check_plans, device_named
 from tests.support.edits import edited, replaced
 from tests.support.hyperplanes import SEIDEL_TILES, check, one, program, random_walk_plan
@@ -120,9 +119,12 @@ def test_one_barrier_ends_each_diagonal() -> None:
     ("kernel", "message"),
     [
         (replace(KERNEL, tile=(2, 2)), "each of its tile sizes is 1"),
-        (replace(KERNEL, registers=True), "are for kernels without diagonals"),
-        (replace(KERNEL, shared=True), "are for kernels without diagonals"),
-        (replace(KERNEL, run=2), "are for kernels without diagonals"),
+        (replace(KERNEL, registers=True, shared=True), r"run diagonals .*: leave out `registers`, `shared`"),
+        (replace(KERNEL, run=2), "leave out `run`"),
+        (replace(KERNEL, padding=1), "leave out `padding`"),
+        (replace(KERNEL, combine="shared"), "leave out `combine`"),
+        (replace(KERNEL, points_inside=True), "leave out `points_inside`"),
+        (replace(KERNEL, ahead=True, uncopied=("A",)), "leave out `uncopied`, `ahead`"),
     ],
 )
 def test_what_does_not_go_with_diagonals_is_refused(kernel: KernelPlan, message: str) -> None:
@@ -190,34 +192,24 @@ def test_oclgrind_finds_no_race_but_without_the_barrier() -> None:
     assert {finding.kind for finding in check_races(found, seidel(), TARGET, LIMITS, change).findings} == {"data race"}
 
 
-@pytest.fixture(scope="module")
-def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
-    """The stand-in for a CUDA driver, which watches what kernels do to memory."""
-    if UNUSABLE is not None:
-        pytest.skip(str(UNUSABLE))
-    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
-        patch.setenv(WATCHED, "1")
-        yield find_device("cuda")
-
-
 @pytest.mark.parametrize("name", few(NAMES, 1))
-def test_cuda_has_no_races(name: str, double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_has_no_races(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem(name, ODD_SIZES[name])
     plans = [seidel(replace(KERNEL, block=(2, 8)))]
-    plans = plans if name == NAMES[0] else diagonal_plans(found.program, double.target, 4)
-    results = measured(found, double, plans, tmp_path / "work")
+    plans = plans if name == NAMES[0] else diagonal_plans(found.program, watched_gpu.target, 4)
+    results = measured(found, watched_gpu, plans, tmp_path / "work")
     assert all(isinstance(outcome, Timed | TimedOut) for outcome in results.values()), results
     assert any(isinstance(outcome, Timed) for outcome in results.values()), "all took too long"
     assert not found_in(tmp_path / "calls")
 
 
 @pytest.mark.slow
-def test_a_missing_barrier_is_found(double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_barrier_is_found(watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found, change = (
         problem(NAMES[0], ODD_SIZES[NAMES[0]]),
         partial(edited, partial(replaced, "__syncthreads();", "", 0)),
     )
-    assert isinstance(measured(found, double, [seidel()], tmp_path / "wrong", change)[0], LaunchFailed)
+    assert isinstance(measured(found, watched_gpu, [seidel()], tmp_path / "wrong", change)[0], LaunchFailed)
     assert "race in global memory" in "".join(found_in(tmp_path / "calls"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,8 @@ from generator.target import Target
 from metrics.outcome import LaunchFailed, Timed, WrongResult
 from runners.base import DeviceInfo
 from runners.cuda.compiler import Nvrtc
-from runners.devices import find_device
 from tests.support.cuda_compiler import ELF, translator
-from tests.support.cuda_double import UNUSABLE, WATCHED, found_in, measured, pretended
+from tests.support.cuda_double import found_in, measured
 from tests.support.edits import edited, replaced
 from tests.support.gpu_plans import gpu_plans
 from tests.support.interpreter import run_original
@@ -110,38 +109,30 @@ def test_they_are_on_offer_where_two_tiles_fit() -> None:
     assert plan_from_json(plan_of(GEMM).to_json()) == plan_of(GEMM)
 
 
-@pytest.fixture(scope="module")
-def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceInfo]:
-    """The stand-in for a CUDA driver, which watches what kernels do to memory."""
-    if UNUSABLE is not None:
-        pytest.skip(str(UNUSABLE))
-    with pretended(tmp_path_factory.mktemp("driver")), pytest.MonkeyPatch.context() as patch:
-        patch.setenv(WATCHED, "1")
-        yield find_device("cuda")
-
-
 @pytest.mark.slow
-def test_no_races_and_faults_are_found(double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_races_and_faults_are_found(
+    watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A copy is done when the thread waits for it, not before; other threads may read it behind the barrier."""
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found, plan = problem("gemm", SIZES), plan_of(GEMM)
-    assert isinstance(measured(found, double, [plan], tmp_path / "right")[0], Timed)
+    assert isinstance(measured(found, watched_gpu, [plan], tmp_path / "right")[0], Timed)
     assert not found_in(tmp_path / "calls")
     faults = {"antune_wait_copies();": WrongResult, "__syncthreads();": LaunchFailed}
     for number, (words, outcome) in enumerate(faults.items()):
         change = partial(edited, partial(replaced, words, "", 0))
-        assert isinstance(measured(found, double, [plan], tmp_path / f"wrong{number}", change)[0], outcome)
+        assert isinstance(measured(found, watched_gpu, [plan], tmp_path / f"wrong{number}", change)[0], outcome)
     assert "race in shared memory" in "".join(found_in(tmp_path / "calls"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemm", "syrk", "2mm", "doitgen", "covariance", "jacobi-2d"])
-def test_random_plans(name: str, double: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_plans(name: str, watched_gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of which kernels copy a tile ahead."""
     monkeypatch.setenv("CUDA_DOUBLE_LOG", str(tmp_path / "calls"))
     found = problem(name, ODD_SIZES[name])
-    made = gpu_plans(found.program, double.target, "o2", 12, 3)
+    made = gpu_plans(found.program, watched_gpu.target, "o2", 12, 3)
     plans = [replace(plan, kernels=tuple(replace(k, asynchronous=k.ahead) for k in plan.kernels)) for plan in made]
-    results = measured(found, double, plans, tmp_path / "work")
+    results = measured(found, watched_gpu, plans, tmp_path / "work")
     wrong = {n: o for n, o in results.items() if not isinstance(o, Timed) and "bytes of local memory" not in str(o)}
     assert not wrong and not found_in(tmp_path / "calls"), wrong

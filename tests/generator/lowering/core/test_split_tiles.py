@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from antune import halide as hl
-from generator.decisions.in_registers import in_registers
+from generator.decisions.fractions import in_registers
 from generator.errors import IllegalPlan, InputError
 from generator.explain import explain
 from generator.expr import Binary, Int, Name
@@ -190,6 +190,31 @@ def test_lanes_that_hold_nothing_are_refused() -> None:
     check.read("a", (PLACE,), Binary("<", LANE, Int(20)), [Way(None, "r", "", (LANE,))])
 
 
+@pytest.mark.parametrize("way", [
+    Way(None, "r", "", (Binary("+", LANE, Int(1)),)),
+    Way(None, "", "a_here", (LANE,)),
+])  # fmt: skip
+def test_a_value_with_one_way_is_read_under_the_guard(way: Way) -> None:
+    """The last lane has no neighbour, and no element in a box of 31; only where it does not read is that right."""
+    check = lane_check(31)
+    wanted = Binary("+", PLACE, Int(1)) if way.register else Binary("+", Binary("*", Int(64), Name("b0")), LANE)
+    check.read("a", (wanted,), Binary("<", LANE, Int(31)), [way])
+    with pytest.raises(IllegalPlan, match="a lane would not get"):
+        check.read("a", (wanted,), None, [way])
+
+
+def test_rows_of_lanes_beyond_the_tile_read_nothing() -> None:
+    """Whole sub-tiles further to the left all is in shared memory: there is one way, and the last rows have none."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image, one, two, out = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("one"), hl.Func("two"), hl.Func("out")
+    one[x, y] = image[x, y] + 1
+    two[x, y] = one[x, y] + one[x + 8, y]
+    out[x, y] = two[x, y + 1] + two[x, y] + two[x + 8, y]
+    program = program_of([out], [100, 9])
+    plan = split_plan(program, (4, 8), (1, 4), 5)
+    assert not differing(program, plan, lowered_kernels(program, plan, "cuda"), 1)
+
+
 def stages(kind: str) -> Program:
     """Two stages at distances that are not constant, or not along x."""
     x, y = hl.Var("x"), hl.Var("y")
@@ -251,7 +276,7 @@ def test_plans_that_want_more_are_refused(change: dict[str, object], words: str)
 
 def test_time_steps_keep_their_tiles_in_shared_memory() -> None:
     found, plan = time_problem("jacobi-1d", "sub-group", (128,), (64,))
-    with pytest.raises(IllegalPlan, match="a kernel that runs several time steps decides nothing but"):
+    with pytest.raises(IllegalPlan, match=r"that runs several time steps .* nothing but .*: leave out `in_registers`"):
         lower(found.program, with_tenths(plan, 5), HOPPER)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import prod
 
 import pytest
 
@@ -20,6 +21,7 @@ from generator.schedules.time_tiles import TimeTiles
 from generator.target import Target
 from graph.o1 import make_o1_space
 from graph.reaching import walk_to
+from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.space_plans import first_walks
 from tests.support.suite import NAMES, ODD_SIZES, TARGET, problem
@@ -43,6 +45,21 @@ def test_cpus_start_with_about_one_part_of_whole_rows_per_core(units: int) -> No
     for kernel in slabs.kernels:
         assert kernel.block == (1, 1) and kernel.tile[1] == 2048
         assert kernel.tile[0] == 32 or kernel.tile[0] <= 1300 / units < 2 * kernel.tile[0], "2048 x 32 points at most"
+
+
+@pytest.mark.parametrize(("extents", "least"), [((100, 2), 32), ((3, 100), 32), ((5, 5), 32), ((2, 3), 8)])
+def test_blocks_have_threads_enough_and_fit_the_device(extents: tuple[int, int], least: int) -> None:
+    """Thin arrays, which have a warp's points at least or fewer; a device that allows few threads along y and x."""
+    rows, columns = extents
+    body = f"for (i = 0; i < {rows}; i++) for (j = 0; j < {columns}; j++) for (k = 0; k < 9; k++)"
+    program = program_of(scop(f"{body} A[i][j] += B[i][k] * C[k][j];", "float A[100][100], B[100][9], C[9][100];"))
+    small = replace(TARGET, max_threads=64, max_block=(16, 4, 1))
+    for target in (TARGET, small):
+        for plan in (*start_plans(program, target), default_plan(program, target)):
+            for kernel in plan.kernels:
+                assert kernel.block[-1] <= target.max_block[0] and kernel.block[0] <= target.max_block[1]
+                assert prod(kernel.block) <= target.max_threads
+                assert target is small or prod(kernel.block) >= least, plan
 
 
 def test_the_colony_asks_them_first_and_random_search_does_not() -> None:

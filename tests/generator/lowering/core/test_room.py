@@ -1,0 +1,155 @@
+"""Room in shared memory: what is on offer fits the device, and what would mean nothing is not on offer, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from antune import halide as hl
+from generator.decisions.base import Known
+from generator.decisions.deciding import decide, nearest
+from generator.errors import IllegalPlan
+from generator.frontend_py.problem import program_of as pipeline_of
+from generator.lowering import lower
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.core.later import MOST_UNROLLED
+from generator.nest import Assign, For, walk
+from generator.plan import KernelPlan, Plan
+from generator.program import Program
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.schedule import Schedule
+from generator.target import Target
+from tests.support.lanes import split_plan, three_stages
+from tests.support.plans import lowered_kernels
+from tests.support.programs import program_of, scop
+from tests.support.targets import HOPPER
+from tests.support.teams import time_problem
+
+PRODUCT = "for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) for (k = 0; k < {n}; k++) A[i][j] += B[i][k] * C[k][j];"
+SHARED = KernelPlan(("S0",), (32, 32), (8, 32), shared=True, inner_tile=8, ahead=True, asynchronous=True)
+
+
+def shape_of(program: Program, schedule: Schedule) -> KernelShape:
+    [shape] = kernel_shapes(program, schedule, "cuda")
+    return shape
+
+
+def product(n: int = 64, kind: str = "float") -> Program:
+    return program_of(scop(PRODUCT.format(n=n), f"{kind} A[64][64], B[64][64], C[64][64];"))
+
+
+def with_room(size: int) -> Target:
+    return replace(HOPPER, local_bytes=size)
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_fractions_on_offer_fit_the_device(padding: int) -> None:
+    """To the byte: with one less the fraction is not on offer. All in shared memory does not fit in either case."""
+    program = three_stages(512, 64).program
+    plan = split_plan(program, (8, 32), (1, 4), 2)
+    plan = replace(plan, kernels=(replace(plan.kernels[0], padding=padding),))
+    shape = shape_of(program, plan.scheduled)
+    [kernel] = lowered_kernels(program, plan, "cuda")
+    for size, offered in ((kernel.local_bytes, True), (kernel.local_bytes - 1, False)):
+        found = nearest(plan.kernels[0], Known(shape, with_room(size), True))
+        assert (found == plan.kernels[0]) == offered
+        assert lower(program, Plan(plan.schedule, (found,)), with_room(size)).kernels
+
+
+def test_the_room_of_warps_is_more_than_that_of_the_rough_box_at_an_edge() -> None:
+    """A short array: what stages have of it fits a box that is as long as it; lanes have whole sub-tiles."""
+    program = three_stages(40, 3).program
+    plan = split_plan(program, (4, 32), (2, 4), 3)
+    shape = shape_of(program, plan.scheduled)
+    room = shape.lane_room((2, 128), (1, 32), 1, 0)
+    assert room is not None and room.bytes > shape.shared_bytes((2, 128), 1)
+
+
+def test_private_updates_leave_room_for_second_buffers() -> None:
+    """A histogram of the elements of a product, in one kernel."""
+    body = "for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) { A[i][j] = 0; for (k = 0; k < 64; k++)"
+    program = program_of(scop(f"{body} A[i][j] += B[i][k] * C[k][j]; H[b[i][j]] += A[i][j]; }}",
+                              "float A[64][64], B[64][64], C[64][64], H[256]; unsigned char b[64][64];"))  # fmt: skip
+    schedule = ScheduleChoice(reductions=("S2",))
+    shape = shape_of(program, schedule)
+    wanted = replace(SHARED, statements=shape.statements, combine="private")
+    plan = nearest(wanted, Known(shape, HOPPER, True))
+    assert plan == wanted
+    copies, others = (
+        shape.shared_bytes(plan.tile, plan.inner_tile, copies=one, private=True) for one in (True, False)
+    )
+    needed = 2 * copies - others
+    for size, offered in ((needed, True), (needed - 1, False)):
+        found = nearest(plan, Known(shape, with_room(size), True))
+        assert found.asynchronous and (found.combine == "private") == offered
+        assert lower(program, Plan(schedule, (found,)), with_room(size)).kernels
+
+
+def ahead(program: Program, plan: KernelPlan, target: Target = HOPPER) -> tuple[bool, bool]:
+    """Whether tiles ahead are on offer, and asynchronous ones."""
+    found = nearest(plan, Known(shape_of(program, ScheduleChoice()), target, True))
+    assert found.shared and found.inner_tile == plan.inner_tile
+    return found.ahead, found.asynchronous
+
+
+def test_tiles_ahead_are_on_offer_where_there_is_a_next_tile() -> None:
+    assert ahead(product(), SHARED) == (True, True)
+    assert ahead(product(8), SHARED) == (False, False), "one tile has no next one"
+    assert ahead(product(kind="short"), SHARED) == (True, False), "no copies of 2 bytes go on by themselves"
+    assert ahead(product(kind="short"), replace(SHARED, vector=2)) == (True, True)
+    sums = "for (i = 0; i < 64; i++) for (j = 0; j < 64; j++) A[i][j] = B[i][j] + B[i + 1][j] + C[j][i];"
+    program = program_of(scop(sums, "float A[64][64], B[65][64], C[64][64];"))
+    assert ahead(program, replace(SHARED, inner_tile=1)) == (False, False), "no loop runs inside a thread"
+
+
+def test_tiles_ahead_are_not_on_offer_beside_stages() -> None:
+    """What a block computes for a tile stands between the copies and the barrier."""
+    x, y, image, weights = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image"), hl.ImageParam(
+        hl.Float(32), 2, "weights")  # fmt: skip
+    one, out, r = hl.Func("one"), hl.Func("out"), hl.RDom([(0, 64)], name="r")
+    one[x, y] = image[x, y] * 2.0
+    out[x, y] = hl.f32(0)
+    out[x, y] += one[x, y] * image[x + r, y] * weights[r, x]
+    program = pipeline_of([out], [256, 64])
+    schedule = split_plan(program, (4, 32), (2, 2), 0).scheduled
+    shape = shape_of(program, schedule)
+    found = nearest(replace(SHARED, statements=shape.statements), Known(shape, HOPPER, True))
+    assert found.shared and found.inner_tile == 8 and not found.ahead
+
+
+def test_asynchronous_copies_are_unrolled_at_most_8_times() -> None:
+    program, plan = product(), replace(SHARED, tile=(64, 64), block=(1, 32), inner_tile=16)
+    [kernel] = lowered_kernels(program, Plan(ScheduleChoice(), (plan,)), "cuda")
+    loops = [node for node in walk(kernel.body) if isinstance(node, For)
+             and any(isinstance(inner, Assign) and inner.later for inner in node.body)]  # fmt: skip
+    assert {loop.unroll for loop in loops} == {MOST_UNROLLED}
+
+
+SPLIT = {"shared": True, "uncopied": ("image",), "inner_tile": 4, "registers": True, "combine": "shared", "run": 2,
+         "vector": 2, "ahead": True, "asynchronous": True, "points_inside": True}  # fmt: skip
+TIMED = {**SPLIT, "walk": 4, "in_registers": 5}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_plans_with_parts_in_registers_name_what_they_ignore(name: str) -> None:
+    program = three_stages().program
+    plan = split_plan(program, (2, 32), (4, 4), 5)
+    wrong = replace(plan, kernels=(replace(plan.kernels[0], **{name: SPLIT[name]}),))  # type: ignore[arg-type]  # of any type
+    with pytest.raises(IllegalPlan, match=rf"leave out `{name}`|want it ahead"):
+        lower(program, wrong, HOPPER)
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_plans_of_several_time_steps_name_what_they_ignore(name: str) -> None:
+    found, plan = time_problem("jacobi-1d", "sub-group", (128,), (64,))
+    wrong = replace(plan, kernels=(replace(plan.kernels[0], **{name: TIMED[name]}),))  # type: ignore[arg-type]  # of any type
+    with pytest.raises(IllegalPlan, match=rf"leave out `{name}`"):
+        lower(found.program, wrong, HOPPER)
+
+
+def test_besides_names_fields_that_are_not_the_default() -> None:
+    plan = KernelPlan(("S0",), (32,), (32,), unroll=4, walk=2, level="thread")
+    assert plan.besides() == ("walk", "unroll", "level")
+    assert plan.besides("unroll", "level") == ("walk",)
+    assert decide(Known(shape_of(product(), ScheduleChoice()), HOPPER, True), lambda q: q.options[0]).besides() == ()
