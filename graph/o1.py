@@ -87,7 +87,7 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
     """The plan of `schedule` with the decisions about its arrays and kernels. Raises DeadEnd."""
     try:
         found = shapes(schedule)
-        if serial := _choose_serial(chooser, found) if kernels.wide else ():
+        if serial := choose_serial(chooser, found) if kernels.wide else ():
             schedule = with_serial(schedule, serial)
             found = shapes(schedule)
     except IllegalPlan as error:
@@ -97,7 +97,7 @@ def with_kernels(chooser: Chooser, schedule: Schedule, shapes: Shapes, kernels: 
     return Plan(schedule, tuple(plans), placement)
 
 
-def _choose_serial(chooser: Chooser, shapes: Sequence[Shape]) -> tuple[str, ...]:
+def choose_serial(chooser: Chooser, shapes: Sequence[Shape]) -> tuple[str, ...]:
     """The statements, sorted, of the loops of the host that run in one thread instead."""
     nests = sorted({shape.launched for shape in shapes if shape.launched})
     return tuple(sorted(name for nest in nests if switch(chooser, Decision(ONE_THREAD, nest)) for name in nest))

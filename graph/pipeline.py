@@ -19,13 +19,15 @@ from generator.plan import Plan
 from generator.schedules.stages import Stages
 from generator.target import Target
 from graph.inlining import InlineReader, Inlining
+from graph.kernel_states import kernel_states
 from graph.kernels import KernelSpace
-from graph.o1 import Shapes, choose_reductions, other_answers, with_kernels
+from graph.o1 import Shapes, choose_reductions, other_answers
 from graph.placement import Placeable
 from graph.reaching import Answers, NotOnOffer, Reachable
 from graph.space import Chooser, Decision, PageRow
 from graph.stage_graph import Role, StageGraph, StageNode
-from graph.together import ROW, Sharable, choose_together, joined, together_answers
+from graph.states import Asked, Found, State, replayed, walked
+from graph.together import ROW, Sharable, Sharing, joined, together_answers, together_states
 
 SIDE = 4
 """A block computes stages only if there is room for what a tile of this many points in each dimension needs."""
@@ -146,24 +148,63 @@ class _PipelineSpace:
                 **together_answers(self.computed, plan.schedule.together),
                 **other_answers(plan, self.shapes, self.reductions, self.arrays)}
 
+    def start(self) -> State:
+        """See graph.states.Stepwise: stages first, from the outputs on, then kernels that share, then kernels."""
+        return self._placed(len(self.stages), Chosen(self.kernels.target.local_bytes))
+
     def __call__(self, chooser: Chooser) -> Plan:
-        chosen = Chosen(self.kernels.target.local_bytes)
-        for stage in reversed(self.stages):
+        return walked(self.start(), chooser)
+
+    def _placed(self, left: int, chosen: Chosen) -> State:
+        """All but the first `left` stages have their places."""
+        if not left:
+            return self._shared(chosen)
+        stage = self.stages[left - 1]
+
+        def find() -> Found:
             options = chosen.options(stage)
-            answer = chooser.choose(Decision(_STAGE, (stage.array,), (("offered", " ".join(options)),)), options)
-            chosen.take(stage, next(place for place in options if place == answer))
+            decision = Decision(_STAGE, (stage.array,), (("offered", " ".join(options)),))
+            return Asked(decision, options, lambda answer: self._placed(
+                left - 1, chosen.placed(stage, next(place for place in options if place == answer))))
+
+        return State(find, Placed(chosen))
+
+    def _shared(self, chosen: Chosen) -> State:
+        """All stages have their places."""
         inside = {array for array, place in chosen.places.items() if place != "root"}
-        together = choose_together(chooser, self.computed, inside) if self.kernels.wide else ()
-        apart = inside.union(*together)
+        placed = Placed(chosen, complete=True)
+        if not self.kernels.wide:
+            return self._reduced(placed, ())
+        sharing = Sharing({one.array: one for one in self.computed}, frozenset(inside))
+        return together_states(sharing, [one for one in self.computed if one.sharable and one.array not in inside],
+                               lambda together: self._reduced(placed, together), placed)
+
+    def _reduced(self, placed: Placed, together: tuple[tuple[str, ...], ...]) -> State:
+        """It is known which arrays share kernels, too."""
+        apart = {array for array, place in placed.chosen.places.items() if place != "root"}.union(*together)
         gone = {name for one in (*self.stages, *self.computed) if one.array in apart for name in one.statements}
-        reduced = choose_reductions(chooser, [name for name in self.reductions if name not in gone])
-        schedule = replace(chosen.schedule(reduced), together=together)
-        return with_kernels(chooser, schedule, self.shapes, self.kernels, self.arrays)
+        offered = [name for name in self.reductions if name not in gone]
+
+        def then(reduced: tuple[str, ...]) -> State:
+            schedule = replace(placed.chosen.schedule(reduced), together=together)
+            return kernel_states(schedule, self.shapes, self.kernels, self.arrays, placed)
+
+        return replayed(lambda chooser: choose_reductions(chooser, offered), then, placed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """What a prefix knows of stages: where those decided so far are computed; whether all are `complete`."""
+
+    chosen: Chosen
+    complete: bool = False
 
 
 @dataclass
 class Chosen:
     """Where the stages decided so far are computed, and what that costs the kernels that compute them, roughly.
+
+    States have it in common: none is changed that somebody has, `placed` makes another one.
 
     `_sides`: by stage and kernel, how long a side of what a tile of SIDE^n needs of it is; `_used`: bytes of shared
     memory of such a tile, by kernel.
@@ -190,6 +231,13 @@ class Chosen:
             self._used |= self._with(stage)
         if place != "root":
             self._sides[stage.array] = self._needed(stage)
+
+    def placed(self, stage: StageFacts, place: StagePlace) -> Chosen:
+        """All that, and `stage` computed there."""
+        inlining = Inlining(dict(self._inlining.needed), dict(self._inlining.sizes))
+        more = Chosen(self.local_bytes, dict(self.places), inlining, dict(self._sides), dict(self._used))
+        more.take(stage, place)
+        return more
 
     def spreads(self, stage: StageFacts) -> bool:
         """Whether a tile needs more of `stage` than it has points."""

@@ -6,12 +6,13 @@ for the other, where both read something that a common kernel reads or computes 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from graph.reaching import Answers
-from graph.space import Chooser, Decision, PageRow
+from graph.space import Decision, Option, PageRow
+from graph.states import Asked, Found, State
 
 TOGETHER = "kernel"
 ALONE, WITH = "alone", "with "
@@ -48,16 +49,26 @@ class Sharable(Protocol):
         """Whether it can share a kernel."""
 
 
-def choose_together(chooser: Chooser, computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple[str, ...],
-                                                                                                      ...]:
-    """The arrays that share kernels, set by set; `inside` are those without kernels of their own."""
-    sharing = Sharing({one.array: one for one in computed}, frozenset(inside))
-    for one in reversed(computed):
-        if one.sharable and one.array not in inside:
-            options = (ALONE, *(WITH + first for first in sharing.options(one)))
-            answer = str(chooser.choose(Decision(TOGETHER, (one.array,), (("offered", " ".join(options)),)), options))
-            sharing.take(one, answer.removeprefix(WITH) if answer != ALONE else one.array)
-    return sharing.sets
+def together_states(sharing: Sharing, left: Sequence[Sharable], then: Callable[[tuple[tuple[str, ...], ...]], State],
+                    known: object) -> State:
+    """The states that ask which of the arrays `left` (decided from the last one on) share the kernels of `sharing`.
+
+    `then` gets the sets of arrays that share one, in the end.
+    """
+    if not left:
+        return then(sharing.sets)
+    one = left[-1]
+
+    def find() -> Found:
+        options = (ALONE, *(WITH + first for first in sharing.options(one)))
+
+        def chosen(answer: Option) -> State:
+            more = sharing.taking(one, str(answer).removeprefix(WITH) if answer != ALONE else one.array)
+            return together_states(more, left[:-1], then, known)
+
+        return Asked(Decision(TOGETHER, (one.array,), (("offered", " ".join(options)),)), options, chosen)
+
+    return State(find, known)
 
 
 def together_answers(computed: Sequence[Sharable], together: Iterable[Sequence[str]]) -> Answers:
@@ -100,6 +111,13 @@ class Sharing:
     def repeats(self, one: Sharable, first: str) -> bool:
         """Whether the kernel of `first` and one of `one` alone would compute the same stage."""
         return any(self._read(one.array) & self._read(other) & self.inside for other in self.members[first])
+
+    def taking(self, one: Sharable, first: str) -> Sharing:
+        """The same, and the kernel of `first` computes `one`."""
+        members = {name: list(arrays) if name == first else arrays for name, arrays in self.members.items()}
+        more = Sharing(self.arrays, self.inside, members)
+        more.take(one, first)
+        return more
 
     def take(self, one: Sharable, first: str) -> None:
         """The kernel of `first` computes `one`."""

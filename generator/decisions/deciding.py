@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from generator.decisions.base import KernelDecision, Known, Option, Question
+from generator.decisions.shape import Shape
 from generator.plan import KERNEL_DECISIONS, KernelPlan
+from generator.target import Target
 
 Answer: TypeAlias = Callable[[Question], Option]
 """One of the options of a question."""
@@ -20,6 +23,58 @@ def decide(known: Known, answer: Answer) -> KernelPlan:
         members |= decision.members(value)
         known.learn(decision, value)
     return KernelPlan(**members)
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """The decisions of a kernel answered so far: an immutable prefix of what `decide` asks.
+
+    `values` of the first decisions, `answers` to the questions of the one after them; `shape` as those values turned
+    it.
+    """
+
+    shape: Shape
+    target: Target
+    wide: bool
+    statements: tuple[str, ...]
+    values: tuple[Any, ...] = ()
+    answers: tuple[Option, ...] = ()
+
+    def next(self) -> tuple[Deciding, Question | KernelPlan]:
+        """The next question, with the prefix that it belongs to (all that needs no answer is decided); or the plan."""
+        decided = list(self.values)
+        known, answers = self._known(), self.answers
+        for decision in KERNEL_DECISIONS[len(decided):]:
+            value = _replayed(decision, known, answers)
+            if isinstance(value, Question):
+                return Deciding(known.shape, self.target, self.wide, self.statements, tuple(decided), answers), value
+            decided.append(value)
+            known.learn(decision, value)
+            answers = ()
+        members: dict[str, Any] = {"statements": self.statements}
+        for decision, value in zip(KERNEL_DECISIONS, decided, strict=True):
+            members |= decision.members(value)
+        return self, KernelPlan(**members)
+
+    def answered(self, answer: Option) -> Deciding:
+        """The prefix with one more answer to what `next` asks."""
+        return Deciding(self.shape, self.target, self.wide, self.statements, self.values, (*self.answers, answer))
+
+    def _known(self) -> Known:
+        decided = zip(KERNEL_DECISIONS, self.values, strict=False)
+        return Known(self.shape, self.target, self.wide, dict(decided))
+
+
+def _replayed(decision: KernelDecision[Any], known: Known, answers: tuple[Option, ...]) -> Any:
+    """What `decision` comes to with these answers; the question where they are not enough."""
+    asking = decision.ask(known)
+    try:
+        question = next(asking)
+        for answer in answers:
+            question = asking.send(answer)
+    except StopIteration as done:
+        return done.value
+    return question
 
 
 def _asked(decision: KernelDecision[Any], known: Known, answer: Answer) -> Any:

@@ -1,0 +1,120 @@
+"""Measures random plans of random pipelines: `python -m experiments.learning.collect FILE [--seeds A-B] [--plans N]`.
+
+FILE gets one row per plan as soon as it is measured, so that the command may be stopped at any time; started again, it
+goes on. Use `nice` on a machine that does other work, and another range of `--seeds` for programs to test on.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from experiments.learning.database import Database, Origin
+from experiments.learning.random_plans import random_plan
+from experiments.search.parts import find_device
+from generator.errors import AntuneError, InputError
+from generator.frontend_c.source import Compilation
+from generator.plan import Plan
+from generator.problem import Problem, program_of
+from generator.program import Program
+from generator.reading import read_problem
+from generator.target import Target
+from runners.base import DeviceInfo, Job, Limits
+from runners.registry import open_runner
+
+PROGRAMS = Path(__file__).parent / "programs"
+RANDOM = PROGRAMS / "random_dag.py"
+LIMITS = Limits(compile_s=20.0, run_s=10.0, half_width=0.05, max_repeats=30, least_s=0.02, time_s=0.25, give_up=12.0)
+"""Plans are many, and a model learns from all of them together: each is measured for a moment only."""
+SIZES = ((384, 256), (512, 384), (640, 480))
+BATCH = 16
+
+
+def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)], seeds: str = "0-199",
+         plans: Annotated[int, typer.Option(min=1)] = 100, device: str | None = None,
+         minutes: Annotated[float, typer.Option(min=0.0)] = 60.0) -> None:
+    """Measure `plans` random plans of the random pipeline of each seed, for so many minutes at most."""
+    found, until = find_device(device), time.monotonic() + 60.0 * minutes
+    with closing(Database(file, found.key, found.name)) as base:
+        for seed in range_of(seeds):
+            origin = random_origin(seed)
+            if base.count(origin) < plans and time.monotonic() < until:
+                try:
+                    collect(base, origin, found, plans, until)
+                except AntuneError as error:
+                    print(f"pipeline {seed}: {error}", flush=True)
+                print(f"pipeline {seed}: {base.count(origin)} plans, {base.count()} in all", flush=True)
+
+
+def range_of(text: str) -> range:
+    """`3-7` are 3 to 7. Raises InputError."""
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal()):
+        raise InputError(f"--seeds {text} is no range; write 0-199")
+    return range(int(first), int(last) + 1)
+
+
+def random_origin(seed: int) -> Origin:
+    """The random pipeline of a seed, at one of SIZES."""
+    width, height = SIZES[seed % len(SIZES)]
+    return Origin(RANDOM.name, (("height", height), ("seed", seed), ("width", width)))
+
+
+def problem_of(origin: Origin) -> Problem:
+    """The problem of a program of this package (`PROGRAMS`), or of a user's file. Raises InputError."""
+    own = PROGRAMS / origin.source
+    file = own if own.is_file() else Path(origin.source)
+    return read_problem(file, Compilation(), None, None, dict(origin.parameters), 0, baselines=False)
+
+
+def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float) -> None:
+    """Measure random plans of a program until there are `count`, or the clock is at `until`."""
+    problem = problem_of(origin)
+    program, known = program_of(problem.subject), set(base.digests(origin))
+    drawn = drawn_plans(program, device.target, np.random.default_rng((*dict(origin.parameters).values(), len(known))))
+    with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder:
+        runner = open_runner(problem, device.key, LIMITS, Path(folder))
+        try:
+            while len(known) < count and time.monotonic() < until:
+                plans = _fresh(drawn, known, min(BATCH, count - len(known)))
+                for number, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(plans)]):
+                    base.add(origin, 0, plans[number], outcome)
+                if not plans:
+                    return
+        finally:
+            runner.close()
+
+
+def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]:
+    """Up to `count` plans that are not among `known`, which they become."""
+    found: list[Plan] = []
+    for _ in range(20 * count):
+        plan = next(drawn)
+        if plan.digest not in known:
+            known.add(plan.digest)
+            found.append(plan)
+        if len(found) == count:
+            break
+    return found
+
+
+def drawn_plans(program: Program, target: Target, rng: np.random.Generator) -> Iterator[Plan]:
+    """Random plans without end."""
+    while True:
+        plan = random_plan(program, target, rng)
+        if plan is not None:
+            yield plan
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except AntuneError as error:
+        raise SystemExit(f"error: {error}") from None

@@ -1,0 +1,79 @@
+"""The states that ask about the kernels of a schedule: loops in one thread, where arrays lie, then kernel by kernel.
+
+The questions are those of `graph.o1.with_kernels`, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generator.decisions.deciding import Deciding
+from generator.decisions.shape import Shape
+from generator.errors import IllegalPlan
+from generator.plan import KernelPlan, Placement, Plan
+from generator.schedules.schedule import Schedule, with_serial
+from graph.kernels import KernelSpace
+from graph.o1 import Shapes, choose_serial
+from graph.placement import Placeable, choose_placement
+from graph.space import Chooser, DeadEnd, Decision
+from graph.states import Asked, Found, State, replayed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelsKnown:
+    """What a prefix knows of kernels: the schedule, those that are `finished`, and the answers about the next one.
+
+    `stages` is what was known before (of the space). `left`: kernels that come after the one that is being `decided`.
+    """
+
+    stages: object
+    schedule: Schedule
+    finished: tuple[KernelPlan, ...]
+    decided: Deciding
+    left: tuple[Shape, ...]
+
+
+def kernel_states(schedule: Schedule, shapes: Shapes, space: KernelSpace, arrays: Sequence[Placeable],
+                  known: object) -> State:
+    """The states from `schedule` on to the Plan."""
+
+    def serial(chooser: Chooser) -> tuple[Schedule, tuple[Shape, ...]]:
+        try:
+            found = shapes(schedule)
+            if chosen := choose_serial(chooser, found) if space.wide else ():
+                found = shapes(with_serial(schedule, chosen))
+                return with_serial(schedule, chosen), _sorted(found)
+        except IllegalPlan as error:
+            raise DeadEnd(str(error)) from error
+        return schedule, _sorted(found)
+
+    def placed(found: tuple[Schedule, tuple[Shape, ...]]) -> State:
+        return replayed(lambda chooser: choose_placement(chooser, arrays, space.target, space.wide),
+                        lambda placement: _next_kernel(known, space, found[0], placement, (), found[1]), known)
+
+    return replayed(serial, placed, known)
+
+
+def _sorted(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    return tuple(sorted(shapes, key=lambda shape: shape.statements))
+
+
+def _next_kernel(stages: object, space: KernelSpace, schedule: Schedule, placement: tuple[tuple[str, Placement], ...],
+                 finished: tuple[KernelPlan, ...], left: tuple[Shape, ...]) -> State:
+    """The kernel after those that are finished."""
+    if not left:
+        return State(lambda: Plan(schedule, finished, placement), stages)
+    shape = left[0]
+
+    def going_on(decided: Deciding) -> State:
+        def find() -> Found:
+            at, question = decided.next()
+            if isinstance(question, KernelPlan):
+                return _next_kernel(stages, space, schedule, placement, (*finished, question), left[1:]).found
+            decision = Decision(question.name, shape.statements, question.depends)
+            return Asked(decision, question.options, lambda answer: going_on(at.answered(answer)))
+
+        return State(find, KernelsKnown(stages, schedule, finished, decided, left[1:]))
+
+    return going_on(Deciding(shape, space.target, space.wide, shape.statements))

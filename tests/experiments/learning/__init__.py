@@ -1,0 +1,1 @@
+"""Measured plans to learn from, and the training."""
