@@ -27,8 +27,9 @@ take_own_folders()
 from antune.errors import AntuneError, IllegalPlan, InputError, Location  # these are in a folder
 
 if TYPE_CHECKING:
-    from antune.api import Result, resume, tune
+    from antune.api import resume, tune
     from antune.loading import load
+    from antune.result import Best, Result
     from experiments.run import Finish, Reporter
     from experiments.search.summary import Summary, summarize
     from experiments.store import read_store
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AntuneError",
+    "Best",
     "Budget",
     "Compilation",
     "Finish",
@@ -68,7 +70,8 @@ __all__ = [
 
 _HOMES = {
     "experiments.values.options": ("Budget", "RunOptions"),
-    "antune.api": ("Result", "resume", "tune"),
+    "antune.api": ("resume", "tune"),
+    "antune.result": ("Best", "Result"),
     "antune.loading": ("load",),
     "experiments.run": ("Finish", "Reporter"),
     "experiments.store": ("read_store",),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
 from antune.errors import InputError
 from antune.progress import Bar, Lines
+from generator.plain_text import printable
 
 if TYPE_CHECKING:
     from experiments.run import Reporter
@@ -32,9 +35,9 @@ class Silent:
 
 
 class Notebook(Lines):
-    """One output of a notebook's cell whose last lines change; plain lines where there is no IPython."""
+    """One output of a notebook's cell that changes: a bar, below it the last lines; lines where there is no IPython."""
 
-    LINES = 8
+    LINES = 6
 
     def __init__(self) -> None:
         """The output appears with the first note."""
@@ -45,31 +48,67 @@ class Notebook(Lines):
     def note(self, text: str) -> None:
         """Show `text` below what was said last."""
         try:
-            from IPython.display import Pretty, display
+            from IPython.display import HTML, display
         except ImportError:
             super().note(text)
             return
-        self._shown = [*self._shown, text][-self.LINES:]
-        content = Pretty("\n".join(self._shown))
+        self._shown = [*self._shown, printable(text)][-self.LINES:]
+        content = HTML(f"{self._bar()}<pre>{escape(chr(10).join(self._shown))}</pre>")
         if self._display is None:
             self._display = display(content, display_id=True)
         else:
             self._display.update(content)
 
+    def _bar(self) -> str:
+        """The bar, once it is known how much there is to do."""
+        tally = self._tally
+        if tally is None or tally.total is None:
+            return ""
+        return (f"<progress max='{tally.total}' value='{tally.done}' style='width:20em'></progress> "
+                f"{tally.done} of {tally.total}, {escape(tally.best())} {escape(tally.pace())}")
+
+
+class Calling:
+    """A reporter that also calls a function with every evaluation."""
+
+    def __init__(self, reporter: Reporter, on_result: Callable[[Result], object]) -> None:
+        """`reporter` hears everything first."""
+        self._reporter, self._on_result = reporter, on_result
+
+    def note(self, text: str) -> None:
+        """Pass it on."""
+        self._reporter.note(text)
+
+    def begin(self, info: RunInfo, budget: Budget, stored: tuple[Result, ...], elapsed_s: float) -> None:
+        """Pass it on."""
+        self._reporter.begin(info, budget, stored, elapsed_s)
+
+    def result(self, result: Result) -> None:
+        """Pass it on, then call."""
+        self._reporter.result(result)
+        self._on_result(result)
+
 
 @contextmanager
-def opened(reporter: ReporterName | Reporter) -> Iterator[Reporter]:
-    """The reporter of a name, or the one that is given. Raises InputError for an unknown name."""
-    if not isinstance(reporter, str):
-        yield reporter
-        return
-    if reporter not in NAMES:
+def opened(reporter: ReporterName | Reporter | None,
+           on_result: Callable[[Result], object] | None = None) -> Iterator[Reporter]:
+    """The reporter of a name, or the one that is given; None: the one that fits. Raises InputError for an unknown
+    name.
+    """
+    if isinstance(reporter, str) and reporter not in NAMES:
         raise InputError(
             f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object with note, begin and "
             f"result"
         )
-    with _made(reporter) as made:
-        yield made
+    name = reporter or ("notebook" if in_notebook() else "text")
+    with _made(name) if isinstance(name, str) else nullcontext(name) as made:
+        yield made if on_result is None else Calling(made, on_result)
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, whose cells can change what they show."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None and hasattr(shell, "kernel")
 
 
 @contextmanager

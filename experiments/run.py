@@ -81,15 +81,18 @@ class Finish:
     best: Result | None
 
 
-def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts = PARTS) -> Finish:
+def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts = PARTS,
+         text: str | None = None) -> Finish:
     """Start a run in `directory` and search until its budget is used up or Ctrl-C.
+
+    `text`: what is tuned, in words, where that is not the content of `options.file` (`RunOptions.from_python`).
 
     Raises:
         InputError: bad options, a program that cannot be tuned, an unknown device, a taken directory, a goal that
             compares with what is not known.
         Refused: the device runs no kernel; what was found is stored.
     """
-    source = _read_source(Path(options.file))
+    source = _read_source(Path(options.file)) if text is None else text.encode()
     parts.check_explorer(options.explorer)
     check_models(options)
     if options.place != HERE:
@@ -151,7 +154,10 @@ def resume(directory: Path, extension: Budget | None, reporter: Reporter, parts:
 def _read(parts: Parts, options: RunOptions, reporter: Reporter) -> Problem:
     """The problem of a new run; what the user should know of it is said."""
     runs_it = ": compiling and running it once for real inputs and the reference"
-    reporter.note(f"reading {options.file}{runs_it if Path(options.file).suffix != '.json' else ''}")
+    if options.from_python:
+        reporter.note("computing the reference of what this program built")
+    else:
+        reporter.note(f"reading {options.file}{runs_it if Path(options.file).suffix != '.json' else ''}")
     problem = parts.read_problem(options, reporter.note)
     for warning in problem.reference.warnings:
         reporter.note(f"warning: {warning}")

@@ -52,9 +52,7 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
         made = built(file, function, overrides)
         if isinstance(made.result, Tunable):
             return made.result.problem
-        problem = pipeline_problem(made, file, function, overrides, seed)
-        _check_index_range(problem.program)
-        return problem
+        return checked_pipeline(pipeline_problem(made, file, function, overrides, seed))
     choice = choose_nest(file, compilation, function, scop, tell)
     source = choice.nest.source if choice else read_scop(file, compilation, function, scop)
     check_static(source)
@@ -72,6 +70,12 @@ def read_problem(file: Path, compilation: Compilation, function: str | None, sco
     warnings = (*chosen, *captured.reference.warnings, *([note] if note else []), *_flat_notes(program))
     return Problem(program, replace(captured.reference, inputs=inputs, outputs=outputs, rounding=rounding,
                                     warnings=warnings))
+
+
+def checked_pipeline(problem: Problem) -> Problem:
+    """`problem` of a pipeline. Raises InputError where device code cannot subscript its arrays."""
+    _check_index_range(problem.program)
+    return problem
 
 
 def _flat_notes(program: Program) -> list[str]:

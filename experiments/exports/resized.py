@@ -55,6 +55,9 @@ def with_sizes(store: Store, tuned: Chosen, wanted: Resizing) -> tuple[Chosen, .
 
 def _check_source(tuned: Chosen) -> None:
     info = tuned.info
+    if info.options.from_python:
+        raise InputError(f"--size builds a program again, and {tuned.directory} tuned what a Python program had built; "
+                         "call antune.tune there with the other size")
     if not tuned.own:
         raise InputError(f"--size reads and runs {info.options.file} again, but {tuned.directory} was not begun by you "
                          "on this machine; give --trust if you know who made it, or begin a run of your own")

@@ -73,10 +73,16 @@ class Signature:
         return tuple(parameter for parameter in self.parameters if parameter.role in roles)
 
 
+_NO_C = ("The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, "
+         "the last coordinate first; the self-check compares with the results that the run stored.")
+
+
 def signature_of(chosen: Chosen) -> Signature:
     """How the exported function is called."""
     info = chosen.info
     options, program = info.options, info.program
+    if Path(options.file).suffix == ".py":  # no C, whatever its texts look like
+        return Signature(tuple(_of_program(program)), (_NO_C,), None)
     try:
         if not chosen.own:  # what preprocesses it obeys flags, and the sequential loops would be copied
             raise InputError(FOREIGN)
@@ -116,11 +122,7 @@ def _undeclared(text: str, error: InputError) -> str:
     if _LOOPS.search(text):
         return (f"The original declarations could not be read again ({error}): the parameters are the sizes, the "
                 "scalars and the arrays of the loops; the self-check compares with the results that the run stored.")
-    return (
-        "The tuned file declares no parameters in C: they are the sizes, the scalars and the arrays of the program, "
-        "the last "
-        "coordinate first; the self-check compares with the results that the run stored."
-    )
+    return _NO_C
 
 
 def _of_structure(variable: Variable, member: Field) -> str:

@@ -43,16 +43,22 @@ def can_draw() -> bool:
 
 def write_still(still: Still, directory: Path, formats: tuple[Format, ...] = FORMATS) -> list[Path]:
     """Write NAME.png and NAME.svg; returns their paths. Raises OSError when they cannot be written."""
-    figure = blank(still.size)
-    axes = figure.add_subplot()
-    still.draw(axes)
-    if still.legend and axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside lower center", ncols=5, frameon=False)
+    figure = drawn(still)
     paths = [directory / f"{still.name}.{kind}" for kind in formats]
     for path in paths:
         save(figure, path, path.suffix)
         figure.set_layout_engine("none")  # all formats have the room that the first one found
     return paths
+
+
+def drawn(still: Still) -> Figure:
+    """The picture as a figure."""
+    figure = blank(still.size)
+    axes = figure.add_subplot()
+    still.draw(axes)
+    if still.legend and axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower center", ncols=5, frameon=False)
+    return figure
 
 
 def blank(size: tuple[float, float]) -> Figure:

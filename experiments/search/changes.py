@@ -28,7 +28,7 @@ def source_hash(source: bytes) -> str:
 
 def notes(info: RunInfo, before: Environment, directory: Path) -> Iterator[str]:
     """What the user should know when a run goes on that was last worked on in the environment `before`."""
-    if _changed(Path(info.options.file), info.source_hash):
+    if not info.options.from_python and _changed(Path(info.options.file), info.source_hash):
         yield (f"warning: {info.options.file} changed since this run began; {directory} goes on with the program as it "
                f"was. To tune the new one: {reproduce_command(info)}")
     given = info.options.compilation.invocation

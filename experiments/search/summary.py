@@ -19,7 +19,7 @@ from typing import Literal
 from experiments.files import write_atomically
 from experiments.search.finals import Ranking, ranking, settled, winner
 from experiments.store import Store
-from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, Spent, Timing
+from experiments.values.options import COMPILE_LIMIT_S, RUN_LIMIT_S, Budget, RunOptions, Spent, Timing
 from experiments.values.outcome_rows import kind_of
 from experiments.values.records import Ending, Result, RunInfo, speedup
 from experiments.values.stopping import NO_GAINS, gained
@@ -279,9 +279,18 @@ def _timing_words(timing: Timing) -> list[str]:
 
 
 def reproduce_command(info: RunInfo) -> str:
-    """The shell command that makes this run again."""
-    options, compilation = info.options, info.options.compilation
-    words = ["antune", "tune", options.file]
+    """The shell command that makes this run again; where a Python program built what was tuned, the program to run, and
+    what its `antune.tune` was told.
+    """
+    file, flags = info.options.file, shlex.join(_flags(info.options))
+    if info.options.from_python:
+        return f"{shlex.join(['python', file])}  # its antune.tune was told {flags}"
+    return f"{shlex.join(['antune', 'tune', file])} {flags}"
+
+
+def _flags(options: RunOptions) -> list[str]:
+    """The options of a run as those of `antune tune`."""
+    words, compilation = list[str](), options.compilation
     for flag, values in (("-I", compilation.include_dirs), ("-D", compilation.defines),
                          ("--source", compilation.sources),
                          ("--param", tuple(f"{name}={value}" for name, value in options.parameters)),
@@ -315,4 +324,4 @@ def reproduce_command(info: RunInfo) -> str:
             words += [flag, str(single_value)]
     if options.strict_float:
         words.append("--strict-float")
-    return shlex.join(words)
+    return words

@@ -141,7 +141,8 @@ class RunOptions:
     also run under a profiler. `reuse`: runs whose results count here, too (`experiments.search.reuse`). `models`: plan
     makers whose best plans the search begins with (`experiments.search.modelled`). `calibration`: constants of their
     models (None: the defaults). `foretell`, `foresee`: models whose costs the screening of walks begins with, and
-    that guide the ants (`graph.foretelling`).
+    that guide the ants (`graph.foretelling`). `from_python`: the program was built by the Python program that began
+    the run, whose file is `file`, if it has one: nothing else can build it again.
     """
 
     file: str
@@ -169,6 +170,7 @@ class RunOptions:
     calibration: Calibration | None = None
     foretell: str | None = None
     foresee: str | None = None
+    from_python: bool = False
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

@@ -47,7 +47,11 @@ class Built:
 
 def built(file: Path, function: str | None, parameters: Mapping[str, int]) -> Built:
     """What `function` in `file` returns. Raises InputError as `load_pipeline`."""
-    build = _function(file, function or BUILD)
+    return built_by(_function(file, function or BUILD), file, parameters)
+
+
+def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int]) -> Built:
+    """What `build`, a function in `file`, returns. Raises InputError as `load_pipeline`."""
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     if isinstance(build, type) and issubclass(build, Generator):
         known = {name: value for name, value in parameters.items() if name in build.numbers() or name not in SIZES}

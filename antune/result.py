@@ -1,0 +1,201 @@
+"""What `antune.tune` returns: the figures of a run, its best plan, and all results as a table, a plot or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.run import Finish
+from experiments.search.result_table import HEADER, result_rows
+from experiments.store import read_store
+from experiments.values.outcome_rows import kind_of
+from experiments.values.records import Result as Evaluated
+from experiments.words import describe_ms, describe_plan, describe_ratio
+from generator.errors import InputError
+from generator.plan import Value
+from metrics.outcome import Timed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments.search.summary import Summary
+    from generator.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best plan of a run and its times: device time in milliseconds, the 95 % interval of the median.
+
+    `speedup` compares with the sequential program, None where there is none, `speedup_over_default` with the default
+    plan. `parameters`: of a kernel template.
+    """
+
+    evaluation: int
+    plan: Plan
+    ms: float
+    low_ms: float | None
+    high_ms: float | None
+    speedup: float | None
+    speedup_over_default: float | None
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """The values of a template's parameters; none for a program."""
+        return dict(self.plan.parameters)
+
+    def __repr__(self) -> str:
+        """Its time, then the decisions, a line each."""
+        return "\n".join([f"evaluation {self.evaluation}: {describe_ms(self.ms)}", *describe_plan(self.plan)])
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run came to. Times are in milliseconds, None where nothing valid was found."""
+
+    finish: Finish
+
+    @property
+    def directory(self) -> Path:
+        """Where the run is kept."""
+        return self.finish.directory
+
+    @property
+    def summary(self) -> Summary:
+        """All figures, as in summary.json."""
+        return self.finish.summary
+
+    @property
+    def best(self) -> Best | None:
+        """The best plan with its times, as the final measurement says; None when nothing valid was found."""
+        found, summary = self.finish.best, self.summary
+        if found is None or summary.best_ms is None:
+            return None
+        return Best(found.evaluation.number, found.evaluation.plan, summary.best_ms, summary.best_low_ms,
+                    summary.best_high_ms, self.speedup, self.speedup_over_default)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The best plan."""
+        return self.finish.best.evaluation.plan if self.finish.best else None
+
+    @property
+    def best_ms(self) -> float | None:
+        """The device time of the best plan."""
+        return self.summary.best_ms
+
+    @property
+    def default_ms(self) -> float | None:
+        """The device time of the default plan."""
+        return self.summary.default_ms
+
+    @property
+    def sequential_ms(self) -> float | None:
+        """The wall-clock time of the program itself, compiled for this machine."""
+        return self.summary.sequential_ms
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times faster the best plan is than the program itself."""
+        return self.summary.speedup_over_sequential
+
+    @property
+    def speedup_over_default(self) -> float | None:
+        """How many times faster the best plan is than the default plan."""
+        return self.summary.speedup_over_default
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was noticed about the program, such as results that rounding errors decide."""
+        with read_store(self.directory) as store:
+            return store.reference().warnings
+
+    @property
+    def table(self) -> Any:
+        """All evaluations, one row each: a pandas DataFrame where pandas is installed, else a list of dictionaries.
+
+        Columns: `evaluation` (0: the default plan), `iteration`, `status` ("timed", or what went wrong), `ms`,
+        `low_ms`, `high_ms` (as the search measured them; None where there is no time), `message`, `plan` (its digest),
+        `decisions` (in words); for a kernel template each parameter instead of these.
+        """
+        with read_store(self.directory) as store:
+            rows = [_row(result) for result in store.results()]
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            return rows
+        return DataFrame(rows)
+
+    def plot(self) -> Figure:
+        """The times of all evaluations and the best so far, as a matplotlib figure that belongs to no window."""
+        from experiments.pictures.stills import drawn
+        from experiments.report.convergence import still
+
+        with read_store(self.directory) as store:
+            return drawn(still(store.results(), self.summary))
+
+    def report(self) -> Path:
+        """Write report.html; returns its path."""
+        from experiments.report.page import write_report
+
+        with read_store(self.directory) as store:
+            return write_report(store, self.directory)
+
+    def export(self, kind: str, out: str | Path, sizes: Sequence[str] = ()) -> tuple[Path, ...]:
+        """Write the best plan or the results into the folder `out`, as `antune export --to KIND`; returns the files.
+
+        `sizes` are other sizes that the function takes, too, each like a --size of the command.
+
+        Raises:
+            InputError: there is no such kind, nothing to export, the plan does not do for another size, or `out` cannot
+                be written.
+        """
+        from experiments.exports.kinds import Kind
+        from experiments.exports.resized import Resizing
+        from experiments.exports.write import export
+
+        if kind not in Kind.__members__.values():
+            raise InputError(f"there is no export {kind!r}; use one of {', '.join(Kind)}")
+        with read_store(self.directory) as store:
+            return export(store, Kind(kind), None, Path(out), resizing=Resizing(tuple(sizes)))
+
+    def __repr__(self) -> str:
+        """The figures and the winning decisions, a line each."""
+        lines = [self._headline, *(f"  {line}" for line in self._decisions), f"  in {self.directory}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks: times and ratios as a table."""
+        cells = "".join(f"<tr><th style='text-align:left'>{escape(row[0])}</th>"
+                        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
+                        for row in result_rows(self.summary))
+        head = "".join(f"<th>{escape(name)}</th>" for name in HEADER)
+        decisions = "<br>".join(escape(line) for line in self._decisions)
+        return (f"<b>{escape(self.summary.name)}</b> on {escape(self.summary.device)}<table><thead><tr>{head}</tr>"
+                f"</thead><tbody>{cells}</tbody></table><details><summary>the best plan</summary>{decisions}</details>"
+                f"<code>{escape(str(self.directory))}</code>")
+
+    @property
+    def _headline(self) -> str:
+        over = (f"{describe_ratio(self.speedup)} over sequential C ({describe_ms(self.sequential_ms)}), "
+                if self.sequential_ms is not None else "")
+        return (f"{self.summary.name} on {self.summary.device}: best {describe_ms(self.best_ms)}, {over}"
+                f"{describe_ratio(self.speedup_over_default)} over the default plan ({describe_ms(self.default_ms)})")
+
+    @property
+    def _decisions(self) -> Sequence[str]:
+        return describe_plan(self.plan) if self.plan else ("nothing valid was found",)
+
+
+def _row(result: Evaluated) -> dict[str, Any]:
+    """One evaluation as a record of plain values."""
+    asked, outcome = result.evaluation, result.outcome
+    times = (outcome.median_ms, outcome.low_ms, outcome.high_ms) if isinstance(outcome, Timed) else (None, None, None)
+    row = {"evaluation": asked.number, "iteration": asked.iteration, "status": kind_of(outcome),
+           **dict(zip(("ms", "low_ms", "high_ms"), times, strict=True)),
+           "message": None if isinstance(outcome, Timed) else outcome.message}
+    if asked.plan.schedule is None:
+        return row | dict(asked.plan.parameters)
+    return row | {"plan": asked.plan.digest, "decisions": "; ".join(describe_plan(asked.plan))}

@@ -1,0 +1,183 @@
+"""What `antune.tune` takes: files, C text, and what the calling program built (pipelines, kernel templates).
+
+A run must find its program again when it is resumed. The store has it: the polyhedral model or the kernel's text, with
+its data. So what a Python program built needs no file. C text becomes a file in the run's directory, since a compiler
+and the exports read it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from antune.options import Scoped, parse_scoped, usual_space
+from experiments.search.parts import PARTS, Parts
+from experiments.store import is_run
+from experiments.values.options import RunOptions, SpaceName
+from generator.errors import InputError, Location
+from generator.frontend_c.source import PROGRAM_LIMIT_S
+from generator.frontend_py.func import Func
+from generator.frontend_py.load import BUILD, SIZES, Built, built_by, outputs_of
+from generator.frontend_py.pipeline import Pipeline
+from generator.frontend_py.problem import problem_of, sizes_of
+from generator.problem import Problem
+from generator.reading import checked_pipeline
+from generator.templates.building import Tunable
+
+if TYPE_CHECKING:
+    from generator.frontend_py.generators import Generator
+
+Source: TypeAlias = "str | Path | Func | Sequence[Func] | Pipeline | Tunable | Callable[..., Any] | type[Generator]"
+"""A file (`blur.c`, `blur.py:build`, `kernel.json`), C text, an output Func or several, a kernel template, or a
+function that returns one of the last three and takes `parameters`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CWords:
+    """What is said of a C file; the fields are the options of `antune tune`."""
+
+    defines: Sequence[str] = ()
+    includes: Sequence[str | Path] = ()
+    sources: Sequence[str | Path] = ()
+    cflags: str = ""
+    args: str = ""
+    stdin: str | Path | None = None
+    program_limit: float = PROGRAM_LIMIT_S
+    random_inputs: bool = False
+    function: str | None = None
+    scop: int | None = None
+
+    def scoped(self, file: Path, parameters: Mapping[str, int]) -> Scoped:
+        """The loops of `file` that are meant. Raises InputError as `parse_scoped`."""
+        sizes = [f"{name}={value}" for name, value in parameters.items()]
+        return parse_scoped(file, [Path(folder) for folder in self.includes], list(self.defines),
+                            [Path(other) for other in self.sources], self.cflags, self.function, self.scop, sizes, None,
+                            self.args, None if self.stdin is None else Path(self.stdin), self.program_limit,
+                            self.random_inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run needs to know of its source: options, parts, and the text where no file holds it."""
+
+    options: RunOptions
+    parts: Parts = PARTS
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FromPython:
+    """What a Python program built: the Problem for a seed, and where it stands."""
+
+    name: str
+    file: str
+    text: str
+    space: SpaceName
+    problem: Callable[[int], Problem]
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    def given(self, options: RunOptions, words: CWords) -> Given:
+        """The run that `options` describe, of this. Raises InputError for words about C."""
+        if words != CWords():
+            raise InputError(f"{self.name} was built by a Python program: what is said of C files (defines, includes, "
+                             "sources, cflags, args, stdin, function, scop) means nothing here; leave it out")
+        own = replace(options, file=self.file, parameters=self.parameters, from_python=True)
+        return Given(own, replace(PARTS, read_problem=lambda options, _: self.problem(options.seed)), self.text)
+
+
+def is_text(source: object) -> bool:
+    """Whether `source` is C text, not the name of a file."""
+    return isinstance(source, str) and ("\n" in source or "{" in source)
+
+
+def name_of(source: Source, built: FromPython | None, name: str | None) -> str:
+    """What a run is called, fit for a folder."""
+    if name is not None:
+        return re.sub(r"\W", "_", name) or "run"
+    if built is not None:
+        return re.sub(r"\W", "_", built.name)
+    return "text" if is_text(source) else re.sub(r":\w+$", "", str(source)).rpartition("/")[2].rpartition(".")[0]
+
+
+def built_here(source: Source, parameters: Mapping[str, int], name: str | None) -> FromPython | None:
+    """What the calling program built; None for files and C text.
+
+    Raises:
+        InputError: nothing of what can be tuned, or a pipeline that is wrong.
+    """
+    if isinstance(source, str | Path):
+        return None
+    if callable(source) and not isinstance(source, Func):
+        file = Path(inspect.getsourcefile(source) or "pipeline.py")
+        made = built_by(source, file, parameters)
+        title = file.stem if made.name == BUILD else made.name
+        return _built(made, name or re.sub(r"\W", "", title) or "pipeline", parameters)
+    first = next(iter(source), None) if isinstance(source, list | tuple) else source
+    func = first.outputs()[0] if isinstance(first, Pipeline) else first
+    if unknown := [key for key in parameters if key not in SIZES]:
+        raise InputError(f"parameters has {unknown[0]!r}, but what was built takes sizes only ({', '.join(SIZES)}); "
+                         "give the function that builds it")
+    place = func.at if isinstance(func, Func) else Location("pipeline.py", 1)
+    title = name or (str(func.name) if isinstance(func, Func) else "") or "pipeline"
+    return _built(Built(source, title, place), title, parameters)
+
+
+def _built(made: Built, name: str, parameters: Mapping[str, int]) -> FromPython:
+    if isinstance(made.result, Tunable):
+        return _of_template(made.result, name if name != "pipeline" else made.result.template.name)
+    if not isinstance(made.result, Func | Pipeline | list | tuple):
+        raise InputError(f"{type(made.result).__name__} cannot be tuned; give a file, C text, an output Func, a list "
+                         "of them, a Pipeline, a kernel template, or a function that returns one")
+    outputs = outputs_of(made)
+    text = "".join(linecache.getlines(made.place.file))
+    file = made.place.file if made.place.file.endswith(".py") else f"{name}.py"
+
+    def problem(seed: int) -> Problem:
+        return checked_pipeline(problem_of(outputs, sizes_of(parameters), name, file, tuple(parameters.items()), seed))
+
+    return FromPython(name, file, text, "pipeline", problem, tuple(parameters.items()))
+
+
+def _of_template(made: Tunable, name: str) -> FromPython:
+    template = made.template
+    return FromPython(name, template.file or f"{name}.{template.dialect}", template.text, "template",
+                      lambda _: made.problem)
+
+
+@contextmanager
+def in_file(source: str, directory: Path, name: str) -> Iterator[Path]:
+    """The file of `source`; C text is written into the directory of its run, where it stays if there is a run."""
+    if not is_text(source):
+        yield Path(source)
+        return
+    made = not directory.exists()
+    if is_run(directory):
+        raise InputError(f"{directory} holds a run already; choose another `out`")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = directory / f"{name}.c"
+        file.write_text(source, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{directory} cannot be written: {error.strerror}; choose another `out`") from None
+    try:
+        yield file
+    finally:
+        if not is_run(directory):
+            file.unlink(missing_ok=True)
+            if made and not any(directory.iterdir()):
+                directory.rmdir()
+
+
+def of_file(file: Path, words: CWords, parameters: Mapping[str, int], space: SpaceName | None,
+            options: RunOptions) -> Given:
+    """The run that `options` describe, of a file. Raises InputError as `parse_scoped`."""
+    scoped = words.scoped(file, parameters)
+    return Given(replace(options, file=str(scoped.file), compilation=scoped.compilation, function=scoped.function,
+                         scop=scoped.scop, parameters=scoped.parameters, space=space or usual_space(scoped.file)))
