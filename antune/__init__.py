@@ -1,7 +1,7 @@
 """antune finds fast OpenCL and CUDA code for a program by search. This package is the door: public names and the CLI.
 
-From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, docs/python.md). Names load their rooms when
-first used, so `import antune` costs nothing.
+From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, `sources.py`, `result.py`, docs/python.md).
+Names load their rooms when first used, so `import antune` costs nothing.
 
 Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the words
 of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are
