@@ -35,7 +35,7 @@ from generator.decisions.unroll import UNROLL
 from generator.decisions.vector import VECTOR
 from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
-from generator.errors import InputError
+from generator.errors import IllegalPlan, InputError
 from generator.forms import NAMES, Form, are_pairs, check_fields, list_of, pairs
 from generator.json_text import parse_json
 from generator.nest import Level
@@ -141,9 +141,11 @@ class Plan:
 
     @property
     def scheduled(self) -> Schedule:
-        """The schedule of a program's plan. Raises TypeError for the plan of a template, which has none."""
+        """The schedule of a program's plan. Raises IllegalPlan for the plan of a template, which has none."""
         if self.schedule is None:
-            raise TypeError("the plan of a template has no schedule")
+            named = ", ".join(f"{name} = {value}" for name, value in self.parameters) or "no parameters"
+            raise IllegalPlan(f"it is the plan of a kernel template ({named}), which has no schedule; give one that "
+                              "was made for this program")
         return self.schedule
 
     def to_json(self) -> str:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from generator.errors import InputError
 from generator.plan import Plan, Value
+from generator.templates.checking import check_values
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.template import Parameter, template_plan
 from graph.space import Chooser, DeadEnd, Decision
@@ -243,10 +244,7 @@ def _check_parameters(parameters: Sequence[Parameter]) -> None:
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise InputError(f"the parameter `{twice[0]}` is given twice; keep one of them")
     for parameter in parameters:
-        if not parameter.values:
-            raise InputError(f"the parameter `{parameter.name}` has no values; give it at least one")
-        if len(set(parameter.values)) != len(parameter.values):
-            raise InputError(f"the parameter `{parameter.name}` has a value twice: {parameter.values}")
+        check_values(parameter.name, parameter.values)
 
 
 def _check_numbers(restriction: Restriction, parameters: Sequence[Parameter]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +19,10 @@ from generator.contract import Array, Role, Tolerance
 from generator.errors import InputError
 from generator.plan import Value
 from generator.target import Dialect
-from generator.templates.building import C_TYPES, array_of, language_of
+from generator.templates.building import C_TYPES, array_of, language_of, parameter_of
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.signature import check_arguments, constant_pointers, declared
-from generator.templates.template import Parameter, Template
+from generator.templates.template import Template
 from graph.template import restriction
 
 Configuration: TypeAlias = dict[str, Value]
@@ -62,8 +61,7 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
               smem_args: Mapping[str, Any] | None, cmem_args: Mapping[str, Any] | None,
               block_size_names: Sequence[str] | None, defines: Mapping[str, Any] | None) -> Call:
     """The call, checked. Raises InputError: something is missing, unknown, or does not fit the kernel."""
-    parameters = tuple(Parameter(name, tuple(_plain(value) for value in values))
-                       for name, values in tune_params.items())
+    parameters = tuple(parameter_of(name, values) for name, values in tune_params.items())
     sizes = dict(zip(("grid_div_x", "grid_div_y", "grid_div_z"), grid_div, strict=True))
     check_expressions(tuple(tune_params), {"problem_size": problem_size, **sizes,
                                            "smem_args": (smem_args or {}).get("size")})
@@ -106,14 +104,6 @@ def asked(what: str, function: Callable[[Any], Any], configuration: Configuratio
     except Exception as error:  # it is the user's own code
         values = ", ".join(f"{name} = {value}" for name, value in configuration.items())
         raise InputError(f"{what} fails for {values}: {type(error).__name__}: {error}") from error
-
-
-def _plain(value: Any) -> Value:
-    """A value of a parameter as Python has it. Raises InputError for other things."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, str | int) or (isinstance(plain, float) and math.isfinite(plain)):
-        return plain
-    raise InputError(f"tune_params has the value {value!r}; use finite numbers, truth values or texts")
 
 
 def _source(source: Any, first: Configuration) -> tuple[str, str, Callable[[Configuration], str] | None]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from math import lgamma, log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from generator.contract import NUMPY_TYPES
+from generator.contract import NUMPY_TYPES, Array
 from generator.errors import InputError
 from generator.plan import Plan
 from generator.problem import Problem, Reference
@@ -22,6 +25,9 @@ from runners.data import Values
 from runners.many import Place
 from runners.registry import find_devices, is_deterministic
 from runners.tasks import Make
+
+_CHANCE = 1e-3
+"""Below this probability, elements that are as before have not been written."""
 
 
 def template_space(template: Template) -> TemplateSpace:
@@ -49,7 +55,7 @@ def answered(problem: Problem, place: Place, limits: Limits, workdir: Path, make
     It runs on a device of `place` on this machine. `plan`: that configuration; `make`: see `runners.batch.Batch`.
 
     Raises:
-        InputError: that configuration does not run.
+        InputError: that configuration does not run, or leaves elements of an output as they were.
     """
     template = problem.subject
     if not isinstance(template, Template) or problem.reference.origin != "first":
@@ -62,10 +68,40 @@ def answered(problem: Problem, place: Place, limits: Limits, workdir: Path, make
     plan, device = plan or first_plan(template), find_devices(place.devices)[0]
     unchecked = replace(template, arrays=tuple(
         replace(array, role="temp") if array.role != "in" else array for array in template.arrays))
-    found = _computed(Problem(unchecked, problem.reference), device, limits, workdir, make, plan)
+    before = {array.name: _odd(array) for array in template.outputs if array.role == "out"}
+    given = replace(problem.reference, inputs={**problem.reference.inputs, **before})
+    found = _computed(Problem(unchecked, given), device, limits, workdir, make, plan)
+    for array in template.outputs:
+        if array.name in before:
+            _check_written(array, before[array.name], found[array.name], plan)
     outputs = {array.name: found[array.name] for array in template.outputs}
     reference: Reference = problem.reference
     return Problem(template, replace(reference, outputs=outputs))
+
+
+def _odd(array: Array) -> NDArray[Any]:
+    """Contents that no kernel writes by chance: random bytes."""
+    dtype = np.dtype(NUMPY_TYPES[array.type])
+    drawn = np.random.default_rng(array.elements).bytes(array.elements * dtype.itemsize)
+    return np.frombuffer(drawn, dtype).reshape(array.extents)
+
+
+def _check_written(array: Array, before: NDArray[Any], after: NDArray[Any], plan: Plan) -> None:
+    """Raise InputError where elements are as they were before, more of them than would be by chance."""
+    size = before.dtype.itemsize
+    words = [np.frombuffer(one.tobytes(), f"V{size}") for one in (before, after)]
+    same = np.flatnonzero(words[0] == words[1])
+    by_chance = len(same) * -8 * size * log(2) + lgamma(array.elements + 1) - lgamma(len(same) + 1) - lgamma(
+        array.elements - len(same) + 1)  # the logarithm of the probability, at most
+    if len(same) and by_chance < log(_CHANCE):
+        place = "".join(f"[{index}]" for index in np.unravel_index(int(same[0]), array.extents))
+        raise InputError(f"{_first(plan)} leaves {len(same)} of {array.elements} elements of `{array.name}` unwritten, "
+                         f"the first is {array.name}{place}; give an answer, or say that it is read and written")
+
+
+def _first(plan: Plan) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in plan.parameters)
+    return f"the first configuration ({values}), whose results all others are compared with,"
 
 
 def _computed(problem: Problem, device: DeviceInfo, limits: Limits, workdir: Path, make: Make | None,
@@ -79,9 +115,7 @@ def _computed(problem: Problem, device: DeviceInfo, limits: Limits, workdir: Pat
             ((_, outcome),) = runner.evaluate([Job(0, plan)])
         finally:
             runner.close()
-        values = ", ".join(f"{name} = {value}" for name, value in plan.parameters)
         if not isinstance(outcome, Timed):
-            raise InputError(f"the first configuration ({values}), whose results all others are compared with, fails: "
-                             f"{outcome.message}; give an answer, or put values first that work")
+            raise InputError(f"{_first(plan)} fails: {outcome.message}; give an answer, or put values first that work")
         with np.load(Path(name) / f"{outcome.code_hash}.npz") as data:
             return {key: data[key] for key in data}

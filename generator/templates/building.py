@@ -11,11 +11,12 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -25,12 +26,10 @@ from generator.errors import InputError
 from generator.plan import Value
 from generator.problem import Problem, Reference
 from generator.target import Dialect
-from generator.templates.expressions import parse_restriction
-from generator.templates.signature import check_arguments, check_parameters
+from generator.templates.checking import check_template
 from generator.templates.template import Parameter, Template
 
 C_TYPES: Mapping[str, ElementType] = {numpy_type: c_type for c_type, numpy_type in NUMPY_TYPES.items()}  # type: ignore[misc]  # keys of the table
-MOST_AXES = 3
 OPENCL: Dialect = "opencl"
 Sizes: TypeAlias = str | int | Sequence[str | int]
 Answer: TypeAlias = Mapping[str, ArrayLike] | Callable[..., Any]
@@ -46,7 +45,13 @@ class Argument:
 
 
 def array(values: ArrayLike, role: Role = "in") -> Argument:
-    """An array that the kernel reads (`in`), reads and writes (`inout`), or uses as it likes (`temp`)."""
+    """An array that the kernel reads (`in`), reads and writes (`inout`), or uses as it likes (`temp`).
+
+    Raises:
+        InputError: another role.
+    """
+    if role not in get_args(Role):
+        raise InputError(f"the role of an array is {role!r}; use {', '.join(get_args(Role))}")
     return Argument(role, _kept(values))
 
 
@@ -103,22 +108,43 @@ def template(source: str | Path, kernel: str, parameters: Mapping[str, Sequence[
     found = {key: _argument(key, value) for key, value in arguments.items()}
     made = Template(
         name or kernel, file, language or language_of(text, file), kernel, text,
-        tuple(Parameter(key, tuple(values)) for key, values in parameters.items()), tuple(restrictions),
+        tuple(parameter_of(key, values) for key, values in parameters.items()), _restrictions(restrictions),
         tuple(_array(key, argument) for key, argument in found.items()), _sizes("grid", grid), _sizes("block", block),
         tuple(key for key, argument in found.items() if argument.constant), str(shared_bytes),
         tuple((key, str(value)) for key, value in (defines or {}).items()),
-        None if tolerance is None else Tolerance(*tolerance))
+        _tolerance(tolerance))
     check_template(made)
     inputs = {key: argument.values for key, argument in found.items() if argument.role != "out"}
     return Tunable(made, inputs, _answers(made, answer, {key: argument.values for key, argument in found.items()}))
 
 
-def check_template(template: Template) -> None:
-    """Raise InputError where text, parameters, arguments and expressions do not fit together."""
-    for text in (*template.grid, *template.block, template.shared_bytes):
-        parse_restriction(text, "size of the launch")
-    check_parameters(template)
-    check_arguments(template)
+def parameter_of(name: str, values: Any) -> Parameter:
+    """A parameter with its values as Python has them. Raises InputError: no list, or neither numbers nor texts in it.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"the parameter `{name}` has the values {values!r:.60}; give a list")
+    found = []
+    for value in values:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if not (isinstance(plain, str | int) or (isinstance(plain, float) and math.isfinite(plain))):
+            raise InputError(f"the parameter `{name}` has the value {value!r:.60}; use finite numbers, truth values or "
+                             "texts")
+        found.append(plain)
+    return Parameter(name, tuple(found))
+
+
+def _restrictions(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not all(isinstance(text, str) for text in given):
+        raise InputError(f"restrictions is {given!r:.80}; give a list of expressions as texts")
+    return tuple(given)
+
+
+def _tolerance(given: tuple[float, float] | None) -> Tolerance | None:
+    if given is None:
+        return None
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InputError(f"the tolerance is {given!r:.60}; give two numbers from 0: relative and absolute")
+    return Tolerance(*given)
 
 
 def language_of(text: str, file: str) -> Dialect:
@@ -171,9 +197,9 @@ def _array(name: str, argument: Argument) -> Array:
 
 
 def _sizes(words: Literal["grid", "block"], sizes: Sizes) -> tuple[str, ...]:
-    given = [sizes] if isinstance(sizes, str | int) else list(sizes)
-    if not 1 <= len(given) <= MOST_AXES:
-        raise InputError(f"`{words}` has {len(given)} sizes; give one to three: along x, y, z")
+    given = list(sizes) if isinstance(sizes, list | tuple) else [sizes]
+    if odd := [size for size in given if not isinstance(size, str | int | np.integer)]:
+        raise InputError(f"`{words}` has the size {odd[0]!r:.60}; give whole numbers, or expressions as texts")
     return tuple(str(size) for size in given)
 
 
@@ -193,10 +219,12 @@ def _answers(template: Template, answer: Answer | None, values: Mapping[str, NDA
                          f"{', '.join(outputs) or 'none'}: mark them with output(...) or array(..., \"inout\")")
     if missing := sorted(set(outputs) - set(given)):
         raise InputError(f"the answer lacks `{missing[0]}`, which {template.kernel} writes")
-    return {name: _fitting(outputs[name], np.asarray(value)) for name, value in given.items()}
+    return {name: _fitting(outputs[name], np.asanyarray(value)) for name, value in given.items()}
 
 
 def _fitting(array: Array, value: NDArray[Any]) -> NDArray[Any]:
+    if value.dtype.kind not in "biuf" or isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"the answer for `{array.name}` has elements of {value.dtype}, or a mask; give plain numbers")
     if value.size != array.elements:
         raise InputError(f"the answer for `{array.name}` has {value.size} elements, the argument has {array.elements}")
     return value.astype(NUMPY_TYPES[array.type]).reshape(array.extents)

@@ -22,7 +22,9 @@ _ALLOWED = (
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
     ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Tuple, ast.List, ast.Name, ast.Load, ast.Constant, ast.Call,
 )
-_LARGEST_POWER, _LONGEST = 64, 2500
+_LARGEST_POWER, _LONGEST, _MOST_BITS = 64, 2500, 100_000
+_WORD = 64
+"""Bits of a parameter's value, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,20 @@ class Restriction:
     def number(self, values: Mapping[str, Value]) -> float:
         """Its value as a number. Raises InputError where it is none, or cannot be computed."""
         found = self._computed(tuple([values[name] for name in self.names]))
+        if isinstance(found, int) and abs(found) >> (_WORD - 1):
+            raise InputError(f"the {self.kind} `{self.text}` is too large a number: it has {found.bit_length()} bits")
         if not isinstance(found, int | float) or not math.isfinite(found):
-            raise InputError(f"the {self.kind} `{self.text}` is {found!r}; it has to be a number")
+            raise InputError(f"the {self.kind} `{self.text}` is {repr(found)[:80]}; it has to be a number")
         return found
 
     def _computed(self, values: tuple[Value, ...]) -> object:
+        for name, value in zip(self.names, values, strict=True):
+            if isinstance(value, str) and name in self.calculated:  # `*` would repeat it
+                raise InputError(f"the {self.kind} `{self.text}` calculates with `{name}`, which is the text "
+                                 f"{value!r:.80}; compare it, or use numbers")
+            if isinstance(value, int) and abs(value) >> _WORD:
+                raise InputError(f"the {self.kind} `{self.text}` uses `{name}`, a number of {value.bit_length()} bits; "
+                                 f"values have at most {_WORD}")
         try:
             return self.holds(*values)
         except (ArithmeticError, TypeError, ValueError) as error:
@@ -82,13 +93,15 @@ def parse_restriction(text: str, kind: str = "restriction") -> Restriction:
 
 def _parse(text: str, shown: str, kind: str) -> Restriction:
     label = f"{kind} `{shown}`"
-    tree = ast.parse(text, mode="eval")
+    tree = _tree(text)
     calculated: set[str] = set()
     for node in ast.walk(tree):
         _check(node, label)
         if isinstance(node, ast.BinOp):
             calculated |= set(_names(node.left, label)) | set(_names(node.right, label))
             _check_power(node, label)
+    if _bits(tree.body) > _MOST_BITS:
+        raise InputError(f"the {label} may come to numbers of more than {_MOST_BITS} bits; use smaller ones")
     renaming = _Renaming()
     body = renaming.visit(tree.body)
     parameters = [ast.arg(new) for new in renaming.names.values()]
@@ -96,6 +109,30 @@ def _parse(text: str, shown: str, kind: str) -> Restriction:
     code = compile(ast.fix_missing_locations(ast.Expression(function)), "<restriction>", "eval")
     holds = eval(code, {"__builtins__": {}, **_FUNCTIONS})  # every node was checked above
     return Restriction(tuple(renaming.names), holds, shown.strip(), frozenset(calculated), kind)
+
+
+def _tree(text: str) -> ast.Expression:
+    """The expression, which may go over several lines. Raises SyntaxError."""
+    if "\n" not in text:
+        return ast.parse(text, mode="eval")
+    ast.parse(f"[\n{text}\n]", mode="eval")  # fails where brackets of the text itself would close the other ones
+    return ast.parse(f"(\n{text}\n)", mode="eval")
+
+
+def _bits(node: ast.expr) -> int:
+    """The most bits that the value of an expression may have as a whole number."""
+    match node:
+        case ast.Constant(value=int(value)):
+            return value.bit_length()
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _bits(left) + _bits(right)
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
+            return _bits(left) * exponent
+        case ast.BinOp(left=left, right=right):
+            return max(_bits(left), _bits(right)) + 1
+        case _:
+            return max((_bits(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)),
+                       default=_WORD)
 
 
 class _Renaming(ast.NodeTransformer):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from generator.contract import Array
 from generator.errors import InputError, Location
 from generator.target import LANGUAGES
-from generator.templates.expressions import parse_restriction
 from generator.templates.template import Template
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -37,9 +36,14 @@ class Declared:
     local: bool
 
 
+def without_comments(text: str) -> str:
+    """`text` with spaces for its comments: all else stays where it is."""
+    return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
 def declared(text: str, kernel: str) -> tuple[int, tuple[Declared, ...]] | None:
     """The line (from 1) of the kernel's definition and its arguments; None where the text has no such function."""
-    plain = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    plain = without_comments(text)
     for found in re.finditer(rf"\b{re.escape(kernel)}\s*\(", plain):
         end = _closing(plain, found.end())
         if end is not None and re.match(r"\s*[{;]", plain[end + 1:]):
@@ -79,20 +83,6 @@ def _check(array: Array, one: Declared, number: int, place: Location) -> None:
     if one.type is not None and one.type != array.type:
         raise InputError(f"argument {number} is `{one.text}`, but `{array.name}` has the type {array.type}; convert "
                          "it, or change the text", place)
-
-
-def check_parameters(template: Template) -> None:
-    """Raise InputError for a parameter of several values that nothing reads: neither text nor launch."""
-    expressions = [parse_restriction(text) for text in (*template.grid, *template.block, template.shared_bytes)]
-    known = {parameter.name for parameter in template.parameters}
-    used = {name for expression in expressions for name in expression.names}
-    if unknown := sorted(used - known):
-        raise InputError(f"the launch of {template.kernel} uses `{unknown[0]}`, which is no parameter; there are "
-                         f"{', '.join(sorted(known)) or 'none'}")
-    if unused := unused_parameters(template, used):
-        raise InputError(f"{template.file or 'the text of ' + template.kernel} does not use the parameter "
-                         f"`{unused[0]}`, and its launch does not either: its values would make no difference; correct "
-                         "its name, or leave it out")
 
 
 def unused_parameters(template: Template, used: set[str]) -> list[str]:

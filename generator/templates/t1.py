@@ -24,7 +24,8 @@ from generator.json_fields import RecordingEntry
 from generator.json_text import parse_json
 from generator.problem import Problem
 from generator.target import LANGUAGES, Dialect
-from generator.templates.building import C_TYPES, Tunable, check_template
+from generator.templates.building import C_TYPES, Tunable
+from generator.templates.checking import check_template
 from generator.templates.expressions import parse_restriction
 from generator.templates.t1_space import Description, description_of
 from generator.templates.template import Parameter, Template
@@ -35,6 +36,9 @@ IN_THREADS = "opencl"
 """The GlobalSizeType that counts threads, not blocks."""
 MOST_ELEMENTS = 2**31 - 1
 Fill: TypeAlias = Literal["Constant", "Random", "Generator", "BinaryRaw"]
+ROLES: Mapping[str, Role] = {"ReadOnly": "in", "WriteOnly": "out", "ReadWrite": "inout"}
+"""What the AccessType of an argument says; the first one where it says nothing."""
+MEMORIES = ("Vector", "Scalar", "Constant", "Symbol")
 _REMEDY = "correct the file"
 _HARMLESS = re.compile(r"-std=\S+")
 
@@ -91,7 +95,7 @@ class _Reading:
             block, tuple(array.name for (array, _), entry in zip(filled, arguments, strict=True)
                          if "Constant" in (entry.get("MemType"), entry.get("MemoryType"))
                          or entry.get("MemoryType") == "Symbol"),
-            str(kernel.get("SharedMemory") or 0), self._defines(), first=self._first())
+            self._expression(kernel.get("SharedMemory") or 0, "SharedMemory"), self._defines(), first=self._first())
         check_template(template)
         return Tunable(template, {array.name: values for array, values in filled if array.role != "out"}, {})
 
@@ -120,21 +124,26 @@ class _Reading:
         """Blocks and threads along x, y, z, as expressions."""
         kernel, place = self.kernel, self.place
         local = place.table(kernel.get("LocalSize"), "LocalSize")
-        block = tuple(str(local[axis]) for axis in AXES if axis in local)
-        sizes = [str(size) for size in self._problem_size()]
+        block = tuple(self._expression(local[axis], "LocalSize") for axis in AXES if axis in local)
+        sizes = [self._expression(size, "ProblemSize") for size in self._problem_size()]
         if any(f"GridDiv{axis}" in kernel for axis in AXES) and sizes:
             return self._divided(sizes), block
         given = place.table(kernel.get("GlobalSize"), "GlobalSize")
-        grid = tuple(self._bound(str(given[axis])) for axis in AXES if axis in given)
+        grid = tuple(self._bound(self._expression(given[axis], "GlobalSize")) for axis in AXES if axis in given)
         if str(kernel.get("GlobalSizeType", kernel.get("Language"))).lower() == IN_THREADS:
             grid = tuple(f"ceil(({items}) / ({threads}))"
                          for items, threads in zip(grid, (*block, "1", "1"), strict=False))
         return grid, block
 
+    def _expression(self, value: object, name: str) -> str:
+        """A number or an expression over parameters, as text."""
+        return value if isinstance(value, str) else f"{self.place.number(value, name):.17g}"
+
     def _divided(self, sizes: Sequence[str]) -> tuple[str, ...]:
         grid = []
         for axis, size in zip(AXES, sizes, strict=False):
-            divisors = self.place.items(self.kernel.get(f"GridDiv{axis}") or [], f"GridDiv{axis}")
+            divisors = [self._expression(one, f"GridDiv{axis}") for one in
+                        self.place.items(self.kernel.get(f"GridDiv{axis}") or [], f"GridDiv{axis}")]
             product = " * ".join(f"({divisor})" for divisor in divisors) or "1"
             grid.append(f"ceil(({size}) / ({product}))")
         return tuple(grid)
@@ -164,12 +173,31 @@ class _Reading:
         kind = _element_type(str(entry.get("Type")))
         if kind is None:
             place.fault(f"the argument `{name}` has the type {entry.get('Type')!r}", f"use one of {', '.join(C_TYPES)}")
+        self._word(name, entry, "MemoryType", MEMORIES)
+        role = ROLES[self._word(name, entry, "AccessType", tuple(ROLES))]
         if entry.get("MemoryType") == "Scalar":
-            return Array(name, kind, (), "in"), np.array(place.number(entry.get("FillValue"), f"FillValue of {name}"),
-                                                         NUMPY_TYPES[kind])
+            number = self._number(name, entry.get("FillValue"), kind)
+            return Array(name, kind, (), "in"), np.array(number, NUMPY_TYPES[kind])
         count = self._size(name, entry.get("Size"))
-        role: Role = {"WriteOnly": "out", "ReadWrite": "inout"}.get(str(entry.get("AccessType")), "in")  # type: ignore[assignment]  # all are roles
         return Array(name, kind, (count,), role), self._data(name, entry, kind, count, random)
+
+    def _word(self, name: str, entry: Mapping[str, Any], key: str, known: Sequence[str]) -> str:
+        """The value of `key`, the first of the `known` ones where it is missing."""
+        found: str = entry.get(key) or known[0]
+        return found if found in known else self.place.fault(f"the argument `{name}` has the {key} {found!r}",
+                                                             f"use one of {', '.join(known)}")
+
+    def _number(self, name: str, value: object, kind: ElementType) -> float:
+        """A number that an argument of this type can hold."""
+        number = self.place.number(int(value) if isinstance(value, bool) else value, f"FillValue of {name}")
+        dtype = np.dtype(NUMPY_TYPES[kind])
+        if dtype.kind == "f":
+            return number
+        least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        exact = value if isinstance(value, int) else int(number)
+        if exact != number or not least <= exact <= most:
+            self.place.fault(f"`FillValue of {name}` is {value!r}, which the type {kind} cannot hold", _REMEDY)
+        return exact
 
     def _size(self, name: str, given: object) -> int:
         expression = parse_restriction(self._bound(str(given)), f"size of `{name}`")
@@ -187,14 +215,13 @@ class _Reading:
         fill, value = entry.get("FillType", "Constant"), entry.get("FillValue", 0)
         if fill not in get_args(Fill) or fill == "Generator":
             self.place.fault(f"the argument `{name}` has the FillType {fill!r}", "use Constant, Random or BinaryRaw")
-        number = self.place.number(value, f"FillValue of {name}")
         if fill == "Constant":
-            return np.full(count, number, NUMPY_TYPES[kind])
+            return np.full(count, self._number(name, value, kind), NUMPY_TYPES[kind])
         if fill == "Random":  # from 0 up to FillValue
-            whole = np.dtype(NUMPY_TYPES[kind]).kind in "iu"
-            most = max(int(number), 1)
-            drawn = random.integers(0, most + 1, count) if whole else random.random(count) * (number or 1)
-            return drawn.astype(NUMPY_TYPES[kind])
+            number, dtype = self._number(name, value, kind), np.dtype(NUMPY_TYPES[kind])
+            if dtype.kind in "iu":
+                return random.integers(0, max(int(number), 1), count, dtype, endpoint=True)
+            return (random.random(count) * (number or 1)).astype(dtype)
         file = self.place.path.parent / self.place.text(entry.get("DataSource"), f"DataSource of {name}")
         try:
             return np.fromfile(file, NUMPY_TYPES[kind], count).reshape(count)

@@ -13,7 +13,7 @@ OpenCL, CUDA and HIP count blocks in different ways; here a grid is always in bl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,10 +22,13 @@ from generator.expr import Int
 from generator.plan import Plan, Value
 from generator.target import LANGUAGES, Dialect
 from generator.templates.expressions import Restriction, parse_restriction
+from generator.templates.signature import without_comments
 from generator.templates.template import Template
 from generator.variant import Constant, Kernel, KernelText, Launch, Variant
 
 AXES = "xyz"
+_SHOWN = 200
+"""Characters of a list in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,29 @@ class VariantMaker:
     def __call__(self, plan: Plan) -> Variant:
         """The variant of `plan`. Raises IllegalPlan: it is no plan of this template, or its launch makes no sense."""
         values = dict(plan.parameters)
-        if values.keys() != {parameter.name for parameter in self._template.parameters}:
-            raise IllegalPlan("the plan has other parameters than the template")
+        self._check(plan, values)
         return self.made(plan, self.text, self._shape(values), {**dict(self._template.defines), **values})
+
+    def _check(self, plan: Plan, values: Mapping[str, Value]) -> None:
+        """Raise IllegalPlan where `plan` is none of this template."""
+        parameters = self._template.parameters
+        if plan.schedule is not None:
+            raise IllegalPlan(f"it is the plan of a program, which has a schedule; {self._template.name} is a kernel "
+                              "template, whose plans have parameters alone")
+        if values.keys() != {parameter.name for parameter in parameters}:
+            raise IllegalPlan(f"the plan has other parameters than the template: {_listed(values)}; it has to have "
+                              f"{_listed([parameter.name for parameter in parameters])}")
+        for parameter in parameters:
+            if values[parameter.name] not in parameter.values:
+                raise IllegalPlan(f"the plan has {parameter.name} = {values[parameter.name]!r:.60}, which is none of "
+                                  f"its values: {_listed(map(str, parameter.values))}")
+        for one in self._restrictions:
+            try:
+                allowed = one.allows(tuple(values[name] for name in one.names))
+            except InputError as error:
+                raise IllegalPlan(str(error)) from None
+            if not allowed:
+                raise IllegalPlan(f"the plan does not fulfil `{one.text}`")
 
     def made(self, plan: Plan, text: str, shape: Shape, macros: Mapping[str, Value]) -> Variant:
         """The variant with this text and these macros, launched like that."""
@@ -102,6 +125,10 @@ class VariantMaker:
                   for axis, text in zip(AXES, template.block, strict=False)))
 
     @cached_property
+    def _restrictions(self) -> tuple[Restriction, ...]:
+        return tuple(parse_restriction(text) for text in self._template.restrictions)
+
+    @cached_property
     def _shared(self) -> Restriction:
         return parse_restriction(self._template.shared_bytes, "size of the shared memory")
 
@@ -140,9 +167,34 @@ def _word(value: Value) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
+def _listed(names: Iterable[str]) -> str:
+    words = ", ".join(names) or "none"
+    return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}..."
+
+
 def _exported(text: str, kernel: str) -> str:
-    """CUDA or HIP text whose kernel is found by its name: with `extern "C"` where the text does not say so."""
-    if re.search(r'extern\s+"C"', text):
-        return text
-    head = rf"(__global__[^;{{}}()]*(?:\([^()]*\)[^;{{}}()]*)?\b{re.escape(kernel)}\s*\()"
-    return re.sub(head, r'extern "C" \1', text)
+    """CUDA or HIP text whose kernel is found by its name: with `extern "C"` where the text does not say so of it."""
+    plain = without_comments(text)
+    head = rf"__global__[^;{{}}()]*(?:\([^()]*\)[^;{{}}()]*)?\b{re.escape(kernel)}\s*\("
+    made, last = [], 0
+    for found in re.finditer(head, plain):
+        if not _is_in_c(plain, found.start()):
+            made += [text[last:found.start()], 'extern "C" ']
+            last = found.start()
+    return "".join([*made, text[last:]])
+
+
+def _is_in_c(text: str, place: int) -> bool:
+    """Whether the declaration at `place` is `extern "C"`, by a word of its own or by a block around it."""
+    before = max(text.rfind(sign, 0, place) for sign in ";{}") + 1
+    if re.search(r'\bextern\s*"C"', text[before:place]):
+        return True
+    for block in re.finditer(r'\bextern\s*"C"\s*\{', text[:place]):
+        depth = 1
+        for sign in text[block.end():place]:
+            depth += {"{": 1, "}": -1}.get(sign, 0)
+            if not depth:
+                break
+        if depth:
+            return True
+    return False

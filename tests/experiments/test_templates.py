@@ -142,6 +142,9 @@ def test_first_configuration_is_the_answer_where_none_is_given(tmp_path: Path) -
     broken = small_sum(SUM.replace("c[i] =", "d[i] ="), answer=None).problem
     with pytest.raises(InputError, match=r"the first configuration \(block_size_x = 16, per_thread = 1\)"):
         answered(broken, Place(("pocl",)), LIMITS, tmp_path)
+    partly = small_sum(SUM.replace("i < n", "i < n - 1"), answer=None).problem
+    with pytest.raises(InputError, match=r"leaves 1 of 1000 elements of `c` unwritten, the first is c\[999\]"):
+        answered(partly, Place(("pocl",)), LIMITS, tmp_path)
 
 
 def test_races_and_accesses_out_of_bounds_have_their_place(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,12 @@ import pytest
 
 from experiments.values.program_json import subject_from_json, to_json
 from generator.errors import IllegalPlan, InputError
+from generator.lowering import lower
+from generator.lowering.heuristics.default import default_plan
 from generator.plan import Plan, plan_from_json
 from generator.problem import program_of
 from generator.templates.building import array, constant, output
+from generator.templates.expressions import parse_restriction
 from generator.templates.t1 import read_t1_problem
 from generator.templates.template import Template, template_plan
 from generator.templates.variants import VariantMaker
@@ -21,6 +26,7 @@ from runners.cuda.compiler import Nvrtc, cuda_compiler
 from runners.gpu.units import unpacked
 from runners.host_program import launches
 from tests.support.cuda_compiler import ELF, translator
+from tests.support.suite import problem
 from tests.support.targets import HOPPER
 from tests.support.templates import CUDA_SUM, GRID, SUM, small_sum, vectors, write_t1
 
@@ -41,7 +47,7 @@ def test_plan_of_a_template_has_no_schedule() -> None:
     assert PLAN.to_json() == '{"parameters":[["block_size_x",32],["per_thread",4]]}'
     assert plan_from_json(PLAN.to_json()) == PLAN
     assert plan_from_json('{"parameters":[]}') == Plan(None, ())
-    with pytest.raises(TypeError, match="no schedule"):
+    with pytest.raises(IllegalPlan, match=r"of a kernel template \(block_size_x = 32, per_thread = 4\), which has no"):
         assert PLAN.scheduled
     with pytest.raises(InputError, match="whose loops antune does not know"):
         program_of(small_sum().template)
@@ -57,9 +63,51 @@ def test_launches_that_make_no_sense_are_illegal(changes: dict[str, Any], essenc
         VariantMaker(small_sum(**changes).template, "opencl")(PLAN)
 
 
-def test_plan_of_another_template_is_illegal() -> None:
-    with pytest.raises(IllegalPlan, match="other parameters"):
-        VariantMaker(small_sum().template, "opencl")(template_plan([("block_size_x", 32)]))
+def test_plans_of_something_else_are_illegal() -> None:
+    make = VariantMaker(small_sum(restrictions=["block_size_x * per_thread\n<= 128  # threads"]).template, "opencl")
+    gemm = problem("gemm").program
+    for plan, essence in (
+            (template_plan([("block_size_x", 32)]), "other parameters than the template: block_size_x; it has to have"),
+            (template_plan([("block_size_x", 33), ("per_thread", 1)]), "has block_size_x = 33, which is none of its"),
+            (template_plan([("block_size_x", 64), ("per_thread", 4)]), "does not fulfil `block_size_x \\* per_thread"),
+            (default_plan(gemm, HOPPER), "it is the plan of a program")):
+        with pytest.raises(IllegalPlan, match=essence):
+            make(plan)
+    with pytest.raises(IllegalPlan, match="it is the plan of a kernel template"):
+        lower(gemm, PLAN, HOPPER)
+    assert make(template_plan([("block_size_x", 32), ("per_thread", 4)])).kernels
+
+
+@pytest.mark.parametrize(("text", "value", "essence"), [
+    ("p * 1000000000", "abcd", "calculates with `p`, which is the text 'abcd'"),
+    ("p % 5", "%9999999999d", "calculates with `p`"),
+    ("p if p else 'abc'", "", "is 'abc'; it has to be a number"),
+    ("*".join(["9 ** 64"] * 200), 1, "is too large a number: it has 40"),
+    ("9" * 2400, 1, "is too large a number"),
+    ("p * 3", 10**2000, "a number of 6644 bits"),
+    ("a\n) or (b", 1, "is no Python expression"),
+])
+def test_expressions_are_bounded(text: str, value: Any, essence: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(InputError, match=essence):
+        parse_restriction(text, "size").number({"p": value, "a": 1, "b": 1})
+    assert time.perf_counter() - start < 1
+
+
+def test_expressions_go_over_several_lines() -> None:
+    assert parse_restriction("a > 1  # many\n  and (b >\n 2)").allows((2, 3))
+
+
+@pytest.mark.parametrize(("before", "own"), [
+    ('extern "C" ', True), ('extern"C" ', True), ('extern "C" {\n__device__ int f() { return 1; }\n', True),
+    ('// extern "C"\n', False), ('extern "C" int other();\n', False), ('extern "C" {\nint other();\n}\n', False),
+])
+def test_kernels_in_cuda_get_a_name_that_drivers_find(before: str, own: bool) -> None:
+    text = before + CUDA_SUM.partition("\n")[2].partition("\n")[2]
+    constants = {"weight": constant(np.ones(1, "float32"))}
+    made = small_sum(text, arguments={"c": output(1000), "a": A, "b": B, "n": np.int32(1000), **constants})
+    found = VariantMaker(made.template, "cuda")(PLAN).source
+    assert ('extern "C" __global__' in found.replace(before, "")) is not own
 
 
 A, B = vectors()
@@ -82,6 +130,23 @@ A, B = vectors()
     ({"text": SUM.replace("add", "sum")}, "has no kernel `add`"),
     ({"block": ["1", "1", "1", "1"]}, "`block` has 4 sizes"),
     ({"grid": "__import__('os')"}, "calls `__import__`"),
+    ({"grid": 2.5}, "`grid` has the size 2.5; give whole numbers"),
+    ({"restrictions": ["blok > 1"]}, "`blok > 1` names `blok`, which is no parameter; there are block_size_x"),
+    ({"restrictions": "block_size_x > 1"}, "give a list of expressions"),
+    ({"parameters": {"block_size_x": [16, 16], "per_thread": [1]}}, "`block_size_x` has a value twice"),
+    ({"parameters": {"block_size_x": [], "per_thread": [1]}}, "`block_size_x` has no values"),
+    ({"parameters": {"block_size_x": "16", "per_thread": [1]}}, "`block_size_x` has the values '16'; give a list"),
+    ({"parameters": {"block_size_x": [2**64], "per_thread": [1]}}, "a number of more than 64 bits"),
+    ({"parameters": {"block_size_x": ["1\n#x"], "per_thread": [1]}}, "macros have one line"),
+    ({"parameters": {"block size": [1]}}, "the parameter `block size` is no name in C"),
+    ({"arguments": {"c": A, "a": A, "b": B, "n": np.int32(1)}, "answer": None}, "`add` has no output"),
+    ({"arguments": {"c": output(0), "a": A, "b": B, "n": np.int32(1)}, "answer": None}, "has the shape .0,."),
+    ({"arguments": {"c": output(9), "a": np.ma.masked_array(A), "b": B, "n": np.int32(1)}}, "`a` has a mask"),
+    ({"tolerance": (1e-3,)}, "give two numbers from 0"),
+    ({"tolerance": (1e-3, -1.0)}, "give two numbers from 0"),
+    ({"grid": "per_thread * " * 300 + "per_thread"}, "is too long"),
+    ({"grid": "(9 ** 64) ** 64"}, "takes a power of a power"),
+    ({"grid": "*".join(["per_thread ** 64"] * 100)}, "numbers of more than 100000 bits"),
 ])
 def test_what_does_not_fit_is_refused(changes: dict[str, Any], essence: str) -> None:
     with pytest.raises(InputError, match=essence):
@@ -130,15 +195,15 @@ def test_a_stored_template_is_what_it_was_and_others_are_refused() -> None:
 
 
 def test_t1_file_is_read(tmp_path: Path) -> None:
-    problem = read_t1_problem(write_t1(tmp_path), 0)
-    template = problem.subject
+    found = read_t1_problem(write_t1(tmp_path), 0)
+    template = found.subject
     assert isinstance(template, Template)
     assert (template.name, template.kernel, template.dialect) == ("sum", "add", "opencl")
     assert template.grid == ("ceil((1000) / ((block_size_x) * (per_thread)))",)
     assert template.first == (("block_size_x", 32), ("per_thread", 2))
-    assert problem.reference.inputs["b"][3] == 2.0
-    assert 0 <= problem.reference.inputs["a"].min() < problem.reference.inputs["a"].max() <= 1
-    assert np.array_equal(problem.reference.inputs["a"], read_t1_problem(write_t1(tmp_path), 0).reference.inputs["a"])
+    assert found.reference.inputs["b"][3] == 2.0
+    assert 0 <= found.reference.inputs["a"].min() < found.reference.inputs["a"].max() <= 1
+    assert np.array_equal(found.reference.inputs["a"], read_t1_problem(write_t1(tmp_path), 0).reference.inputs["a"])
 
 
 @pytest.mark.parametrize(("changes", "essence"), [
@@ -151,18 +216,25 @@ def test_t1_file_is_read(tmp_path: Path) -> None:
      "depends on `block_size_x`, which has no single value"),
     ({"Arguments": [{"Name": "c", "Type": "float4", "MemoryType": "Vector", "Size": 4}]}, "has the type 'float4'"),
     ({"Arguments": []}, "add.cl:1: `add` takes 4 arguments, and 0 are given: none"),
+    ({"LocalSize": {"X": [1]}}, "`LocalSize` is [1], not a finite number"),
+    *(({"Arguments": [{"Name": "c", "Type": "int8", "Size": 4, **more}]}, essence) for more, essence in (
+        ({"FillValue": 300}, "`FillValue of c` is 300, which the type char cannot hold"),
+        ({"FillValue": 0.5}, "`FillValue of c` is 0.5, which the type char cannot hold"),
+        ({"FillType": "Random", "FillValue": 1e30}, "is 1e+30, which the type char cannot hold"),
+        ({"FillValue": "many"}, "`FillValue of c` is 'many', not a finite number"),
+        ({"AccessType": "Write"}, "has the AccessType 'Write'"), ({"MemoryType": "Tape"}, "the MemoryType 'Tape'"))),
 ])
 def test_other_t1_files_are_refused(tmp_path: Path, changes: dict[str, Any], essence: str) -> None:
-    with pytest.raises(InputError, match=essence.replace("(", "\\(").replace(")", "\\)")):
+    with pytest.raises(InputError, match=re.escape(essence)):
         read_t1_problem(write_t1(tmp_path, **changes), 0)
 
 
 def test_global_size_in_threads_is_a_number_of_blocks(tmp_path: Path) -> None:
     file = write_t1(tmp_path, GlobalSizeType="OpenCL", GlobalSize={"X": "1000"}, GridDivX=None)
     file.write_text(file.read_text().replace('"GridDivX": null, ', ""))
-    problem = read_t1_problem(file, 0)
-    assert isinstance(problem.subject, Template)
-    assert problem.subject.grid == ("ceil((1000) / (block_size_x))",)
+    found = read_t1_problem(file, 0)
+    assert isinstance(found.subject, Template)
+    assert found.subject.grid == ("ceil((1000) / (block_size_x))",)
 
 
 def test_roles_of_arguments() -> None:
