@@ -67,6 +67,7 @@ class Node:
     reduces: bool
     refusal: str = ""
     digest: str = ""
+    histogram: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def points(self) -> int:

@@ -23,6 +23,7 @@ from generator.operations import operations_of
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.arithmetic import arithmetic_of, counted_loads, registers_of
+from generator.polyhedral.pipelines.histogram import histogram
 from generator.polyhedral.pipelines.stages import Group, groups_of, possible_stages, steps_of
 from generator.program import ELEMENT_BYTES, Program, Statement, Step
 
@@ -57,12 +58,13 @@ def _node(program: Program, group: Group, steps: Sequence[Step], array: str, sta
         reads = tuple(_merged(read for s in statements for read in _whole_reads(program, s)))
         return Node(array, names, stored.extents, element, 0.0, Operations(), 1, reads, False, seen, False, reason)
     bodies = [step.statement.body for step in steps]
-    reads = tuple(_merged(read for step in steps for read in _reads(program, step)))
+    single = [read for step in steps for read in _reads(program, step)]
+    reads = tuple(_merged(single))
     registers = max(registers_of(value) for body in bodies for value in body.computed)
     reduces = len(steps) > 1 or any(step.loops for step in steps)
     arithmetic, operations = _work(program, steps)
     return Node(array, names, stored.extents, element, arithmetic, operations, registers, reads, stage, seen, reduces,
-                digest=_digest(program, stored.type, steps))
+                digest=_digest(program, stored.type, steps), histogram=histogram(program, array, steps, single))
 
 
 def _digest(program: Program, kind: str, steps: Sequence[Step]) -> str:

@@ -1,0 +1,73 @@
+"""Transactions of a warp: how many sectors of memory, or rounds of banks, its lanes touch at once (spec of section 5.3
+of the paper; the numbers are those of its implementation).
+
+Threads of our blocks take neighbouring points (a thread every block-th one), so that the distance between lanes is one
+point, and not the points of a thread as in the paper's nests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generator.dataflow import Read
+from metrics.costs.groups import Numbers
+
+BANKS, BANK_BYTES = 32, 4
+SHARED_BYTES = BANKS * BANK_BYTES
+"""What a transaction of shared memory moves."""
+
+
+def coordinates(extents: Numbers, lanes: int) -> Numbers:
+    """Of the first `lanes` points of boxes (dimensions x ways), the last dimension fastest: dimensions x lanes x ways.
+
+    Lanes beyond a box begin at its start again; `active` says which these are.
+    """
+    left = np.broadcast_to(np.arange(lanes, dtype=float)[:, None], (lanes, extents.shape[1])).copy()
+    found = np.empty((extents.shape[0], *left.shape))
+    for d in range(extents.shape[0] - 1, -1, -1):
+        found[d] = left % extents[d]
+        left = np.floor(left / extents[d])
+    return found
+
+
+def active(count: Numbers, lanes: int) -> NDArray[np.bool_]:
+    """lanes x ways: whether a lane has something to do where `count` points are shared out."""
+    found: NDArray[np.bool_] = np.arange(lanes)[:, None] < count
+    return found
+
+
+def offsets(read: Read, points: Numbers, extents: Numbers, element: int) -> Numbers:
+    """Bytes from the start of what is read (a box of these extents, the last dimension innermost): lanes x ways."""
+    total = np.zeros(points.shape[1:])
+    stride = np.full(points.shape[2], float(element))
+    for d in range(len(read.reach) - 1, -1, -1):
+        place = np.zeros(points.shape[1:])
+        for q, slope in enumerate(read.reach[d].slopes):
+            if slope:
+                place = place + slope * points[q]
+        total += np.abs(np.floor(place)) * stride
+        stride = stride * extents[d]
+    return total
+
+
+def sectors(where: Numbers, on: NDArray[np.bool_], size: int) -> Numbers:
+    """Sectors of `size` bytes that the lanes touch, per way."""
+    return _different(np.floor(where / size), on)
+
+
+def bank_rounds(where: Numbers, on: NDArray[np.bool_]) -> Numbers:
+    """Rounds in which shared memory serves the lanes, per way: the most words that one bank has to give."""
+    words = np.floor(where / BANK_BYTES)
+    bank = words % BANKS
+    rounds: Numbers = np.max([_different(words, on & (bank == b)) for b in range(BANKS)], axis=0)
+    return rounds
+
+
+def _different(values: Numbers, on: NDArray[np.bool_]) -> Numbers:
+    """How many different values there are where `on`."""
+    ordered = np.sort(np.where(on, values, np.inf), axis=0)
+    fresh = np.isfinite(ordered)
+    fresh[1:] &= ordered[1:] != ordered[:-1]
+    counted: Numbers = fresh.sum(axis=0).astype(float)
+    return counted

@@ -1,0 +1,153 @@
+"""A kernel as loops, for many sizes at once: blocks, the teams of threads that share a tile, and regions of stages.
+
+What the paper's loop nests have is read off our plans so: an output's blocks are its tiles; a member is realized once
+per team and shared out among its threads; what is inlined has no loops. On a CPU a warp is a vector of the runtime, and
+its lanes are neighbours along x of what a core computes one after another, whichever thread they belong to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generator.dataflow import Dataflow, Node
+from generator.nest import Level
+from metrics.costs.base import PlannedKernel, Refused
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group, Numbers, TileWork, column, tile_work
+
+MOST_THREADS, MOST_WARPS, MOST_BLOCKS = 1024, 64, 32
+"""Of a block, a compute unit, a compute unit: the paper's V100, and a unit of ours where nothing else is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """Ways to cut one kernel: points and threads of a block by dimension of its output (dimensions x ways).
+
+    `team`: the threads that share a tile; `level` and `step` as in PlannedKernel, the same for all ways.
+    """
+
+    tile: Numbers
+    block: Numbers
+    team: Numbers
+    level: Level
+    step: tuple[int, int] | None
+
+    @property
+    def count(self) -> int:
+        """How many ways."""
+        return int(self.tile.shape[1])
+
+
+def sizes_of(kernel: PlannedKernel) -> Sizes:
+    """The only way that a plan has."""
+    return Sizes(column(kernel.tile), column(kernel.block), column(kernel.team), kernel.level, kernel.step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """A kernel with these sizes. `blocks`, `threads` of a block, `teams` of a block; `work` of a team's tile, `whole`
+    that of all of the output. `steps` in which a team walks down its tile. `lanes` of a warp.
+    """
+
+    group: Group
+    device: CostDevice
+    sizes: Sizes
+    blocks: Numbers
+    threads: Numbers
+    teams: Numbers
+    steps: Numbers
+    work: TileWork
+    kept: TileWork
+    whole: TileWork
+    lanes: int
+
+    @property
+    def flow(self) -> Dataflow:
+        """The program's."""
+        return self.group.flow
+
+    def node(self, stage: str) -> Node:
+        """A stage of the kernel."""
+        found = self.flow.node(stage)
+        assert found is not None
+        return found
+
+    def is_output(self, stage: str) -> bool:
+        """Whether the kernel stores it."""
+        return stage == self.group.output
+
+    def ones(self) -> Numbers:
+        """One per way."""
+        return np.ones(self.sizes.count)
+
+    def memory(self, array: str) -> int:
+        """Where an array lies that stages of the kernel read: 0 global, 1 shared, 2 registers."""
+        if array not in self.group.members:
+            return 0
+        return 2 if self.sizes.level == "thread" else 1
+
+    def region(self, stage: str) -> Numbers:
+        """The extents of what a team computes of a stage; of the output: of its tile."""
+        return self.work.extents[stage]
+
+    def points(self, stage: str) -> Numbers:
+        """How many points that is."""
+        return self.work.points[stage]
+
+    def total(self, stage: str) -> Numbers:
+        """How many points of a stage with loops all blocks compute together."""
+        if self.is_output(stage):
+            return self.ones() * self.node(stage).points
+        return self.blocks * self.teams * self.points(stage)
+
+    def active(self, stage: str) -> Numbers:
+        """Threads of a block that compute something of a stage with loops."""
+        if self.is_output(stage):
+            return self.threads
+        return np.minimum(self.threads, self.teams * self.points(stage))
+
+    def per_thread(self, stage: str) -> Numbers:
+        """Points of a stage with loops that a thread computes."""
+        if self.is_output(stage):
+            points: Numbers = self.thread_box(stage).prod(axis=0)
+            return points
+        found: Numbers = np.ceil(self.points(stage) * self.teams / self.active(stage))
+        return found
+
+    def thread_box(self, stage: str) -> Numbers:
+        """The extents of what a thread computes of a stage with loops."""
+        block = self.sizes.team if stage != self.group.output else self.sizes.block
+        extents = self.region(stage) if stage != self.group.output else self.sizes.tile
+        along = self.work.along[stage]
+        shared = np.array([block[a] if a >= 0 else self.ones() for a in along]).reshape(extents.shape)
+        found: Numbers = np.ceil(extents / np.minimum(shared, extents))
+        return found
+
+
+def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
+    """The kernel of `group` on `device`, cut in these ways."""
+    extents = column(group.extents)
+    tile = np.minimum(sizes.tile, extents)
+    shared = np.maximum(1.0, np.floor(sizes.tile / sizes.block) * sizes.team)
+    shared = np.minimum(np.minimum(shared, sizes.tile), extents)
+    work, steps, kept = tile_work(group, shared), np.ones(sizes.count), None
+    if sizes.step is not None:
+        axis, points = sizes.step
+        walking = shared.copy()
+        walking[axis] = np.minimum(points, shared[axis])
+        steps, kept = np.ceil(shared[axis] / walking[axis]), tile_work(group, walking)
+    threads = sizes.block.prod(axis=0)
+    return Layout(
+        group, device, Sizes(tile, sizes.block, sizes.team, sizes.level, sizes.step),
+        np.ceil(extents / tile).prod(axis=0), threads, threads / sizes.team.prod(axis=0), steps,
+        work, kept or work, tile_work(group, np.broadcast_to(extents, tile.shape).copy()),
+        device.lanes if device.host else device.warp)  # fmt: skip
+
+
+def layout_of(kernel: PlannedKernel, device: CostDevice) -> Layout | Refused:
+    """The layout of a kernel under a plan; or why it has none."""
+    if isinstance(kernel.group, Refused):
+        return kernel.group
+    return layout(kernel.group, device, sizes_of(kernel))

@@ -1,0 +1,194 @@
+"""The features of three small pipelines under several schedules, computed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from antune import halide as hl
+from generator.dataflow import Dataflow
+from generator.frontend_py.problem import program_of
+from generator.nest import Level
+from generator.polyhedral.pipelines.dataflow import dataflow
+from metrics.costs.base import PlannedKernel
+from metrics.costs.groups import Group
+from metrics.costs.learned.features import kernel_features, stages_of
+from metrics.costs.learned.layout import Layout, Sizes, layout, layout_of
+from metrics.costs.learned.names import FEATURES
+from tests.support.costs import CPU, GTX_1080_TI
+
+DEVICE = GTX_1080_TI
+
+
+def stencil() -> Dataflow:
+    """out = mid[x] + mid[x + 1] + mid[x + 2], 64 x 32; mid = 2 image."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    mid, out = hl.Func("mid"), hl.Func("out")
+    mid[x, y] = image[x, y] * 2.0
+    out[x, y] = mid[x, y] + mid[x + 1, y] + mid[x + 2, y]
+    return dataflow(program_of([out], (64, 32), "stencil"))
+
+
+def halving() -> Dataflow:
+    """small = fine[2 x] + fine[2 x + 1], 32 x 16; fine = 2 image."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.Float(32), 2, "image")
+    fine, half = hl.Func("fine"), hl.Func("small")
+    fine[x, y] = image[x, y] * 2.0
+    half[x, y] = fine[2 * x, y] + fine[2 * x + 1, y]
+    return dataflow(program_of([half], (32, 16), "halving"))
+
+
+def summing() -> Dataflow:
+    """total = the sum of image[x + r], r from 0 to 4, 64 x 16; out = 2 total."""
+    x, y, r, image = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 5)]), hl.ImageParam(hl.Float(32), 2, "image")
+    total, out = hl.Func("total"), hl.Func("out")
+    total[x, y] = 0.0
+    total[x, y] += image[x + r.x, y]
+    out[x, y] = total[x, y] * 2.0
+    return dataflow(program_of([out], (64, 16), "summing"))
+
+
+def cut(group: Group, tile: tuple[int, ...], block: tuple[int, ...], level: Level = "block",
+        step: tuple[int, int] | None = None) -> Layout:
+    made = layout_of(PlannedKernel(("S",), group, tile, block, level, step, None), DEVICE)
+    assert isinstance(made, Layout)
+    return made
+
+
+def features(made: Layout) -> dict[str, Mapping[str, float]]:
+    table = kernel_features(made)
+    return {stage: dict(zip(FEATURES, table[0, k], strict=True)) for k, stage in enumerate(stages_of(made.group))}
+
+
+def agrees(found: Mapping[str, float], wanted: Mapping[str, float]) -> None:
+    assert {name: found[name] for name in wanted} == pytest.approx(dict(wanted))
+
+
+def test_there_are_73_of_them() -> None:
+    assert len(FEATURES) == len(set(FEATURES)) == 73
+
+
+def test_a_stencil_of_what_another_kernel_stores() -> None:
+    found = features(cut(Group(stencil(), "out"), (8, 32), (4, 32)))
+    assert list(found) == ["out"]
+    agrees(found["out"], {
+        "num_realizations": 1, "num_productions": 1, "num_blocks": 4 * 2, "inner_parallelism": 8,
+        "outer_parallelism": 1, "points_computed_per_thread": 2, "points_computed_total": 2048, "num_scalars": 2048,
+        "points_computed_minimum": 2048, "innermost_loop_extent": 2, "unrolled_loop_extent": 2,
+        "bytes_at_realization": 8192, "innermost_bytes_at_root": 256, "global_bytes_at_task": 1024,
+        "global_innermost_bytes_at_task": 128, "shared_bytes_at_task": 0, "inlined_calls": 0,
+        "unique_global_bytes_read_per_realization": 66 * 32 * 4, "unique_global_lines_read_per_realization": 32,
+        "unique_global_bytes_read_per_thread": 2 * 3 * 4, "unique_global_lines_read_per_thread": 2,
+        "global_allocation_bytes_read_per_realization": 66 * 32 * 4, "unique_bytes_read_per_point": 12,
+        "unique_lines_read_per_point": 1, "unique_bytes_read_per_task": 8 * 34 * 4, "unique_lines_read_per_task": 8,
+        "num_warps_per_block": 4, "block_occupancy": 128 / 1024, "warp_lane_utilization": 1, "idle_lane_wastage": 0,
+        "num_global_mem_loads_per_block": 4 * 6 * 4, "global_mem_load_efficiency": 1,  # warps, loads, sectors
+        "num_global_mem_stores_per_block": 4 * 2 * 4, "num_shared_mem_loads_per_block": 0,
+        "shared_mem_load_efficiency": 1, "working_set": 0, "shared_mem_occupancy": 0,
+        "shared_mem_block_limit_factor": 1, "max_warp_occupancy": 4 / 64, "max_block_occupancy": 1 / 32,
+        "num_threads_per_block": 128,
+    })  # fmt: skip
+
+
+def test_a_stage_in_shared_memory() -> None:
+    found = features(cut(Group(stencil(), "out", ("mid",)), (8, 32), (4, 32)))
+    assert list(found) == ["mid", "out"]
+    agrees(found["mid"], {
+        "num_realizations": 8, "num_productions": 8, "points_computed_per_realization": 8 * 34,
+        "points_computed_total": 8 * 272, "points_computed_per_thread": 3, "outer_parallelism": 8,
+        "inner_parallelism": 1, "bytes_at_realization": 1088, "bytes_at_root": 66 * 32 * 4,
+        "innermost_bytes_at_realization": 34 * 4, "shared_bytes_at_task": 1088, "global_bytes_at_task": 0,
+        "shared_innermost_bytes_at_task": 136, "num_global_mem_loads_per_block": 4 * 3 * 4,
+        "num_shared_mem_stores_per_block": 4 * 3, "num_global_mem_stores_per_block": 0,
+        "points_computed_minimum": 66 * 32, "unique_global_bytes_read_per_realization": 1088,
+        "working_set_at_task": 1088, "num_threads_per_block": 128,
+    })  # fmt: skip
+    agrees(found["out"], {
+        "unique_shared_bytes_read_per_realization": 1088, "unique_shared_lines_read_per_realization": 8,
+        "unique_global_bytes_read_per_realization": 0, "num_shared_mem_loads_per_block": 4 * 6,
+        "shared_mem_load_efficiency": 1, "num_global_mem_loads_per_block": 0, "working_set": 1088,
+        "unique_bytes_read_per_task": 1088, "shared_mem_occupancy": 1088 / 49152, "shared_mem_block_limit_factor": 1,
+        "unique_shared_bytes_read_per_thread": 24, "shared_allocation_bytes_read_per_realization": 1088,
+    })  # fmt: skip
+
+
+def test_a_stage_that_is_inlined() -> None:
+    found = features(cut(Group(stencil(), "out", (), frozenset(["mid"])), (8, 32), (4, 32)))
+    assert list(found) == ["out", "mid"]
+    agrees(found["mid"], {
+        "inlined_calls": 3 * 2048, "num_scalars": 3 * 2048, "points_computed_per_thread": 6, "num_realizations": 0,
+        "num_threads_per_block": 128, "points_computed_minimum": 66 * 32, "num_blocks": 8,
+    })  # fmt: skip
+    agrees(found["out"], {"unique_global_bytes_read_per_thread": 24, "num_global_mem_loads_per_block": 96})
+
+
+def test_a_tile_of_each_thread_lies_in_registers() -> None:
+    found = features(cut(Group(stencil(), "out", ("mid",)), (8, 32), (4, 32), "thread"))
+    agrees(found["mid"], {
+        "num_realizations": 8 * 128, "points_computed_per_realization": 6, "points_computed_per_thread": 6,
+        "num_scalars": 8 * 128 * 6, "register_bytes_at_task": 24 * 128, "shared_bytes_at_task": 0,
+        "num_shared_mem_stores_per_block": 0, "working_set_at_thread": 24, "shared_mem_occupancy": 0,
+    })  # fmt: skip
+    agrees(found["out"], {"unique_register_bytes_read_per_realization": 24, "num_shared_mem_loads_per_block": 0,
+                          "unique_register_bytes_read_per_thread": 24, "working_set_at_thread": 24})  # fmt: skip
+
+
+def test_blocks_that_walk_down_their_tiles_keep_the_rows_of_a_step() -> None:
+    found = features(cut(Group(stencil(), "out", ("mid",)), (8, 32), (2, 32), step=(0, 2)))
+    agrees(found["mid"], {
+        "num_realizations": 8, "num_productions": 32, "points_computed_total": 8 * 272,
+        "points_computed_per_production": 68, "bytes_at_realization": 272, "bytes_at_production": 272,
+        "working_set_at_task": 272,
+    })  # fmt: skip
+
+
+def test_every_second_element_wastes_half_of_each_transaction() -> None:
+    found = features(cut(Group(halving(), "small"), (4, 16), (4, 16)))
+    agrees(found["small"], {
+        "num_blocks": 8, "unique_bytes_read_per_task": 4 * 32 * 4, "unique_global_bytes_read_per_thread": 8,
+        "num_global_mem_loads_per_block": 2 * 2 * 8, "global_mem_load_efficiency": 0.5,
+        "num_global_mem_stores_per_block": 2 * 4, "global_mem_store_efficiency": 1,
+    })  # fmt: skip
+
+
+def test_twice_the_size_is_computed_besides() -> None:
+    found = features(cut(Group(halving(), "small", ("fine",)), (4, 16), (4, 8)))
+    agrees(found["fine"], {"points_computed_per_realization": 4 * 32, "points_computed_total": 8 * 128,
+                           "points_computed_per_thread": 4, "num_active_warps_per_block": 1})  # fmt: skip
+    # 8 lanes along x, 8 bytes apart, in each of 4 rows of 128 bytes: each bank that is used has 4 words to give
+    agrees(found["small"], {"num_shared_mem_loads_per_block": 1 * 4 * 4, "shared_mem_load_efficiency": 0.25})
+
+
+def test_a_sum_over_a_loop() -> None:
+    found = features(cut(Group(summing(), "total"), (4, 32), (4, 8)))
+    agrees(found["total"], {
+        "points_computed_per_thread": 4, "innermost_loop_extent": 20, "innermost_pure_loop_extent": 4,
+        "unrolled_loop_extent": 1, "num_blocks": 8, "unique_global_bytes_read_per_thread": 32,
+        "num_global_mem_loads_per_block": 1 * 8 * 6,  # rows are 272 bytes apart: 1 + 2 + 1 + 2 sectors
+        "num_warps_per_block": 1,
+    })  # fmt: skip
+
+
+def test_few_threads_leave_lanes_idle() -> None:
+    found = features(cut(Group(stencil(), "out"), (4, 8), (4, 8)))["out"]
+    more = features(cut(Group(stencil(), "out"), (4, 12), (4, 12)))["out"]
+    agrees(found, {"idle_lane_wastage": 0, "num_active_warps_per_block": 1})
+    agrees(more, {"idle_lane_wastage": 16 / 1024, "num_active_warps_per_block": 2, "warp_lane_utilization": 0.75,
+                  "num_blocks": 8 * 6})  # fmt: skip
+
+
+def test_many_ways_at_once_are_as_one_after_the_other() -> None:
+    group = Group(stencil(), "out", ("mid",))
+    tiles, blocks = [(8, 32), (4, 64), (32, 8)], [(4, 32), (1, 64), (8, 8)]
+    for device in (DEVICE, CPU):
+        both = Sizes(np.array(tiles, dtype=float).T, np.array(blocks, dtype=float).T, np.array(blocks, dtype=float).T,
+                     "block", None)  # fmt: skip
+        table = kernel_features(layout(group, device, both))
+        assert np.isfinite(table).all()
+        assert (table >= 0).all()
+        for k, (tile, block) in enumerate(zip(tiles, blocks, strict=True)):
+            alone = layout_of(PlannedKernel(("S",), group, tile, block, "block", None, None), device)
+            assert isinstance(alone, Layout)
+            np.testing.assert_allclose(kernel_features(alone)[0], table[k])
