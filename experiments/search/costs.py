@@ -72,7 +72,9 @@ def _planned(flow: Dataflow, cut: Cut, facts: KernelFacts | None) -> PlannedKern
     stored = cut.stored
     group = Refused(stored.refusal) if stored.refusal else Group(flow, stored.output, stored.members,
                                                                  frozenset(stored.inlined))  # fmt: skip
-    return PlannedKernel(stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts)
+    return PlannedKernel(
+        stored.statements, group, cut.tile, cut.block, cut.level, cut.step, facts, cut.in_registers
+    )
 
 
 def total(kernels: tuple[JudgedKernel, ...]) -> Cost | Refused:

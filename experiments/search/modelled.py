@@ -142,7 +142,10 @@ def _kernel(base: KernelPlan, stored: Stored, chosen: Mapping[str, Choice], shap
     tile = tuple(_cover(choice.tile[axis]) for axis in axes)
     block = tuple(min(_cover(choice.block[axis]), points) for axis, points in zip(axes, tile, strict=True))
     inside = shape.sequential and prod(tile) > prod(block)
-    return KernelPlan(base.statements, tile, block, order=base.order, registers=base.registers, points_inside=inside)
+    kernel = KernelPlan(base.statements, tile, block, order=base.order, registers=base.registers, points_inside=inside)
+    if choice.level == "block":
+        return kernel
+    return replace(kernel, level=choice.level, in_registers=choice.in_registers, registers=False, points_inside=False)
 
 
 def _cover(extent: int) -> int:

@@ -6,18 +6,23 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from generator.nest import Level
 from metrics.costs.base import Cost
 from metrics.costs.groups import Group
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A kernel: `tile` points and `block` threads per dimension of its output, and what a model says of that."""
+    """A kernel: `tile` points and `block` threads per dimension of its output, and what a model says of that; who
+    shares a tile, and how many tenths of it are in registers.
+    """
 
     group: Group
     tile: tuple[int, ...]
     block: tuple[int, ...]
     cost: Cost
+    level: Level = "block"
+    in_registers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

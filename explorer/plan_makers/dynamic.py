@@ -3,13 +3,14 @@
 Jangda & Guha 2020, section 5. Deviations: stages that are trivial to inline are, before anything else (`trivial`; there
 no stage is inlined, and whoever wants that says `inline=False`); a kernel stores one array, since no kernel of ours
 stores what others compute besides; tiles have the sizes that plans offer. Stages that the model refuses to judge have
-kernels of their own.
+kernels of their own. Tiles of blocks are compared with those of warps, of which fractions are in registers; the
+paper has only these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,8 @@ from explorer.plan_makers.trivial import readers_of, trivial
 from generator.dataflow import Dataflow
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group
-from metrics.costs.polymage import PolyMage, candidates, cost_of, refusal
+from metrics.costs.polymage import Configurations, PolyMage, candidates, cost_of, refusal, split_candidates
+from metrics.costs.split import can_split
 
 TRIED = 16
 """Configurations of a group that are kept."""
@@ -91,8 +93,19 @@ class _Prices:
         return node is not None and node.stage and not self.read_by[k] & ~mask
 
     def _cheapest(self, group: Group) -> list[Choice]:
-        given = candidates(group.extents, self.device)
-        found = self.model.evaluate(group, given, self.device)
+        """Tiles of blocks, and where that is another thing those of warps, with all fractions in registers."""
+        found = self._priced(group, candidates(group.extents, self.device), self.model)
+        if self.device.shuffles and self.model.level == "block" and can_split(group):
+            warps = split_candidates(group.extents, self.device)
+            found += self._priced(group, warps, replace(self.model, level="sub-group"))
+        return sorted(found, key=lambda choice: choice.cost.number)[:TRIED]
+
+    def _priced(self, group: Group, given: Configurations, model: PolyMage) -> list[Choice]:
+        found = model.evaluate(group, given, self.device)
         cost = np.where(found.possible, found.cost, np.inf)
-        return [Choice(group, tuple(map(int, given.tile[:, k])), tuple(map(int, given.block[:, k])), cost_of(found, k))
-                for k in map(int, np.argsort(cost, kind="stable")[:TRIED]) if np.isfinite(cost[k])]  # fmt: skip
+        best = (int(k) for k in np.argsort(cost, kind="stable")[:TRIED] if np.isfinite(cost[k]))
+        return [
+            Choice(group, tuple(map(int, given.tile[:, k])), tuple(map(int, given.block[:, k])), cost_of(found, k),
+                   model.level, int(given.tenths[k]) if given.tenths is not None else 0)
+            for k in best
+        ]  # fmt: skip

@@ -48,6 +48,8 @@ def _figures(kernel: Choice, host: bool) -> str:
     terms = {term.name: term.value for term in kernel.cost.terms}
     terms["shared memory"] /= 1024
     tile = f"tiles of {'x'.join(map(str, kernel.tile))}"
+    if kernel.level == "sub-group":
+        tile += f" shared out to warps, {kernel.in_registers} tenths in registers"
     return ", ".join(
         [
             tile,

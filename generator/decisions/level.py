@@ -46,8 +46,9 @@ def _offer(known: Known) -> Offer[Level]:
     lanes = sub_group(block) if known.target.sub_group >= LANES else None
     lanes = lanes if lanes is None or _whole_steps(known, lanes) else None
     rows = lanes is not None and (lanes[-1] == LANES or language.rows_in_sub_groups)
-    if lanes is not None and rows and prod(block) > LANES and fitting_tenths(known, lanes):
-        found.append("sub-group")
+    tenths = fitting_tenths(known, lanes) if lanes is not None and rows else ()
+    if any(tenths) or (tenths and prod(block) > LANES):
+        found.append("sub-group")  # a block that is one warp: only with parts in registers
     most, one = HOST_THREAD_BYTES if known.target.shares_host_cores else THREAD_BYTES, (1,) * len(block)
     if kept_bytes(known, team_tile(known, one), known[COMBINE] == "private") <= most and _whole_steps(known, one):
         found.append("thread")

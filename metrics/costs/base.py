@@ -51,6 +51,7 @@ class PlannedKernel:
     stores, outermost first: points and threads of a block; whole extents and one thread where a dimension is not cut.
     `level`: who shares a tile. `step`: of blocks that walk down their tiles the dimension and the points of it that
     they compute at a time (None: the whole tile). `facts` are those of its generated text, where there is one.
+    `in_registers`: tenths of a warp's tile.
     """
 
     statements: tuple[str, ...]
@@ -60,6 +61,7 @@ class PlannedKernel:
     level: Level
     step: tuple[int, int] | None
     facts: KernelFacts | None
+    in_registers: int = 0
 
     @property
     def team(self) -> tuple[int, ...]:

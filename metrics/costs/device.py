@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from generator.target import Target
+from generator.target import LANES, Target
 from metrics.device_model import DeviceModel, device_model
 from metrics.nvidia import KIB, Capability
 
@@ -29,7 +29,8 @@ class CostDevice:
     Shared memory in bytes per block and per unit; registers per unit and per thread, given to warps in multiples of
     `register_step`. `bandwidth`: bytes per second of global memory; `transaction`: bytes that move together. `cores` do
     one operation each per clock of `hertz` in a unit. `host`: a CPU; `lanes` neighbours are one vector there, and to
-    begin a row of a tile costs as much as `row_start` further elements.
+    begin a row of a tile costs as much as `row_start` further elements. `shuffles`: threads of a warp exchange values;
+    `rows_in_warps`: they are neighbours in x, then in y (otherwise only those of a row are known to be in one).
     """
 
     units: int
@@ -50,6 +51,8 @@ class CostDevice:
     host: bool = False
     lanes: int = 1
     row_start: float = 0.0
+    shuffles: bool = False
+    rows_in_warps: bool = False
 
     @property
     def unit_warps(self) -> int:
@@ -97,7 +100,8 @@ def cost_device(target: Target, capability: Capability | None = None) -> CostDev
         unit_threads=limits.max_threads, unit_blocks=limits.max_blocks, block_shared=target.local_bytes,
         unit_shared=limits.shared_bytes, registers=limits.registers, thread_registers=limits.thread_registers,
         register_step=limits.register_step, bandwidth=bandwidth, transaction=model.sector_bytes,
-        cores=limits.operations // 2, hertz=hertz, model=model)  # fmt: skip
+        cores=limits.operations // 2, hertz=hertz, model=model, shuffles=target.sub_group >= LANES,
+        rows_in_warps=target.language.rows_in_sub_groups)  # fmt: skip
 
 
 def _host(target: Target, model: DeviceModel) -> CostDevice:

@@ -10,6 +10,8 @@ so that they do not grow with the tile; stores count, too; the cost of a kernel 
 program's points (the stages of a pyramid are not alike); and an occupancy below 0.2 is no good, since nothing else
 would speak against blocks that fill a unit's shared memory with the work of one warp.
 
+Of tiles of warps a fraction may be in registers (`metrics.costs.split`), which is part of what is compared.
+
 On CPUs (ours) lanes are those of a vector, transactions cache lines, and rows of a tile take a while to begin.
 
 Distances between stages must be constant: no reductions with others in a kernel, no data that decide about places.
@@ -28,12 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.dataflow import Dataflow, Read
+from generator.decisions.fractions import TENTHS, in_registers
+from generator.decisions.level import sub_group
 from generator.facts import Operations
 from generator.nest import Level
 from generator.target import LANES
 from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term, Wrong, possible, refused
 from metrics.costs.device import CostDevice
 from metrics.costs.groups import Group, Numbers, TileWork, column, flat, kept_bytes, tile_work
+from metrics.costs.split import split_room, wrongs_of
 
 TERMS = (
     "transactions",
@@ -69,10 +74,13 @@ _BASE_REGISTERS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Configurations:
-    """Tiles to compare: `points[d, k]` of a thread along dimension d, `block[d, k]` threads."""
+    """Tiles to compare: `points[d, k]` of a thread along dimension d, `block[d, k]` threads; `tenths[k]` of a warp's
+    tile are in registers (None: all of it is in shared memory).
+    """
 
     points: Numbers
     block: Numbers
+    tenths: Numbers | None = None
 
     @property
     def tile(self) -> Numbers:
@@ -124,6 +132,8 @@ class PolyMage:
         else:
             block = column(kernel.block)
             given = Configurations(np.maximum(column(kernel.tile) / block, 1.0), block)
+            if kernel.in_registers:
+                given = replace(given, tenths=np.array([float(kernel.in_registers)]))
         found = replace(self, level=kernel.level).evaluate(kernel.group, given, device, kept)
         return refused(found.wrongs) or cost_of(found, 0)
 
@@ -139,7 +149,11 @@ class PolyMage:
         teams = np.ceil(given.block / team).prod(axis=0)
         shared = teams * kept_bytes(group, kept or work)
         again = sum((work.points[m] - work.needed(m, tile) for m in members), nothing)
-        registers = np.full_like(volume, float(_registers(group)))
+        registers, more = np.full_like(volume, float(_registers(group))), tuple[Wrong, ...]()
+        if given.tenths is not None:
+            split = split_room(group, work, team, given.points[-1], given.tenths)
+            shared, registers = teams * split.bytes, registers + split.words
+            more = () if self.published else wrongs_of(group, split.words, given.tenths)
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
         overlap, wave = np.maximum(again, 0.0) / volume, np.ceil(extents / given.tile).prod(axis=0) / device.units
         moved, ratio = self._traffic(group, work, tile, team.prod(axis=0), device)
@@ -149,7 +163,7 @@ class PolyMage:
                  np.mod(np.ceil(wave), np.maximum(resident, 1.0)))  # fmt: skip
         share = 1.0 if self.published else prod(group.extents) / _most_points(group.flow)
         terms = tuple(weight * term * share for weight, term in zip(self.weights.values, terms, strict=True))
-        wrongs = (*_impossible(shared, registers, threads, resident, device), *self._unoccupied(occupancy))
+        wrongs = (*_impossible(shared, registers, threads, resident, device), *self._unoccupied(occupancy), *more)
         return Weighed(np.sum(terms, axis=0), terms, occupancy, shared, registers, overlap, wrongs)
 
     def _traffic(self, group: Group, work: TileWork, tile: Numbers, team: Numbers,
@@ -316,6 +330,24 @@ def candidates(extents: tuple[int, ...], device: CostDevice, most_points: int = 
     points = np.array([[float(p) for p, _ in one] for one in kept]).T
     block = np.array([[float(b) for _, b in one] for one in kept]).T
     return Configurations(points, block)
+
+
+@lru_cache(maxsize=64)
+def split_candidates(extents: tuple[int, ...], device: CostDevice) -> Configurations:
+    """Those of `candidates` whose blocks are whole warps, each with the fractions in registers that make a difference;
+    without any where the threads of a warp are no neighbours in x, and are not known to lie in rows either.
+    """
+    given, kept, tenths = candidates(extents, device), list[int](), list[int]()
+    for k in range(given.block.shape[1]):
+        block = tuple(map(int, given.block[:, k]))
+        lanes = sub_group(block)
+        if lanes is None or (lanes[-1] < LANES and not device.rows_in_warps):
+            continue
+        counts = {in_registers(int(given.points[-1, k]), n): n for n in reversed(TENTHS)}
+        found = sorted(counts.values()) if given.points[-1, k] > 1 else [0]
+        kept += [k] * len(found)
+        tenths += found
+    return Configurations(given.points[:, kept], given.block[:, kept], np.array(tenths, dtype=float))
 
 
 def _threads(pairs: tuple[tuple[int, int], ...]) -> int:

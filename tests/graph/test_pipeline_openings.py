@@ -7,17 +7,23 @@ from math import prod
 
 import pytest
 
+from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import PIPELINES, pipeline
+from experiments.values.options import Budget, RunOptions
 from generator.errors import IllegalPlan
+from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.starts import start_plans
 from generator.polyhedral.pipelines.stage_facts import stage_facts
 from generator.program import Program
 from graph.pipeline import openings
+from graph.reaching import walk_to
 from tests.support.slow import few
 from tests.support.space_plans import FORESEEN
 from tests.support.suite import TARGET, small_problem
+from tests.support.targets import HOPPER
 
+OPTIONS = RunOptions("pipeline.py", Compilation(), Budget(evaluations=1), space="pipeline")
 CPU = replace(TARGET, shares_host_cores=True, local_bytes=256 * 1024)
 
 
@@ -47,6 +53,19 @@ def test_bands_hold_all_colours_and_whole_rows_as_far_as_there_is_room() -> None
     narrow = start_plans(program, small, schedule)[1].kernels[-1]
     assert prod(narrow.tile) < prod(band.tile)
     assert all(lower(program, found, small).kernels for found in start_plans(program, small, schedule)[:2])
+
+
+def test_gpus_also_start_with_tiles_of_warps_half_in_registers() -> None:
+    program = program_of("harris")
+    schedule = openings(stage_facts(program), HOPPER)[2]
+    plan = start_plans(program, HOPPER, schedule)[-1]
+    tenths = [kernel.in_registers for kernel in plan.kernels if kernel.level == "sub-group"]
+    assert tenths == [3], "1 of 2 points"
+    assert lower(program, plan, HOPPER).kernels
+    found = walk_to(make_reachable_space(program, HOPPER, OPTIONS), plan)
+    assert found.plan == plan
+    without = start_plans(program, replace(HOPPER, sub_group=0), schedule)
+    assert not any(kernel.in_registers for one in without for kernel in one.kernels)
 
 
 @pytest.mark.parametrize("name", few([p.name for p in PIPELINES if p.name not in ("nl_means", "local_laplacian")], 5))

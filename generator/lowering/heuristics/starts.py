@@ -10,6 +10,7 @@
     sums      on CPUs: rows that are summed up, several of them in one thread, whole (vectors along the rows)
     blocked   on GPUs: shared copies and several points per thread, kept in registers, as in a textbook matrix
     multiplication
+    warps     where sub-groups exchange values: tiles of stages of their own, half of each in registers
     outer     on GPUs: blocked, with 8 x 8 points per thread in runs, vector accesses and copies a tile ahead
 
 Which one pays differs by device and program; a search starts from all of them.
@@ -28,6 +29,7 @@ from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.vectors import moves_by_one
 from generator.lowering.heuristics.default import default_plan, fitting, within_limits
+from generator.lowering.heuristics.warps import warps_kernel
 from generator.plan import KernelPlan, Plan
 from generator.polyhedral.dependences.reductions import sums
 from generator.polyhedral.kit.tree import Sequence, launches_of
@@ -125,6 +127,7 @@ def start_plans(program: Program, target: Target, choice: Schedule = _PLUTO) -> 
         ]
         if any(shape.computes for shape in shapes):
             makers[:0] = [_steps, _band]
+    makers.append(_warps)
     plans = (Plan(choice, tuple(make(shape, target, order) for shape, order in turned)) for make in makers)
     return tuple(dict.fromkeys(plans))
 
@@ -274,6 +277,11 @@ def _sums(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
     shape = shape.ordered(order)
     tile = fitting(shape, tuple(min(size, _cover(e)) for size, e in zip(sizes, shape.extents, strict=True)), target)
     return KernelPlan(shape.statements, tile, (1,) * count, order=order, registers=True)
+
+
+def _warps(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:
+    """Tiles of warps, half in registers; kernels whose stages lanes cannot hold are points."""
+    return warps_kernel(shape, target, order) or _kernel(_POINTS, shape, target, order)
 
 
 def _outer(shape: KernelShape, target: Target, order: Sizes) -> KernelPlan:

@@ -81,6 +81,9 @@ class LaneCheck:
     at: Iteration = field(init=False)
     _reading: Reading = field(init=False)
     _held: dict[str, tuple[str, Any]] = field(default_factory=dict, init=False)
+    _maps: dict[tuple[Expr, ...], Any] = field(default_factory=dict, init=False)
+    _sets: dict[Expr, Any] = field(default_factory=dict, init=False)
+    _right: set[tuple[object, ...]] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         ranges = (*self.numbers, *self.lanes)
@@ -88,7 +91,9 @@ class LaneCheck:
         self._reading = Reading(self.at)
 
     def hold(self, register: str, array: str, index: tuple[Expr, ...], guard: Expr | None) -> None:
-        """From now on `register` is the element `index` of `array`, in each lane for which `guard` holds."""
+        """From now on, once and for all, `register` is the element `index` of `array`, in each lane for which `guard`
+        holds.
+        """
         self._held[register] = array, self._map(index).intersect_domain(self._where(guard))
 
     def read(self, array: str, index: tuple[Expr, ...], guard: Expr | None, ways: Sequence[Way]) -> None:
@@ -98,6 +103,9 @@ class LaneCheck:
             IllegalPlan: some lane would get something else (never seen; checked because wrong results would come of
                 it).
         """
+        asked = (array, index, guard, *ways)
+        if asked in self._right:
+            return
         left = self._where(guard)
         for way in reversed(ways):
             runs = self._where(way.when)
@@ -110,6 +118,7 @@ class LaneCheck:
                 raise IllegalPlan(f"a lane would not get the element of `{array}` that it reads")
         if not left.is_empty():
             raise IllegalPlan(f"a lane would get no element of `{array}`")
+        self._right.add(asked)
 
     def _received(self, way: Way, array: str, part: Any) -> Any | None:
         """What lanes of `part` get from another one; None where that has not been set."""
@@ -130,11 +139,17 @@ class LaneCheck:
         return self._map(tuple(Binary("+", a, b) for a, b in zip(here.corner, way.place, strict=True)))
 
     def _where(self, guard: Expr | None) -> Any:
-        return self.at.domain if guard is None else self.at.domain.intersect(self._reading.condition(guard))
+        if guard is None:
+            return self.at.domain
+        if guard not in self._sets:
+            self._sets[guard] = self.at.domain.intersect(self._reading.condition(guard))
+        return self._sets[guard]
 
     def _map(self, exprs: tuple[Expr, ...]) -> Any:
-        maps = [isl.Map.from_pw_aff(self._reading.value(expr)) for expr in exprs]
-        return reduce(isl.Map.flat_range_product, maps).intersect_domain(self.at.domain)
+        if exprs not in self._maps:
+            maps = [isl.Map.from_pw_aff(self._reading.value(expr)) for expr in exprs]
+            self._maps[exprs] = reduce(isl.Map.flat_range_product, maps).intersect_domain(self.at.domain)
+        return self._maps[exprs]
 
 
 def _box(sizes: tuple[int, ...]) -> Any:

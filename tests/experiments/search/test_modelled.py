@@ -91,6 +91,13 @@ def test_the_plans_of_models_are_legal_and_the_space_has_them(name: str, maker: 
     assert any(places_of(plan).values() for plan in found.plans) and found.reasons
 
 
+def test_plans_for_devices_with_shuffles_have_fractions_in_registers() -> None:
+    program = pipeline_program("harris", "medium")
+    plan = model_plans(program, CUDA, "polymage-dp", 1).plans[0]
+    assert [kernel.level for kernel in plan.kernels if kernel.in_registers] == ["sub-group"]
+    assert walk_to(make_reachable_space(program, CUDA, OPTIONS), plan).plan == plan
+
+
 def test_c_programs_have_stages_too() -> None:
     program = c_program()
     for maker in PLAN_MAKERS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_groups_are_what_the_model_can_judge_and_the_device_can_run() -> None:
             assert terms["shared memory"] <= device.block_shared
             readers = {name for member in one.group.members for name in one.group.flow.readers(member)}
             assert readers <= {*one.group.stages, *one.group.inlined}, "nobody else reads what is not stored"
+
+
+def test_fractions_of_tiles_of_warps_are_part_of_what_is_compared() -> None:
+    """Harris is where the paper gains most by it; a device without shuffles has tiles of blocks only."""
+    flow = dataflow(pipeline_program("harris"))
+    [best, *_] = (made := dynamic_plans(flow, GTX_1080_TI, PolyMage(), 5)).groupings
+    assert any(kernel.level == "sub-group" and kernel.in_registers for kernel in best.kernels)
+    assert any("tenths in registers" in line for line in reasons(made, host=False))
+    without = dynamic_plans(flow, replace(GTX_1080_TI, shuffles=False), PolyMage(), 5).groupings
+    assert {(kernel.level, kernel.in_registers) for one in without for kernel in one.kernels} == {("block", 0)}
+    assert best.cost < without[0].cost
 
 
 def test_as_published_nothing_is_inlined() -> None:

@@ -7,21 +7,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from antune import halide as hl
+from experiments.search.costs import planned as planned_kernels
 from generator.dataflow import Dataflow
+from generator.decisions.fractions import in_registers
+from generator.frontend_py.problem import program_of as pipeline_of
+from generator.lowering.analysis.shapes import kernel_shapes
 from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
-from metrics.costs.groups import Group
+from metrics.costs.base import Cost
+from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
-from metrics.costs.polymage import Configurations, PolyMage, Weighed, candidates, refusal
+from metrics.costs.polymage import Configurations, PolyMage, Weighed, candidates, refusal, split_candidates
+from metrics.costs.split import can_split
 from tests.support.costs import CPU, GTX_1080_TI, blur
+from tests.support.lanes import split_plan, three_stages
+from tests.support.plans import lowered_kernels
 from tests.support.programs import program_of, scop
 from tests.support.suite import pipeline_program
 
 PUBLISHED = PolyMage(WEIGHTS, "sub-group", published=True)
 
 
-def weighed(model: PolyMage, points: tuple[int, ...], block: tuple[int, ...]) -> Weighed:
-    given = Configurations(np.array([points], dtype=float).T, np.array([block], dtype=float).T)
+def weighed(model: PolyMage, points: tuple[int, ...], block: tuple[int, ...], tenths: int = 0) -> Weighed:
+    given = Configurations(column(points), column(block), np.array([float(tenths)]))
     return model.evaluate(Group(blur(), "rows", ("columns",)), given, GTX_1080_TI)
 
 
@@ -38,6 +47,57 @@ def test_16_points_per_thread_take_16448_bytes_and_leave_62_percent_occupancy() 
     assert found.occupancy[0] == 0.625
     assert found.terms[1][0] == pytest.approx(0.5 * 0.375)
     assert found.terms[3][0] == pytest.approx(20 * (1 - 5 * 16448 / (96 * 1024)))
+
+
+def test_half_of_the_tile_in_registers_leaves_full_occupancy() -> None:
+    """8 of 16 sub-tiles: 8 x (8 x 32 + 2) elements of 4 bytes for the warps of a block, and 8 registers of a lane."""
+    whole, half = (weighed(PUBLISHED, (1, 1, 16), (1, 4, 64), tenths) for tenths in (0, 5))
+    assert half.shared[0] == 8 * (8 * 32 + 2) * 4
+    assert half.registers[0] - whole.registers[0] == 8
+    assert half.occupancy[0] == 1.0 and half.terms[1][0] == 0.0
+    assert half.overlap[0] == whole.overlap[0], "the same tile"
+    assert half.terms[0][0] == whole.terms[0][0], "and the same loads"
+
+
+@pytest.mark.parametrize("tenths", range(11))
+def test_fractions_take_what_their_kernel_takes(tenths: int) -> None:
+    """Of a chain that reads two earlier stages, to the byte and the register."""
+    program = three_stages(4096, 512).program
+    plan = split_plan(program, (4, 32), (2, 8), tenths)
+    [planned] = [one for one in planned_kernels(program, plan) if isinstance(one.group, Group)]
+    [kernel] = lowered_kernels(program, plan, "cuda")
+    judged = replace(PUBLISHED, published=False).judge(planned, GTX_1080_TI)
+    assert isinstance(judged, Cost) and planned.in_registers == tenths
+    terms = {term.name: term.value for term in judged.terms}
+    assert terms["shared memory"] == kernel.local_bytes
+    [shape] = kernel_shapes(program, plan.scheduled, "cuda")
+    room = shape.lane_room((2, 256), (1, 32), in_registers(8, tenths), 0)
+    none = replace(PUBLISHED, published=False).judge(replace(planned, in_registers=0), GTX_1080_TI)
+    assert isinstance(none, Cost) and room is not None
+    assert terms["registers"] - {term.name: term.value for term in none.terms}["registers"] == room.words
+
+
+def test_stages_that_are_read_faster_are_not_split() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    image, one, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("one"), hl.Func("out")
+    one[x, y] = image[x, y] * 2.0
+    out[x, y] = one[2 * x, y] + one[2 * x + 1, y]
+    group = Group(dataflow(pipeline_of([out], (512, 64))), "out", ("one",))
+    assert not can_split(group)
+    given = Configurations(column((1, 4)), column((4, 32)), np.array([5.0]))
+    found = PolyMage(level="sub-group").evaluate(group, given, GTX_1080_TI)
+    assert [wrong.reason for wrong in found.wrongs if wrong.are[0]] == [
+        "lanes cannot hold its stages for each other: their distances grow"]  # fmt: skip
+
+
+def test_candidates_for_warps_have_each_fraction_once() -> None:
+    found = split_candidates((2832, 4256), GTX_1080_TI)
+    assert found.tenths is not None
+    of_eight = {n for p, n in zip(found.points[-1], found.tenths, strict=True) if p == 8}
+    assert sorted(in_registers(8, int(n)) for n in of_eight) == list(range(9))
+    assert {n for p, n in zip(found.points[-1], found.tenths, strict=True) if p == 1} == {0}
+    rows = replace(GTX_1080_TI, rows_in_warps=False)
+    assert (split_candidates((2832, 4256), rows).block[-1] % 32 == 0).all(), "OpenCL says nothing of rows"
 
 
 def test_what_a_block_shares_overlaps_less_than_what_warps_do() -> None:

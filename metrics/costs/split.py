@@ -1,0 +1,97 @@
+"""What a warp's tile takes that lies partly in registers (Jangda & Guha 2020, sections 4.2 and 5.1).
+
+Of the T points of a lane along x the last `R = T * fraction` are in registers, one variable per point and row, until
+the last stage that reads them is computed. The rest, with all overlap, is in shared memory: `(T - R) * W + left +
+right` points in each row. Deviation: the paper scales the whole tile by the fraction, overlap too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generator.dataflow import Read
+from generator.decisions.fractions import MOST_WORDS
+from metrics.costs.base import Wrong
+from metrics.costs.groups import Group, Numbers, TileWork, flat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Per configuration: bytes of shared memory of a warp, and 32-bit registers of a lane that are alive at once."""
+
+    bytes: Numbers
+    words: Numbers
+
+
+def can_split(group: Group) -> bool:
+    """Whether lanes can hold its stages for each other: all of them lie along the dimensions of the output, x among
+    these, at distances from their readers that do not grow.
+    """
+    last = len(group.extents) - 1
+    along = {group.output: tuple(range(len(group.extents)))}
+    for stage in reversed(group.stages):
+        for read in flat(group.flow, stage, group.inlined).reads:
+            if read.array not in group.members:
+                continue
+            found = _along(read, along[stage])
+            if found is None or last not in found or along.setdefault(read.array, found) != found:
+                return False
+    return bool(group.members)
+
+
+def _along(read: Read, reader: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dimension of the output that each dimension of what is read runs along; None where one runs along none, or
+    faster.
+    """
+    found = list[int]()
+    for reach in read.reach:
+        moving = [d for d, slope in enumerate(reach.slopes) if slope]
+        if len(moving) != 1 or reach.slopes[moving[0]] != 1.0:
+            return None
+        found.append(reader[moving[0]])
+    return tuple(found) if len(set(found)) == len(found) and not read.by_data else None
+
+
+def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, tenths: Numbers) -> Split:
+    """What the tiles take of a group that `can_split`; `points` of a lane along x, `tenths` of them in registers."""
+    held = np.floor((points * tenths + 5.0) / 10.0)
+    last, count = len(team) - 1, len(tenths)
+    shared, words = np.zeros(count), dict[str, Numbers]()
+    for member in group.members:
+        element = group.flow.array(member).element
+        row, rows = np.ones(count), np.ones(count)
+        for d, follows in enumerate(work.along[member]):
+            extent = work.extents[member][d]
+            if follows == last:
+                row = np.maximum(extent - held * team[last], 0.0)
+            else:
+                rows = rows * np.ceil(extent / team[follows])
+        shared += work.points[member] / work.extents[member][work.along[member].index(last)] * row * element
+        words[member] = held * rows * -(-element // 4)
+    return Split(shared, _alive(group, words))
+
+
+def _alive(group: Group, words: dict[str, Numbers]) -> Numbers:
+    """The most registers that are alive while some stage is computed."""
+    order = {stage: k for k, stage in enumerate(group.stages)}
+    last = {member: order[member] for member in group.members}
+    for stage in group.stages:
+        for read in flat(group.flow, stage, group.inlined).reads:
+            if read.array in last:
+                last[read.array] = max(last[read.array], order[stage])
+    most = np.zeros_like(next(iter(words.values())))
+    for k in range(len(group.stages)):
+        alive = [n for member, n in words.items() if order[member] <= k <= last[member]]
+        most = np.maximum(most, sum(alive, np.zeros_like(most)))
+    return most
+
+
+def wrongs_of(group: Group, words: Numbers, tenths: Numbers) -> tuple[Wrong, ...]:
+    """What speaks against parts of tiles in registers."""
+    alike = np.full(len(tenths), can_split(group))
+    return (
+        Wrong("lanes cannot hold its stages for each other: their distances grow", ~alike & (tenths > 0)),
+        Wrong(f"more than {MOST_WORDS} registers of a thread would hold parts of its tile", words > MOST_WORDS, True),
+    )
