@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from generator.capture.build import PLAIN, Build, Compiler, RunFailed, names_machine, native_flags, user_flags
+from generator.capture.build import Build, Compiler, RunFailed, names_machine, native_flags, user_flags
 from generator.capture.instrument import OPENMP, openmp_above
 from generator.frontend_c.source import ScopSource
 from generator.problem import Baseline, Values
@@ -44,11 +44,11 @@ class Timed:
 
 
 def timed_builds(source: ScopSource, text: str, compiler: Compiler, plain: Times, rounding: Values,
-                 run: Callable[[Build], Times] | None) -> Timed:
-    """Time the other builds by `run`, if there is one; `plain` is what the reference's build did, `text` the file's."""
+                 reference: Build, run: Callable[[Build], Times] | None) -> Timed:
+    """Time the other builds by `run`, if there is one; `plain` is what the build `reference` did, `text` the file's."""
     cflags = source.compilation.cflags
     native = Build(native_flags(compiler, cflags))
-    timed = Timed(plain.samples_ms, _words(source, compiler, PLAIN))
+    timed = Timed(plain.samples_ms, _words(source, compiler, reference))
     timed.baselines = (Baseline("o3", timed.compiler, 1, plain.samples_ms),)
     if run is None:
         return timed

@@ -21,6 +21,7 @@ import numpy as np
 from generator.capture.baselines import Times, timed_builds
 from generator.capture.build import (
     PLAIN,
+    UNTIMED,
     Build,
     Compiler,
     RunFailed,
@@ -79,7 +80,7 @@ class _Recipe:
     harness: Harness | None
     firsts: Mapping[str, int] | None
     dominant: bool
-    build: Build = PLAIN
+    build: Build
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +171,13 @@ def _with_harness(job: _Job, overrides: Mapping[str, int], warnings: tuple[str, 
 def _complete_run(job: _Job, harness: Harness | None, dominant: bool) -> _Run:
     """The full run, after a probing one where it is needed. Raises RunFailed or InputError."""
     firsts: dict[str, int] = {}
+    build = PLAIN if job.baselines else UNTIMED
     unknown = [v.name for v in job.source.variables if None in v.extents]
     if unknown:
-        _, probe = _run(job, _Recipe(harness, None, dominant))
+        _, probe = _run(job, _Recipe(harness, None, dominant, build))
         resolved = job.resolve(probe.parameters, probe.rooms)
         firsts = {name: resolved[name][0] for name in unknown if name in resolved}
-    recipe = _Recipe(harness, firsts, dominant)
+    recipe = _Recipe(harness, firsts, dominant, build)
     directory, log = _run(job, recipe)
     check_aliasing(job.source, log)
     inputs, outputs = (read_data(job.source, log, directory, kind) for kind in ("in", "out"))
@@ -274,7 +276,7 @@ def _others(job: _Job, build: Build, kind: str) -> list[Path]:
 def _settings(job: _Job, directory: Path, recipe: _Recipe) -> str:
     limits_ms = (min(_TIMING_BUDGET_S, job.limit_s / 4) * 1e3, job.limit_s * 900,
                  min(_ROUNDED_BUDGET_S, job.limit_s / 10) * 1e3)
-    pairs = _ROUNDED_PAIRS if _rounds(job.source) and recipe.build == PLAIN else 0
+    pairs = _ROUNDED_PAIRS if _rounds(job.source) and recipe.build in (PLAIN, UNTIMED) else 0
     return settings(directory, limits_ms, job.seed, pairs, recipe.dominant)
 
 
@@ -310,7 +312,7 @@ def _captured(job: _Job, run: _Run, origin: Origin, warnings: tuple[str, ...]) -
         warnings = (*warnings, warning)
     rounding = _rounding(job.source, run)
     other = partial(_timed, job, run.recipe) if job.baselines else None
-    timed = timed_builds(job.source, job.text, job.compiler, plain, rounding, other)
+    timed = timed_builds(job.source, job.text, job.compiler, plain, rounding, run.recipe.build, other)
     return Captured(dict(run.log.parameters), extents,
                     Reference(run.inputs, run.outputs, timed.sequential_ms, origin, timed.compiler,
                               (*warnings, *timed.warnings), rounding, timed.baselines))
