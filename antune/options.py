@@ -177,6 +177,7 @@ Finalists: TypeAlias = Annotated[
     int,
     typer.Option(
         "--finalists",
+        envvar="ANTUNE_FINALISTS",
         metavar="N",
         help="At the end, measure up to N of the best plans again, in turns; the fastest of that "
         "is the best plan (0: none).",

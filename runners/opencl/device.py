@@ -29,6 +29,7 @@ from runners.memory import GUARD, Bytes, GuardedMemory
 from runners.opencl.errors import in_words, refused_build
 from runners.opencl.flush import Flusher
 from runners.opencl.images import Images
+from runners.opencl.platforms import runs_in_the_caller
 from runners.opencl.probe import open_device
 
 BATCH = 512
@@ -68,6 +69,7 @@ class Session:
         with _refusals("opening the device: "):
             self.context = cl.Context([self.device])
             self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self.runs_at_once = runs_in_the_caller(self.device.platform.name, self.device.name)
         self._from_text = lru_cache(maxsize=MOST_PROGRAMS)(self._build_text)
 
     @property
@@ -242,7 +244,14 @@ class Executable:
         return RunTime(sum(kernels_ms), host_s * 1e3 / times, kernels_ms)
 
     def _batch(self, launches: Sequence[BoundLaunch]) -> tuple[list[cl.Event], float]:
-        """The events of launches that all were in the queue before the first began, and the seconds that they took."""
+        """The events of launches that all were in the queue before the first began, and the seconds that they took.
+        There is no queue where a launch runs as it is enqueued.
+        """
+        if self._session.runs_at_once:
+            start = time.perf_counter()
+            events = [self._enqueue(launch) for launch in launches]
+            self._session.queue.finish()
+            return _completed(events), time.perf_counter() - start
         gate = cl.UserEvent(self._session.context)
         try:
             events = [self._enqueue(launches[0], [gate]), *map(self._enqueue, launches[1:])]
@@ -251,10 +260,7 @@ class Executable:
             gate.set_status(cl.command_execution_status.COMPLETE)
             self._session.queue.finish()
         seconds = time.perf_counter() - start
-        for event in events:
-            if event.command_execution_status < 0:
-                raise LaunchError(f"a launch was aborted with status {event.command_execution_status}")
-        return events, seconds
+        return _completed(events), seconds
 
     def resources(self) -> tuple[tuple[str, Resources], ...]:
         """Local and private memory per kernel; OpenCL knows of no registers. What a driver cannot tell is absent."""
@@ -266,6 +272,14 @@ class Executable:
         for position, value in enumerate(launch.iterators, first):
             kernel.set_arg(position, np.int32(value))
         return cl.enqueue_nd_range_kernel(self._session.queue, kernel, launch.items, launch.block, wait_for=after)
+
+
+def _completed(events: list[cl.Event]) -> list[cl.Event]:
+    """`events`, none of which is that of an aborted launch."""
+    for event in events:
+        if event.command_execution_status < 0:
+            raise LaunchError(f"a launch was aborted with status {event.command_execution_status}")
+    return events
 
 
 def _bind(function: Function, kernel: Kernel, memory: Memory) -> cl.Kernel:

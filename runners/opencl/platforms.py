@@ -23,6 +23,13 @@ def driver_name(platform: str) -> str:
     return next((name for name, short in SHORT_NAMES.items() if short == platform), platform)
 
 
+def runs_in_the_caller(platform: str, device: str) -> bool:
+    """Whether the device runs a command in the thread that enqueues it, as PoCL's `basic` does. What waits for a user
+    event there never begins: setting the event's status runs the command, which waits for a lock that the setter holds.
+    """
+    return platform.strip() == POCL and device.startswith("basic")
+
+
 def driver_environment(folder: Path) -> Mapping[str, str]:
     """Environment variables for processes that use OpenCL or CUDA; what they point to is made below `folder`.
 

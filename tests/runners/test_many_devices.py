@@ -191,6 +191,7 @@ def test_a_store_knows_which_device_measured_what(tmp_path: Path) -> None:
 
 def test_the_command_line_refuses_a_mixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POCL_DEVICES", "pthread basic")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # each device is tried, whatever passed before
     source = tmp_path / "toy.c"
     source.write_text("int main;\n")
     options = toy_options(source, device="pthread", more_devices=("basic",))
