@@ -32,7 +32,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
          explorer: str | type[Any] = "colony", ants: int = 10, seed: int = 0, device: str | Sequence[str] | None = None,
          cluster: str | None = None, space: SpaceName | None = None, level: LevelName = "o1",
          strict_float: bool = False, finalists: int = 5, out: str | Path | None = None, name: str | None = None,
-         reporter: ReporterName | Reporter | None = None,
+         wisdom: bool = False, reporter: ReporterName | Reporter | None = None,
          on_result: Callable[[Evaluated], object] | None = None) -> Result:
     """Search for fast code, as `antune tune` does.
 
@@ -52,7 +52,7 @@ def tune(source: Source, *, evaluations: int | None = None, iterations: int | No
                          explorer=_explorer_name(explorer), ants=ants, seed=seed, device=next(iter(devices), None),
                          level=level, strict_float=strict_float, timing=Timing(finalists=finalists),
                          more_devices=devices[1:], cluster=cluster)
-    return _tuned(source, words, sizes, space, options, out, name, opened(reporter, on_result))
+    return _tuned(source, words, sizes, space, options, out, name, wisdom, opened(reporter, on_result))
 
 
 def resume(directory: str | Path, *, evaluations: int | None = None, iterations: int | None = None,
@@ -70,7 +70,8 @@ def resume(directory: str | Path, *, evaluations: int | None = None, iterations:
 
 
 def _tuned(source: Source, words: CWords, sizes: Mapping[str, int], space: SpaceName | None, options: RunOptions,
-           out: str | Path | None, name: str | None, reporting: AbstractContextManager[Reporter]) -> Result:
+           out: str | Path | None, name: str | None, wisdom: bool,
+           reporting: AbstractContextManager[Reporter]) -> Result:
     """Do the run that `options` describe, of `source`."""
     built = built_here(source, sizes, name)
     title = name_of(source, built, name)
@@ -78,10 +79,10 @@ def _tuned(source: Source, words: CWords, sizes: Mapping[str, int], space: Space
     with place as directory, reporting as told:
         if built is not None:
             given = built.given(replace(options, space=space or built.space), words)
-            return Result(tune_run(given.options, directory, told, given.parts, given.text))
+            return Result(tune_run(given.options, directory, told, given.parts, given.text, wisdom))
         with in_file(str(source), directory, title) as file:
             given = of_file(file, words, sizes, space, options)
-            return Result(tune_run(given.options, directory, told))
+            return Result(tune_run(given.options, directory, told, wisdom=wisdom))
 
 
 def _explorer_name(explorer: str | type[Any]) -> str:

@@ -24,6 +24,7 @@ from antune.command_results import list_runs, report
 from antune.command_roofline import roofline
 from antune.command_run import resume, tune
 from antune.command_suite import suite
+from antune.command_wisdom import wisdom
 from antune.command_worker import worker
 from antune.errors import AntuneError
 from antune.help import GroupedCommand
@@ -42,6 +43,7 @@ for _name, _command in (("tune", tune), ("resume", resume), ("report", report), 
     app.command(_name, cls=GroupedCommand)(_command)
 suite.command(cls=GroupedCommand)(roofline)
 app.add_typer(suite)
+app.add_typer(wisdom, name="wisdom")
 
 
 def _print_version(wanted: bool) -> None:

@@ -30,6 +30,7 @@ from antune.options import (
     Finalists,
     ForeseeBy,
     ForetellBy,
+    FromWisdom,
     Function,
     IncludeDirs,
     Iterations,
@@ -120,8 +121,8 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
          cluster: Cluster = None, space: SpaceOption = None, level: LevelOption = LevelChoice.o1,
          strict_float: StrictFloat = False, compile_limit: CompileLimit = 60.0, run_limit: RunLimit = 30.0,
          memory_limit: MemoryLimit = None, precision: Precision = 2.0, max_repeats: MaxRepeats = 200,
-         cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0,
-         reuse: Reuse = None, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
+         cache: Cache = CacheChoice.warm, finalists: Finalists = 5, profile: Profile = 0, reuse: Reuse = None,
+         wisdom: FromWisdom = False, models: Models = "", foretell: ForetellBy = None, foresee: ForeseeBy = None,
          calibration: CalibrationFile = None, live: Live = False, live_port: LivePort = None,
          picture: Picture = True, out: Out = None) -> None:
     """Search for fast code for the loops of a C file, or for an image pipeline.
@@ -149,7 +150,7 @@ def tune(file: SourceFile, include: IncludeDirs = None, define: Defines = None, 
         more_devices=devices[1:], cluster=cluster, profile=profile, reuse=_absolute(reuse), models=_names(models),
         calibration=read_constants(calibration), foretell=foretell, foresee=foresee)
     with _directory(out, file.stem) as directory, _reporting(directory, live, live_port) as reporter:
-        finish = _guarded(lambda: run(options, directory, reporter, _parts(picture)), directory)
+        finish = _guarded(lambda: run(options, directory, reporter, _parts(picture), wisdom=wisdom), directory)
     _end(finish)
 
 

@@ -25,7 +25,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "random_inputs",
         ),
     ),
-    ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "profile")),
+    ("How to search", ("explorer", "ants", "space", "level", "seed", "strict_float", "reuse", "wisdom", "profile")),
     ("Cost models", ("models", "foretell", "foresee", "calibration")),
     ("When to stop", ("evaluations", "iterations", "minutes", "stop_at", "stagnation")),
     ("Where to measure", ("device", "cluster")),

@@ -163,6 +163,9 @@ Reuse: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+FromWisdom: TypeAlias = Annotated[bool, typer.Option(
+    "--wisdom", help="Begin with the best known plans of the same program at near sizes, or on similar devices "
+    "(`antune wisdom list`).")]
 Anyway: TypeAlias = Annotated[
     bool,
     typer.Option(

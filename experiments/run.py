@@ -20,6 +20,7 @@ from experiments.search.interrupt import Interrupt
 from experiments.search.loop import Diverged, Refused, Search
 from experiments.search.parts import PARTS, Parts, check_models, limits_of, place_of
 from experiments.search.profiles import profile, profiling, worth_profiling
+from experiments.search.remembering import keep_wisdom, taking_wisdom
 from experiments.search.reuse import check_runs, known_results
 from experiments.search.summary import Summary, best_result, write_summary
 from experiments.search.trust import check_cluster, checked_problem, open_questions
@@ -82,10 +83,11 @@ class Finish:
 
 
 def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts = PARTS,
-         text: str | None = None) -> Finish:
+         text: str | None = None, wisdom: bool = False) -> Finish:
     """Start a run in `directory` and search until its budget is used up or Ctrl-C.
 
     `text`: what is tuned, in words, where that is not the content of `options.file` (`RunOptions.from_python`).
+    `wisdom`: begin with what is known of near sizes and sister devices.
 
     Raises:
         InputError: bad options, a program that cannot be tuned, an unknown device, a taken directory, a goal that
@@ -107,6 +109,8 @@ def tune(options: RunOptions, directory: Path, reporter: Reporter, parts: Parts 
         with opened(parts, problem, options.place, limits_of(options), directory) as runner:
             if options.profile:
                 profiling(runner)
+            if wisdom:
+                options = taking_wisdom(options, problem.subject, runner.device, reporter.note)
             parts.reasons(problem.subject, runner.device.target, options)  # raises before there is a run
             budget = with_base(options.budget, problem.subject, problem.reference.sequential_ms, runner.device)
             info = _new_info(replace(options, budget=budget), source, problem, runner.device)
@@ -217,7 +221,9 @@ def _session(store: Store, info: RunInfo, budget: Budget, runner: Runner, report
             _finish(store, "interrupted", parts)
             raise
         store.end_session(ending)
-    return _finish(store, ending, parts)
+    finish = _finish(store, ending, parts)
+    keep_wisdom(info, finish.summary, finish.best, reporter.note)
+    return finish
 
 
 def _searched(store: Store, info: RunInfo, budget: Budget, runner: Runner, reporter: Reporter, parts: Parts,

@@ -14,6 +14,7 @@ from tests.support.paths import GOLDEN
 
 os.environ.setdefault("ANTUNE_PICTURE", "0")  # a third of the time of a short run
 os.environ.setdefault("ANTUNE_FINALISTS", "0")  # the sittings of a final: another third
+os.environ["ANTUNE_WISDOM"] = "off"  # what tests find is not what users want to know
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in runs; pytest has a process per core, and waiting costs too
 
 

@@ -153,10 +153,26 @@ def _make_explorer(name: str, space: Space, seed: int, starts: Sequence[Walk]) -
 
 
 def _starts(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
-    """The walks to the plans worth measuring first: those of models, where they are asked for."""
+    """The walks to the plans worth measuring first: those of wisdom and of models, where they are asked for."""
+    first = _taken(subject, target, options)
     if isinstance(subject, Template):
+        return first
+    known = {walk.identity for walk in first}
+    return (*first, *(walk for walk in _other_starts(program_of(subject), target, options)
+                      if walk.identity not in known))
+
+
+def _taken(subject: Subject, target: Target, options: RunOptions) -> Sequence[Walk]:
+    """The walks to the plans of wisdom that the run begins with."""
+    if not options.wisdom:
         return ()
-    program = program_of(subject)
+    from experiments.search.taken import taken_walks
+
+    return taken_walks(subject, target, options)
+
+
+def _other_starts(program: Program, target: Target, options: RunOptions) -> Sequence[Walk]:
+    """The walks to plans of models, then to the usual ones."""
     found = _model_plans(program, target, options)
     if found:
         from experiments.search.modelled import walks_of_models

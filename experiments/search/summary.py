@@ -322,6 +322,5 @@ def _flags(options: RunOptions) -> list[str]:
     for flag, single_value in [*single, *((flag, f"{value:g}") for flag, value, usual in seldom if value != usual)]:
         if single_value is not None:
             words += [flag, str(single_value)]
-    if options.strict_float:
-        words.append("--strict-float")
+    words += ["--strict-float"] * options.strict_float + ["--wisdom"] * bool(options.wisdom)
     return words

@@ -142,7 +142,8 @@ class RunOptions:
     makers whose best plans the search begins with (`experiments.search.modelled`). `calibration`: constants of their
     models (None: the defaults). `foretell`, `foresee`: models whose costs the screening of walks begins with, and
     that guide the ants (`graph.foretelling`). `from_python`: the program was built by the Python program that began
-    the run, whose file is `file`, if it has one: nothing else can build it again.
+    the run, whose file is `file`, if it has one: nothing else can build it again. `wisdom`: plans (JSON) that the run
+    begins with: the best known ones of near sizes or sister devices (`experiments.search.taken`).
     """
 
     file: str
@@ -171,6 +172,7 @@ class RunOptions:
     foretell: str | None = None
     foresee: str | None = None
     from_python: bool = False
+    wisdom: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise InputError for a number that makes no sense."""

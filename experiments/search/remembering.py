@@ -1,0 +1,58 @@
+"""A run and wisdom: what it begins with, and what it leaves there. Wisdom that cannot be used never stops a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from experiments.search.summary import Summary
+from experiments.values.options import RunOptions
+from experiments.values.records import Result, RunInfo
+from experiments.wisdom.database import Wisdom
+from experiments.wisdom.entry import Entry, known_by
+from experiments.wisdom.place import wisdom_file
+from experiments.wisdom.recall import MOST, origins, recalled
+from generator.errors import InputError
+from generator.problem import Subject
+from runners.base import DeviceInfo
+from runners.registry import is_deterministic
+
+
+def taking_wisdom(options: RunOptions, subject: Subject, device: DeviceInfo,
+                  tell: Callable[[str], None]) -> RunOptions:
+    """`options` with the plans that wisdom has for `subject` on `device`, fitted to the space; `tell` hears of them."""
+    path = wisdom_file()
+    if path is None:
+        tell("wisdom is off ($ANTUNE_WISDOM): the search begins as usual")
+        return options
+    known = known_by(subject)
+    try:
+        entries = recalled(Wisdom(path), known, device)
+    except InputError as error:
+        tell(f"warning: {error}; the search begins as usual")
+        return options
+    from experiments.search.taken import fitted
+
+    plans = fitted([entry.plan for entry in entries], subject, device.target, options, MOST)
+    if not plans:
+        tell(f"wisdom has nothing for {subject.name} on {device.name}"
+             + (" that fits this space" if entries else "") + ": the search begins as usual")
+        return options
+    tell(f"wisdom: the search begins with {len(plans)} known plan{'s' * (len(plans) > 1)}, of "
+         f"{origins(entries[:MOST], known)}")
+    return replace(options, wisdom=tuple(plan.to_json() for plan in plans))
+
+
+def keep_wisdom(info: RunInfo, summary: Summary, best: Result | None, tell: Callable[[str], None]) -> None:
+    """Keep the winner of a run whose results were checked on a device."""
+    path = wisdom_file()
+    if path is None or best is None or not summary.best_ms or is_deterministic(info.device.key):
+        return
+    device = info.device
+    entry = Entry(known_by(info.subject), device.name, device.platform, device.target.dialect,
+                  device.target.shares_host_cores, device.driver, best.evaluation.plan, summary.best_ms,
+                  summary.default_ms, info.created_at)
+    try:
+        Wisdom(path).keep([entry])
+    except InputError as error:
+        tell(f"warning: {error}; the best plan is in the run's own directory")

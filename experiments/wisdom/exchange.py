@@ -1,0 +1,57 @@
+"""Wisdom as JSON, for other machines and other people: plans and times, no code.
+
+An imported plan is checked as any foreign plan: its JSON when it is read, its names and its legality when it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.files import write_atomically
+from experiments.wisdom.entry import Entry
+from experiments.wisdom.rows import COLUMNS, from_row, to_row
+from generator.errors import InputError
+from generator.json_text import parse_json
+
+FORMAT = "antune wisdom 1"
+MOST_BYTES = 2**28
+_REMEDY = "give a file that `antune wisdom export` wrote"
+
+
+def export_wisdom(entries: Sequence[Entry], path: Path) -> None:
+    """Write `entries` to the file `path`. Raises InputError when it cannot be written."""
+    rows = [{name: value for name, value in to_row(entry).items() if name != "own"} for entry in entries]
+    try:
+        write_atomically(path, json.dumps({"format": FORMAT, "plans": rows}, indent=1) + "\n")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; choose another file") from None
+
+
+def import_wisdom(path: Path) -> tuple[Entry, ...]:
+    """The entries in the file `path`, as somebody else's. All or nothing.
+
+    Raises:
+        InputError: the file cannot be read, is no wisdom, or an entry is wrong; the message names it.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path} has more than {MOST_BYTES >> 20} MiB, which is no wisdom")
+        data = parse_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; {_REMEDY}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no JSON: {error}; {_REMEDY}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("plans"), list):
+        raise InputError(f"{path} is no {FORMAT!r}; {_REMEDY}")
+    found = []
+    for number, row in enumerate(data["plans"], 1):
+        if not isinstance(row, dict) or row.keys() - set(COLUMNS):
+            raise InputError(f"{path}, plan {number}: it has other fields than wisdom has; export it again")
+        try:
+            found.append(replace(from_row({**row, "own": 0}), own=False))
+        except InputError as error:
+            raise InputError(f"{path}, plan {number}: {error}") from None
+    return tuple(found)
