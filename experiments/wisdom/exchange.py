@@ -6,8 +6,7 @@ An imported plan is checked as any foreign plan: its JSON when it is read, its n
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.files import write_atomically
@@ -17,17 +16,24 @@ from generator.errors import InputError
 from generator.json_text import parse_json
 
 FORMAT = "antune wisdom 1"
+NESTED = ("sizes", "extents", "plan")
+"""Columns that are JSON themselves."""
 MOST_BYTES = 2**28
 _REMEDY = "give a file that `antune wisdom export` wrote"
 
 
 def export_wisdom(entries: Sequence[Entry], path: Path) -> None:
     """Write `entries` to the file `path`. Raises InputError when it cannot be written."""
-    rows = [{name: value for name, value in to_row(entry).items() if name != "own"} for entry in entries]
+    rows = [_object(to_row(entry)) for entry in entries]
     try:
         write_atomically(path, json.dumps({"format": FORMAT, "plans": rows}, indent=1) + "\n")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}; choose another file") from None
+
+
+def _object(row: Mapping[str, object]) -> dict[str, object]:
+    """A row as an object of JSON; whose it is, is for the one to say who reads it."""
+    return {name: json.loads(str(value)) if name in NESTED else value for name, value in row.items() if name != "own"}
 
 
 def import_wisdom(path: Path) -> tuple[Entry, ...]:
@@ -51,7 +57,7 @@ def import_wisdom(path: Path) -> tuple[Entry, ...]:
         if not isinstance(row, dict) or row.keys() - set(COLUMNS):
             raise InputError(f"{path}, plan {number}: it has other fields than wisdom has; export it again")
         try:
-            found.append(replace(from_row({**row, "own": 0}), own=False))
+            found.append(from_row({**row, "plan": json.dumps(row.get("plan")), "own": 0}))
         except InputError as error:
             raise InputError(f"{path}, plan {number}: {error}") from None
     return tuple(found)

@@ -1,0 +1,146 @@
+"""What wisdom gains: `python -m experiments.benchmarks.wisdom_gain --device D --folder DIR`.
+
+Each case tunes a program at one size (or on one device) first, which leaves its best plan in a database of the
+benchmark's own. Then it is tuned at another size (or on another device) with each seed, as usual and with wisdom. Both
+are told in how many times as fast as the default plan the best of 10 and of 20 evaluations is, as the search timed
+them: geometric means over the seeds. Runs that are in the folder already are not made again. The table goes to the
+terminal as Markdown.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from antune.reporters import Silent
+from experiments.run import resume, tune
+from experiments.search.parts import PARTS, Parts
+from experiments.store import is_run, read_store
+from experiments.values.options import Budget, RunOptions, Timing
+from experiments.wisdom.place import VARIABLE
+from experiments.words import describe_ratio
+from generator.errors import AntuneError
+from generator.frontend_c.source import Compilation
+from metrics.outcome import cost_ms
+from metrics.statistics import geometric_mean
+
+SUITES = Path(__file__).parents[1] / "suites"
+AT = (10, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program, sizes (macros of C, parameters of a pipeline) that are known, and those that are searched."""
+
+    name: str
+    known: tuple[tuple[str, int], ...]
+    searched: tuple[tuple[str, int], ...]
+    known_on: str | None = None
+
+    @property
+    def pipeline(self) -> bool:
+        """Whether it is one of the pipelines."""
+        return "width" in dict(self.known)
+
+    def options(self, sizes: tuple[tuple[str, int], ...], evaluations: int, seed: int, device: str) -> RunOptions:
+        """A search at these sizes."""
+        timing = Timing(finalists=0)
+        if self.pipeline:
+            return RunOptions(str(SUITES / "pipelines" / f"{self.name}.py"), Compilation(), Budget(evaluations),
+                              parameters=sizes, seed=seed, device=device, space="pipeline", timing=timing)
+        defines = (*(f"{name}={value}" for name, value in sizes), "DATA_TYPE_IS_FLOAT")
+        return RunOptions(str(SUITES / "polybench" / f"{self.name}.c"), Compilation(defines=defines),
+                          Budget(evaluations), seed=seed, device=device, timing=timing)
+
+
+def _sizes(**sizes: int) -> tuple[tuple[str, int], ...]:
+    return tuple(sizes.items())
+
+
+CASES = (
+    Case("gemm", _sizes(NI=400, NJ=440, NK=480), _sizes(NI=500, NJ=550, NK=600)),
+    Case("2mm", _sizes(NI=360, NJ=380, NK=420, NL=440), _sizes(NI=300, NJ=320, NK=340, NL=360)),
+    Case("jacobi-2d", _sizes(TSTEPS=40, N=500), _sizes(TSTEPS=40, N=640)),
+    Case("unsharp", _sizes(width=768, height=512), _sizes(width=1024, height=768)),
+    Case("gemm", _sizes(NI=500, NJ=550, NK=600), _sizes(NI=500, NJ=550, NK=600), known_on="intel"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How many times as fast as the default plan, after as many evaluations as in AT: as usual, and with wisdom."""
+
+    title: str
+    usual: tuple[float, ...]
+    wise: tuple[float, ...]
+
+
+def measure(case: Case, number: int, seeds: int, donors: int, device: str, folder: Path) -> Row:
+    """The runs of one case."""
+    place = folder / f"{number}-{case.name}"
+    os.environ[VARIABLE] = str(place / "wisdom.sqlite")
+    _run(case.options(case.known, donors, 0, case.known_on or device), place / "known", False)
+    gains: dict[bool, list[tuple[float, ...]]] = {False: [], True: []}
+    for seed in range(1, seeds + 1):
+        for wisdom in (False, True):
+            os.environ[VARIABLE] = str(place / "wisdom.sqlite") if wisdom else "off"
+            directory = place / f"{'wise' if wisdom else 'usual'}-{seed}"
+            copy = _without_later(place) if wisdom else None
+            if copy is not None:
+                os.environ[VARIABLE] = str(copy)
+            _run(case.options(case.searched, max(AT), seed, device), directory, wisdom)
+            gains[wisdom].append(_gains(directory))
+    words = [f"{name}={value}" for name, value in case.searched]
+    origin = f"{case.known_on}'s device" if case.known_on else ", ".join(f"{n}={v}" for n, v in case.known)
+    return Row(f"{case.name} {', '.join(words)} (known: {origin})", _means(gains[False]), _means(gains[True]))
+
+
+def _without_later(place: Path) -> Path:
+    """A copy of what was known before the first of the compared runs: none may learn from another."""
+    copy = place / "copy.sqlite"
+    copy.write_bytes((place / "wisdom.sqlite").read_bytes())
+    return copy
+
+
+def _run(options: RunOptions, directory: Path, wisdom: bool) -> None:
+    parts: Parts = PARTS
+    if not is_run(directory):
+        tune(options, directory, Silent(), parts, wisdom=wisdom)
+    else:
+        resume(directory, None, Silent(), parts)
+
+
+def _gains(directory: Path) -> tuple[float, ...]:
+    with read_store(directory) as store:
+        costs = [cost_ms(result.outcome) for result in store.results()]
+    default = costs[0]
+    assert default is not None, "the default plan runs"
+    return tuple(default / min(ms for ms in costs[:count + 1] if ms is not None) for count in AT)
+
+
+def _means(gains: list[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(geometric_mean(column) for column in zip(*gains, strict=True))
+
+
+def main(device: Annotated[str, typer.Option(help="Device of the searches.")] = "pocl",
+         folder: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("wisdom-gain"),
+         seeds: Annotated[int, typer.Option(help="Searches of each kind.")] = 3,
+         donors: Annotated[int, typer.Option(help="Evaluations of the runs that leave wisdom.")] = 30) -> None:
+    """Measure and print the table."""
+    print("| search | best of 10, as usual | with wisdom | best of 20, as usual | with wisdom |\n|---|---|---|---|---|")
+    for number, case in enumerate(CASES):
+        try:
+            row = measure(case, number, seeds, donors, device, folder)
+        except AntuneError as error:
+            print(f"| {case.name} | {error} | | | |", flush=True)
+            continue
+        cells = [describe_ratio(value) for pair in zip(row.usual, row.wise, strict=True) for value in pair]
+        print(f"| {row.title} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""The best known plans of a user."""

@@ -1,0 +1,100 @@
+"""Runs and wisdom: each leaves its winner; `--wisdom` begins with what is known, and goes on with just that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import antune
+from experiments.run import tune
+from experiments.store import read_store
+from experiments.wisdom.database import Wisdom
+from experiments.wisdom.entry import Entry, known_by
+from generator.plan import plan_from_json
+from runners.deterministic import DEVICE
+from tests.support.cli import antune_command
+from tests.support.programs import write_c
+from tests.support.runs import PROGRAM, Log, ToyRunner, history, toy_options, toy_parts
+
+TEXT = """
+static float a[N][N], b[N][N];
+int main(void) {
+  for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) a[i][j] = (i * j) % 7;
+#pragma scop
+  for (int i = 1; i < N - 1; i++)
+    for (int j = 1; j < N - 1; j++)
+      b[i][j] = a[i - 1][j] + a[i + 1][j];
+#pragma endscop
+  return (int)b[3][3];
+}
+"""
+
+
+@pytest.fixture
+def wisdom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wisdom:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTUNE_WISDOM", str(tmp_path / "wisdom.sqlite"))
+    monkeypatch.setattr("experiments.run.write_convergence", lambda *_: None)  # a third of the time
+    return Wisdom(tmp_path / "wisdom.sqlite")
+
+
+def search(size: int, out: str, *, evaluations: int = 12, wisdom: bool = True, reporter: Log | None = None) -> Path:
+    done = antune.tune(TEXT, defines=[f"N={size}"], evaluations=evaluations, device="deterministic", out=out, ants=4,
+                       wisdom=wisdom, reporter=reporter or Log())
+    return done.directory
+
+
+def remember(directory: Path, wisdom: Wisdom, number: int) -> Entry:
+    """Keep a plan of a run as if it had been the best on a device."""
+    with read_store(directory) as store:
+        info, plan = store.info(), store.results()[number].evaluation.plan
+    entry = Entry(known_by(info.subject), DEVICE.name, DEVICE.platform, DEVICE.target.dialect,
+                  DEVICE.target.shares_host_cores, DEVICE.driver, plan, 1.0, 2.0, info.created_at)
+    wisdom.keep([entry])
+    return entry
+
+
+def test_a_run_leaves_its_winner_and_wisdom_that_is_damaged_stops_nothing(wisdom: Wisdom, tmp_path: Path) -> None:
+    file, log = write_c("int main;\n", tmp_path), Log()
+    finish = tune(toy_options(file), tmp_path / "run", log, toy_parts(ToyRunner()))
+    (entry,) = wisdom.entries()
+    assert finish.best is not None and entry.subject == known_by(PROGRAM)
+    assert (entry.plan, entry.ms) == (finish.best.evaluation.plan, finish.summary.best_ms)
+    wisdom.path.write_bytes(b"?" * 5000)
+    tune(toy_options(file), tmp_path / "more", log, toy_parts(ToyRunner()), wisdom=True)
+    assert sum("is damaged: file is not a database" in note for note in log.notes) == 2
+
+
+def test_a_run_goes_on_with_the_plans_that_it_began_with(wisdom: Wisdom) -> None:
+    entry = remember(search(64, "small", wisdom=False), wisdom, 7)
+    log = Log()
+    whole = search(96, "whole", reporter=log)
+    assert any("wisdom: the search begins with 1 known plan, of other sizes on" in note for note in log.notes)
+    with read_store(whole) as store:
+        (text,) = store.info().options.wisdom
+        first = store.batch(1)[0].plan
+    assert first == plan_from_json(text) and first.kernels[0].tile == entry.plan.kernels[0].tile
+    part = search(96, "part", evaluations=4)
+    wisdom.forget(wisdom.entries())
+    antune.resume(part, evaluations=12, reporter="silent")
+    assert history(part) == history(whole) != history(search(96, "usual", wisdom=False))
+    search(96, "nothing", evaluations=1, reporter=log)
+    assert "wisdom has nothing for main" in log.notes[-4] + log.notes[-3] + log.notes[-2]
+
+
+def test_the_command_lists_shows_carries_and_forgets(wisdom: Wisdom, monkeypatch: pytest.MonkeyPatch,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    command = antune_command(monkeypatch, "wisdom")
+    assert command("list") == 0 and "There is no wisdom yet" in capsys.readouterr().out
+    remember(search(64, "small", wisdom=False, evaluations=1), wisdom, 0)
+    assert command("list") == 0 and "2x" in capsys.readouterr().out
+    assert command("show") == 0 and '"kernels"' in capsys.readouterr().out
+    assert command("export", "w.json") == 0 and command("import", "w.json", "--database", "other.sqlite") == 0
+    assert command("list", "--database", "other.sqlite") == 0
+    assert "imported" in capsys.readouterr().out
+    assert command("forget", "nobody") == 2 and command("forget") == 2
+    assert "wisdom has no plan 'nobody'" in capsys.readouterr().err
+    assert command("forget", "main") == 0 and wisdom.entries() == ()
+    monkeypatch.setenv("ANTUNE_WISDOM", "off")
+    assert command("list") == 2 and "wisdom is off" in capsys.readouterr().err
