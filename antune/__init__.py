@@ -6,7 +6,8 @@ Names load their rooms when first used, so `import antune` costs nothing.
 Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the words
 of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are
 what the user sees. `template.py` has the words for kernel templates, `kernel_tuner/` the function that Kernel Tuner's
-users know. `loading.py` makes a function of a run. `folders.py` keeps a user's files of the same names out of the way,
+users know. `loading.py` makes a function of a run, `jitted.py` one
+of a pipeline. `folders.py` keeps a user's files of the same names out of the way,
 `early.py` ends a command that is interrupted before it begins. May import every other top-level folder, nothing imports
 it.
 """
@@ -28,6 +29,7 @@ from antune.errors import AntuneError, IllegalPlan, InputError, Location  # thes
 
 if TYPE_CHECKING:
     from antune.api import resume, tune
+    from antune.jitted import jit
     from antune.loading import load
     from antune.result import Best, Result
     from experiments.run import Finish, Reporter
@@ -59,6 +61,7 @@ __all__ = [
     "RunOptions",
     "ScheduleChoice",
     "Summary",
+    "jit",
     "load",
     "plan_from_json",
     "read_problem",
@@ -72,6 +75,7 @@ _HOMES = {
     "experiments.values.options": ("Budget", "RunOptions"),
     "antune.api": ("resume", "tune"),
     "antune.result": ("Best", "Result"),
+    "antune.jitted": ("jit",),
     "antune.loading": ("load",),
     "experiments.run": ("Finish", "Reporter"),
     "experiments.store": ("read_store",),

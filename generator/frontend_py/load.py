@@ -55,9 +55,9 @@ def built_by(build: Callable[..., Any], file: Path, parameters: Mapping[str, int
     place = Location(str(file), build.__code__.co_firstlineno) if hasattr(build, "__code__") else Location(str(file), 1)
     if isinstance(build, type) and issubclass(build, Generator):
         known = {name: value for name, value in parameters.items() if name in build.numbers() or name not in SIZES}
-        return Built(_guarded(file, lambda: build(**known).outputs()), build.__name__, place)
+        return Built(guarded(file, lambda: build(**known).outputs()), build.__name__, place)
     arguments = _arguments(build, parameters, place)
-    return Built(_guarded(file, lambda: build(**arguments)), build.__name__, place)
+    return Built(guarded(file, lambda: build(**arguments)), build.__name__, place)
 
 
 def outputs_of(made: Built) -> list[Func]:
@@ -82,7 +82,7 @@ def _outputs(result: Any) -> list[Any]:
 
 
 def _function(file: Path, name: str) -> Any:
-    module = _guarded(file, lambda: _module(file))
+    module = guarded(file, lambda: _module(file))
     found = getattr(module, name, None)
     if not callable(found):
         there = sorted(n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__)
@@ -122,7 +122,7 @@ def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: 
     return {name: parameters[name] for name in wanted if name in parameters}
 
 
-def _guarded(file: Path, action: Callable[[], Any]) -> Any:
+def guarded(file: Path, action: Callable[[], Any]) -> Any:
     """The result of `action`, which runs the user's code. Raises InputError, with the place, for whatever it raises."""
     try:
         return action()

@@ -1,0 +1,357 @@
+"""`@antune.jit`: a pipeline as a function on arrays that is tuned when it is first called.
+
+    @antune.jit(evaluations=20)
+    def blur(image):                                     # image is an hl.ImageParam here
+        out, x, y = hl.Func("out"), hl.Var("x"), hl.Var("y")
+        out[x, y] = (image[x, y] + image[x + 1, y]) / 2
+        return out
+
+    blur(picture, size=(1023, 768))                      # picture is an array here, and so is what comes back
+
+For each set of shapes, types and numbers it runs, in this order: the plan that wisdom has for the device; else the best
+plan of a search within the budget, which wisdom keeps; else, where a size is not to be tuned or a search found nothing,
+the default plan.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, update_wrapper
+from math import inf
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from antune.reporters import Silent
+from experiments.exports.function import made_function
+from experiments.run import tune as tune_run
+from experiments.search.code import variant_of_plan
+from experiments.search.parts import PARTS, find_device
+from experiments.search.run_dirs import claimed_directory
+from experiments.values.options import Budget, RunOptions
+from experiments.wisdom.database import Wisdom
+from experiments.wisdom.entry import known_by
+from experiments.wisdom.place import wisdom_file
+from experiments.words import describe_ms
+from generator.errors import AntuneError, IllegalPlan, InputError, Location
+from generator.frontend_c.source import Compilation
+from generator.frontend_py.collect import collect
+from generator.frontend_py.func import Func
+from generator.frontend_py.images import ImageParam
+from generator.frontend_py.load import SIZES, Built, guarded, outputs_of
+from generator.frontend_py.problem import problem_of, program_of
+from generator.frontend_py.types import type_of_numpy
+from generator.problem import Problem
+from generator.reading import checked_pipeline
+from runners.base import DeviceInfo
+from runners.registry import is_deterministic
+
+if TYPE_CHECKING:
+    from experiments.run import Reporter
+    from generator.plan import Plan
+    from generator.program import Program
+    from runners.function import TunedFunction
+
+Sizes: TypeAlias = tuple[int, ...]
+Key: TypeAlias = tuple[object, ...]
+Ready: TypeAlias = "tuple[TunedFunction, tuple[str | NDArray[Any], ...]]"
+"""A function, and what it is called with: arguments by name, or data of the pipeline's own."""
+EVALUATIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a search may take and where. See `jit`."""
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    hints: tuple[Sizes, ...] | None = None
+    explorer: str = "colony"
+    seed: int = 0
+    runs: Path | None = None
+    reporter: Reporter = field(default_factory=Silent)
+
+    def covers(self, sizes: Sizes) -> bool:
+        """Whether an output of these extents is worth a search."""
+        return self.evaluations != 0 and (self.hints is None or sizes in self.hints)
+
+    def options(self, file: str, device: DeviceInfo) -> RunOptions:
+        """A search."""
+        minutes = None if self.seconds is None else self.seconds / 60
+        count = EVALUATIONS if self.evaluations is None and self.seconds is None else self.evaluations
+        budget = Budget(count or None, None, minutes or (None if count else 1.0))  # one that never tunes needs one, too
+        return RunOptions(file, Compilation(), budget, explorer=self.explorer, seed=self.seed,
+                          device=device.key, space="pipeline", from_python=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pipeline:
+    """A pipeline that was built for some arguments: its model, and which argument each of its inputs is."""
+
+    name: str
+    file: str
+    outputs: tuple[Func, ...]
+    sizes: Sizes
+    images: Mapping[str, ImageParam]
+
+    def inputs(self) -> dict[str, str | NDArray[Any]]:
+        """For each array that the program reads: the argument that it is, or data that the function itself has.
+
+        Raises InputError for an input of the function's own without data.
+        """
+        collected, found = collect(self.outputs), dict[str, str | NDArray[Any]]()
+        arguments = {id(image): name for name, image in self.images.items()}
+        for image in collected.images:
+            own = arguments.get(id(image), image.data)
+            if own is None:
+                raise InputError(f"image `{image.title}` of {self.name} has no data and is no argument: make it one",
+                                 image.at)
+            found[collected.name(image)] = own
+        return found
+
+    def program(self) -> Program:
+        """Its model: a function of shapes and types, not of data. Raises InputError."""
+        return program_of(self.outputs, self.sizes, self.name, self.file)
+
+    def problem(self, arguments: Mapping[str, Any], seed: int) -> Problem:
+        """The same with data: those of numpy arrays, else random ones. Raises InputError."""
+        for name, image in self.images.items():
+            if isinstance(arguments[name], np.ndarray):
+                image.set(arguments[name])
+        sizes = tuple(zip(SIZES, self.sizes, strict=False))
+        return checked_pipeline(problem_of(self.outputs, self.sizes, self.name, self.file, sizes, seed))
+
+
+class Jitted:
+    """What `antune.jit` makes of a function: see there."""
+
+    def __init__(self, build: Callable[..., Any], device: str | None, size: Callable[..., Sequence[int]] | None,
+                 effort: Effort) -> None:
+        """Nothing is done before the first call."""
+        update_wrapper(self, build)
+        self.name: str = getattr(build, "__name__", "pipeline")
+        self._build, self._selector, self._size, self._effort = build, device, size, effort
+        self._signature = inspect.signature(build)
+        kinds = [parameter.kind for parameter in self._signature.parameters.values()]
+        if any(kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for kind in kinds):
+            raise InputError(f"{self.name}{self._signature}: antune.jit needs a name for each argument")
+        self._names = tuple(self._signature.parameters)
+        self._made: dict[Key, Ready] = {}
+        self._lock = RLock()
+
+    @cached_property
+    def _device(self) -> DeviceInfo:
+        return find_device(self._selector)
+
+    def __call__(self, *given: Any, size: Sequence[int] | None = None, out: Any = None, queue: Any = None,
+                 stream: Any = None, **named: Any) -> Any:
+        """Compute the pipeline.
+
+        Arguments are those of the function: arrays, as `antune.load` takes them, and numbers. `size`: the extents of
+        the output (width, height, ...; default: those of the first array). `out`: the array, or a list of them, that
+        takes the result. `queue`, `stream`: as for `antune.load`.
+
+        Raises:
+            InputError: an argument is nothing that a pipeline takes, or the pipeline is wrong.
+        """
+        arguments = self._bound(given, named)
+        function, order = self._specialized(arguments, size)
+        results = {} if out is None else _named_results(function, out)
+        values = [arguments[one] if isinstance(one, str) else one for one in order]
+        return function(*values, queue=queue, stream=stream, **results)
+
+    def specialized(self, *given: Any, size: Sequence[int] | None = None, **named: Any) -> TunedFunction:
+        """The function that a call with these arguments would run, tuned now if need be; `print` says what it is."""
+        return self._specialized(self._bound(given, named), size)[0]
+
+    def _bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        if len(given) == len(self._names) and not named:  # as calls usually are
+            return dict(zip(self._names, given, strict=True))
+        try:
+            bound = self._signature.bind(*given, **named)
+        except TypeError as error:
+            raise InputError(f"{self.name}{self._signature}: {error}") from None
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    def _specialized(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> Ready:
+        key = (tuple(_kind(name, value) for name, value in arguments.items()), None if size is None else tuple(size))
+        found = self._made.get(key)
+        if found is None:
+            with self._lock:  # two threads do not tune the same
+                found = self._made.get(key) or self._make(arguments, size)
+                self._made[key] = found
+        return found
+
+    def _make(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> Ready:
+        pipeline = self._pipeline(arguments, size)
+        program = pipeline.program()
+        target, options = self._device.target, self._effort.options(pipeline.file, self._device)
+        found = self._known(program) or self._tuned(pipeline, arguments)
+        plan, origin = found or (PARTS.default_plan(program, target, options), "the default plan, which was not tuned")
+        variant = variant_of_plan(program, plan, target)
+        inputs = pipeline.inputs()
+        function = made_function(program, variant, self._device, pipeline.name, tuple(inputs), (), origin)
+        return function, tuple(inputs[parameter.name] for parameter in function.contract.parameters
+                               if parameter.kind != "made")
+
+    def _pipeline(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> _Pipeline:
+        images = {name: _image(name, value) for name, value in arguments.items() if _is_array(value)}
+        values = {name: images.get(name, _number(name, value) if name not in images else None)
+                  for name, value in arguments.items()}
+        file = inspect.getsourcefile(self._build) or "pipeline.py"
+        place = Location(file, self._build.__code__.co_firstlineno)
+        made = guarded(Path(file), lambda: self._build(**values))
+        outputs = tuple(outputs_of(Built(made, self.name, place)))
+        wanted = size if size is not None else self._size(**arguments) if self._size is not None else None
+        if wanted is None:
+            shapes = [value.shape for name, value in arguments.items() if name in images]
+            if not shapes:
+                raise InputError(f"{self.name} takes no array, so nothing says how large its output is: "
+                                 f"give size=(width, ...)", place)
+            wanted = tuple(reversed(shapes[0]))[:outputs[0].dimensions()]
+        name = self.name if self.name.isidentifier() else "pipeline"  # a lambda has no name
+        return _Pipeline(name, file if file.endswith(".py") else f"{name}.py", outputs,
+                         tuple(int(extent) for extent in wanted), images)
+
+    def _known(self, program: Program) -> tuple[Plan, str] | None:
+        """What wisdom has, if it is legal."""
+        path = wisdom_file()
+        if path is None:
+            return None
+        wisdom = Wisdom(path)
+        try:
+            entry = wisdom.of(known_by(program), self._device)
+            if entry is None:
+                return None
+            try:
+                variant_of_plan(program, entry.plan, self._device.target)
+            except (IllegalPlan, KeyError, InputError):  # of another version of antune, or imported
+                wisdom.forget([entry])
+                return None
+        except InputError as error:
+            _warn(str(error))
+            return None
+        return entry.plan, f"known from {entry.made_at[:10]}, {describe_ms(entry.ms)} of device time then"
+
+    def _tuned(self, pipeline: _Pipeline, arguments: Mapping[str, Any]) -> tuple[Plan, str] | None:
+        """The best plan of a search; None where there is none, or this size is not to be tuned."""
+        effort = self._effort
+        if not effort.covers(pipeline.sizes) or is_deterministic(self._device.key):
+            return None
+        try:
+            return self._searched(pipeline, pipeline.problem(arguments, effort.seed))
+        except AntuneError as error:
+            _warn(f"{pipeline.name} could not be tuned, so the default plan runs: {error}")
+            return None
+
+    def _searched(self, pipeline: _Pipeline, problem: Problem) -> tuple[Plan, str] | None:
+        effort = self._effort
+        parts = replace(PARTS, read_problem=lambda _options, _tell: problem, picture=False)
+        with _run_folder(effort.runs, pipeline.name) as directory:
+            finish = tune_run(effort.options(pipeline.file, self._device), directory, effort.reporter, parts,
+                              text="".join(linecache.getlines(pipeline.file)), wisdom=True)
+        if finish.ending == "interrupted":
+            raise KeyboardInterrupt
+        if finish.best is None:
+            _warn(f"no plan of {pipeline.name} was right and fast enough to be timed, so the default plan runs")
+            return None
+        return finish.best.evaluation.plan, (f"the best of {finish.summary.evaluations} plans, "
+                                             f"{describe_ms(finish.summary.best_ms)} of device time")
+
+
+def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None = None, seconds: float | None = None,
+        device: str | None = None, size_hints: Sequence[Sequence[int]] | None = None,
+        size: Callable[..., Sequence[int]] | None = None, explorer: str = "colony", seed: int = 0,
+        runs: str | Path | None = None, reporter: Reporter | None = None) -> Any:
+    """Make `function`, which returns the output Func of a pipeline (or several), a function on arrays.
+
+    It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of the
+    first call with new shapes, types or numbers takes `evaluations` plans (default: 20; 0: never tune) or `seconds`,
+    whichever ends first, on `device` (as --device takes it). `size_hints`: the extents of outputs (width, height, ...)
+    that are worth a search; others run what wisdom has, or the default plan (None: all are). `size`: a function of the
+    arguments that gives the extents of the output, which otherwise are those of the first array. `runs`: a folder in
+    which runs are kept. `reporter`: an object as for `antune.tune`; nothing is told without it.
+
+    Raises:
+        InputError: a budget or hint that makes no sense; at a call: as `Jitted`.
+    """
+    if evaluations is not None and evaluations < 0:
+        raise InputError(f"evaluations is {evaluations}; use 0 (never tune) or more")
+    if seconds is not None and not 0 < seconds < inf:
+        raise InputError(f"seconds is {seconds}; use a number above 0")
+    hints = None if size_hints is None else tuple(tuple(int(extent) for extent in hint) for hint in size_hints)
+    effort = Effort(evaluations, seconds, hints, explorer, seed, None if runs is None else Path(runs),
+                    reporter or Silent())
+
+    def made(build: Callable[..., Any]) -> Jitted:
+        return Jitted(build, device, size, effort)
+
+    return made if function is None else made(function)
+
+
+@contextmanager
+def _run_folder(runs: Path | None, name: str) -> Iterator[Path]:
+    """A new folder for a run, in `runs` or for now."""
+    if runs is not None:
+        with claimed_directory(runs, name) as directory:
+            yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix="antune-jit-") as folder:
+        yield Path(folder) / name
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it has elements: numpy's, pyopencl's, CuPy's, ..."""
+    return hasattr(value, "dtype") and len(getattr(value, "shape", ())) > 0
+
+
+def _kind(name: str, value: Any) -> object:
+    """What code is made for: the shape and type of an array, a number itself. Raises InputError for anything else."""
+    return (tuple(value.shape), value.dtype) if _is_array(value) else (type(value), _number(name, value))
+
+
+def _image(name: str, value: Any) -> ImageParam:
+    """An input like `value`. Raises InputError for a type that pipelines do not have."""
+    try:
+        kind = type_of_numpy(np.dtype(str(value.dtype).removeprefix("torch.")))
+    except TypeError:
+        raise InputError(f"`{name}` is an array of {value.dtype}, which no pipeline takes; convert it") from None
+    image = ImageParam(kind, len(value.shape), name)
+    for number, extent in enumerate(reversed(value.shape)):
+        if extent < 1:
+            raise InputError(f"`{name}` has the shape {tuple(value.shape)}, so it has no elements")
+        image.dim(number).set_bounds(0, int(extent))
+    return image
+
+
+def _number(name: str, value: Any) -> int | float | bool:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, int | float):
+        raise InputError(f"`{name}` is {type(value).__name__}, and a pipeline takes arrays and numbers; for a list use "
+                         "numpy.asarray")
+    return value
+
+
+def _named_results(function: TunedFunction, out: Any) -> dict[str, Any]:
+    """`out` by the names of results. Raises InputError where their number is another."""
+    results = function.contract.results
+    given = list(out) if isinstance(out, list | tuple) else [out]
+    if len(given) != len(results):
+        raise InputError(f"out has {len(given)} array{'s' * (len(given) != 1)}, but {function} has {len(results)} "
+                         f"result{'s' * (len(results) != 1)}: {', '.join(results)}")
+    return dict(zip(results, given, strict=True))
