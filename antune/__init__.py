@@ -3,13 +3,12 @@
 From Python: `result = antune.tune("file.c", evaluations=50)` (`api.py`, `sources.py`, `result.py`, docs/python.md).
 Names load their rooms when first used, so `import antune` costs nothing.
 
-Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the words
-of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and `tables.py` are
-what the user sees. `template.py` has the words for kernel templates, `kernel_tuner/` the function that Kernel Tuner's
-users know. `loading.py` makes a function of a run, `jitted.py` one
-of a pipeline. `folders.py` keeps a user's files of the same names out of the way,
-`early.py` ends a command that is interrupted before it begins. May import every other top-level folder, nothing imports
-it.
+Read `cli.py` (which commands there are), then one `command_*.py` per group of commands; `options.py` is where the
+words of a command line become typed values, `help.py` shows them in groups, `progress.py`, `reporters.py` and
+`tables.py` are what the user sees. `template.py` has the words for kernel templates, `kernel_tuner/` the function that
+Kernel Tuner's users know. `loading.py` makes a function of a run, `jitted.py` one of a pipeline. `folders.py` keeps a
+user's files of the same names out of the way, `early.py` ends a command that is interrupted before it begins. May
+import every other top-level folder, nothing imports it.
 """
 
 from __future__ import annotations
