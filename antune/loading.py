@@ -17,13 +17,17 @@ def load(directory: str | Path, *, plan: int | None = None, trust: bool = False)
         gemm(alpha, beta, C, A, B, inplace=True)       # C is changed, and returned
 
     `help(gemm)` says what it takes: the scalars and arrays that the tuned loops read, in the order of the original
-    function, then by name what they write as a whole. It runs in this process and does not wait for the device, unless
-    arrays are numpy's:
+    function, then by name what they write as a whole. Names that Python keeps for something else (`lambda`), or the
+    function itself (`queue`), have a `_` at their end. It runs in this process and does not wait for the device, unless
+    arrays are numpy's or no stream is known:
 
     - numpy arrays are copied to the run's device and back.
     - pyopencl arrays are used where they lie, on `queue=` or on their own queue.
     - CuPy, PyTorch and whatever has `__cuda_array_interface__` or `__dlpack__` is used where it lies, on `stream=` or
-      on the stream that it names.
+      on the stream that it names: results are ready in the order of that stream. Where neither is there, the call
+      waits.
+
+    What it holds on the device is given back with the function.
 
     Kernels are compiled at the first call, once in this process, and kept on disk. The code works for the types and
     sizes that were tuned; anything else is an error. The run's program and plan are checked as `antune resume` does:
@@ -37,4 +41,4 @@ def load(directory: str | Path, *, plan: int | None = None, trust: bool = False)
     from experiments.store import read_store
 
     with read_store(Path(directory)) as store:
-        return function_of(choose(store, plan, True, trust))
+        return function_of(choose(store, plan, True, trust, "plan="))

@@ -6,8 +6,11 @@ process of the user: there is no check of results and no time limit, as for any 
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -19,6 +22,8 @@ from generator.program import NUMPY_TYPES, Array, Program
 from generator.variant import Variant
 from runners.base import DeviceInfo
 
+TAKEN = ("queue", "stream", "inplace")
+"""Names of arguments that every tuned function has."""
 Kind: TypeAlias = Literal["scalar", "read", "changed", "made"]
 
 
@@ -28,7 +33,7 @@ class ArgumentError(InputError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tuned function.
+    """One argument of a tuned function, called `name` in Python.
 
     `kind`: a `scalar`, passed by value; an array that is `read`; one that is `changed` (its elements are read, or only
     some are written); one that is `made` (all elements are written, whatever they were). `array` is the Program's.
@@ -81,8 +86,12 @@ class Code:
 
     def given(self, name: str) -> int | None:
         """The place in the contract of an array that kernels take from the caller; None: the Caller has its memory."""
-        found = next((k for k, p in enumerate(self.contract.parameters) if p.name == name), None)
+        found = self.place(name)
         return None if found is None or self.contract.parameters[found].padded else found
+
+    def place(self, name: str) -> int | None:
+        """The place in the contract of the program's array or scalar `name`; None where it is in none."""
+        return next((k for k, p in enumerate(self.contract.parameters) if p.array.name == name), None)
 
     @property
     def own_arrays(self) -> dict[str, Array]:
@@ -118,21 +127,41 @@ class Caller(Protocol):
 
 def contract_of(program: Program, name: str, order: Sequence[str], sizes: Sequence[tuple[str, int]],
                 made: Sequence[str]) -> Contract:
-    """The Contract of a function with parameters in this `order`; results named in `made` come last, by name."""
-    parameters = {array.name: _parameter(array, array.name in made) for array in program.arrays if array.name in order}
+    """The Contract of a function with parameters in this `order`; results named in `made` come last, by name.
+
+    Names that Python or the function itself keeps for something else get a `_` at their end.
+    """
+    words = _python_names([*order, *(name for name, _ in sizes)])
+    parameters = {array.name: _parameter(array, words[array.name], array.name in made) for array in program.arrays
+                  if array.name in order}
     first = [parameters[n] for n in order if parameters[n].kind != "made"]
     last = [parameters[n] for n in order if parameters[n].kind == "made"]
-    results = tuple(n for n in order if parameters[n].written)
-    return Contract(name, (*first, *last), tuple(sizes), results)
+    results = tuple(words[n] for n in order if parameters[n].written)
+    own_name = f"{name}_" if iskeyword(name) else name
+    return Contract(own_name, (*first, *last), tuple((words[n], value) for n, value in sizes), results)
 
 
-def _parameter(array: Array, made: bool) -> Parameter:
+def _python_names(names: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in names:
+        word = name
+        while iskeyword(word) or word in TAKEN or word in found.values() or (word != name and word in names):
+            word += "_"
+        found[name] = word
+    return found
+
+
+def _parameter(array: Array, name: str, made: bool) -> Parameter:
     kind: Kind = "scalar" if array.by_value else "read" if array.role == "in" else "made" if made else "changed"
-    return Parameter(array.name, kind, array, np.dtype(NUMPY_TYPES[array.type]), array.own_extents)
+    return Parameter(name, kind, array, np.dtype(NUMPY_TYPES[array.type]), array.own_extents)
 
 
-def check_host(parameter: Parameter, value: object) -> NDArray[Any]:
-    """A numpy array that is given for `parameter`. Raises ArgumentError for anything else."""
+def check_host(parameter: Parameter, value: object, changes: bool) -> NDArray[Any]:
+    """A numpy array that is given for `parameter`; `changes`: its elements will be. Raises ArgumentError for anything
+    else.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise wrong(parameter, "one with a mask", "kernels do not know masks; give the values, e.g. with .filled(0)")
     if isinstance(value, np.ndarray):
         array = value
     elif parameter.shape == () and not parameter.written:
@@ -140,7 +169,7 @@ def check_host(parameter: Parameter, value: object) -> NDArray[Any]:
     else:
         raise wrong(parameter, f"a {type(value).__name__}")
     check_form(parameter, array.dtype, array.shape, True)
-    if parameter.written and not array.flags.writeable:
+    if changes and not array.flags.writeable:
         raise wrong(parameter, "one that cannot be written", "it takes a result")
     return array
 
@@ -183,7 +212,22 @@ def overlap(places: Sequence[tuple[Parameter, int, int]]) -> None:
 
 
 def code_folder(cache: Path) -> Path:
-    """Where compiled kernels are kept for the next process: a folder that only the user can enter."""
+    """Where compiled kernels are kept for the next process: a folder that only the user can enter, since what lies
+    there is run.
+
+    Raises:
+        InputError: it cannot be made, or it is somebody else's.
+    """
     folder = cache / "kernels"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise InputError(f"{folder} is not a folder of yours, and the code in it would be run; remove it, or set "
+                             "XDG_CACHE_HOME to another place")
+        if found.st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise InputError(f"{folder}, for compiled kernels, cannot be made: {error.strerror}; set XDG_CACHE_HOME to "
+                         "another place") from None
     return folder

@@ -23,7 +23,7 @@ class TunedFunction:
     - **numpy arrays**: copied to the device and back; the call waits.
     - **pyopencl arrays**: used where they lie; `queue` defaults to theirs; the call does not wait.
     - **objects with `__cuda_array_interface__` or `__dlpack__`** (CuPy, PyTorch, Numba, JAX): used where they lie;
-      `stream` defaults to the one that they name, else the default stream; the call does not wait.
+      `stream` defaults to the one that they name; results are ready in its order. Without any, the call waits.
 
     Types, shapes and sizes are those that were tuned. Arrays on a device must be contiguous. Results are returned: one
     as it is, several as a tuple. What is read and changed is copied first unless `inplace`; what is written as a whole
@@ -82,7 +82,8 @@ class TunedFunction:
             self._caller.prepare(queue)
         return self
 
-    def __call__(self, *given: Any, queue: Any = None, stream: Any = None, inplace: bool = False, **named: Any) -> Any:
+    def __call__(self, /, *given: Any, queue: Any = None, stream: Any = None, inplace: bool = False,
+                 **named: Any) -> Any:
         """Run the kernels; see the class."""
         values: list[Any] = [*given, *[None] * (len(self._names) - len(given))]
         if named or self._unordered or len(given) != self._positional or any(value is None for value in given):
@@ -153,8 +154,9 @@ class TunedFunction:
             if values[number] is None:
                 found[number] = np.zeros(parameter.shape, parameter.dtype)
                 continue
-            array = check_host(parameter, _from_dlpack(values[number]))
-            found[number] = array.copy() if parameter.kind == "changed" and not inplace else array
+            copied = parameter.kind == "changed" and not inplace
+            array = check_host(parameter, _from_dlpack(values[number]), parameter.written and not copied)
+            found[number] = array.copy() if copied else array
         return found
 
     def __str__(self) -> str:

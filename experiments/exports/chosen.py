@@ -63,9 +63,9 @@ class Chosen:
                 f"Found by: {reproduce_command(info)}"]
 
 
-def choose(store: Store, number: int | None, needs_data: bool, trust: bool = False) -> Chosen:
+def choose(store: Store, number: int | None, needs_data: bool, trust: bool = False, option: str = "--plan ") -> Chosen:
     """The evaluation `number` of a run (None: the best). `needs_data`: the stored inputs are wanted, too; code will run
-    on them.
+    on them. `option`: how the user gave the number.
 
     Raises:
         InputError: there is no such evaluation, it failed, the inputs are lost, or the run needs `trust`
@@ -73,7 +73,7 @@ def choose(store: Store, number: int | None, needs_data: bool, trust: bool = Fal
     """
     info, results, final = store.info(), store.results(), store.finals.latest()
     problem = checked_problem(store, info, trust) if needs_data else None
-    result = _result(store, results, number)
+    result = _result(store, results, number, option)
     outcome = settled(results, final, ranking(results, final)).get(result.evaluation.number, result.outcome)
     return Chosen(
         info, results, replace(result, outcome=outcome), store.directory, problem, trust or is_own(store.directory)
@@ -89,7 +89,7 @@ def choose_any(store: Store) -> Chosen:
     return Chosen(store.info(), results, best or results[0], store.directory)
 
 
-def _result(store: Store, results: tuple[Result, ...], number: int | None) -> Result:
+def _result(store: Store, results: tuple[Result, ...], number: int | None, option: str) -> Result:
     if number is None:
         best = best_result(results, summarize(store))
         if best is None:
@@ -99,10 +99,10 @@ def _result(store: Store, results: tuple[Result, ...], number: int | None) -> Re
     if found is None:
         last = max((result.evaluation.number for result in results), default=None)
         known = "it has no results yet" if last is None else f"its evaluations are 0 (the default plan) to {last}"
-        raise InputError(f"--plan {number}: {store.directory} has no such evaluation; {known}")
+        raise InputError(f"{option}{number}: {store.directory} has no such evaluation; {known}")
     if cost_ms(found.outcome) is None:
         kind = kind_of(found.outcome).replace("_", " ")
-        raise InputError(f"--plan {number}: that evaluation failed ({kind}); choose one that was timed (results.csv)")
+        raise InputError(f"{option}{number}: that evaluation failed ({kind}); choose one that was timed (results.csv)")
     return found
 
 
@@ -121,4 +121,4 @@ def variant_of(chosen: Chosen, dialect: Dialect) -> Variant:
     except IllegalPlan as error:
         where = "" if chosen.size is None else f" for --size {chosen.size!r}"
         raise InputError(f"the plan of evaluation {evaluation.number} has no code in {dialect}{where}: {error}; choose "
-                         "another with --plan N") from None
+                         "another one of the run (results.csv)") from None

@@ -6,6 +6,17 @@ import ctypes
 
 from runners.gpu.graphs import CUDA_NAMES, Library
 
+DEVICE_ORDINAL = 9
+"""CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL."""
+
+
+def ordinal_of(address: int) -> int | None:
+    """The device in whose memory an address lies; None where it lies in none."""
+    found = ctypes.c_int()
+    status = ctypes.CDLL("libcuda.so.1").cuPointerGetAttribute(ctypes.byref(found), DEVICE_ORDINAL,
+                                                               ctypes.c_uint64(address))
+    return None if status else found.value
+
 
 def cuda_library() -> Library:
     """The library that the binding in use has loaded."""

@@ -16,6 +16,7 @@ from runners.gpu.graphs import Library
 
 PARAMETERS, PARAMETERS_SIZE, END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END."""
+ORDINAL = cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 class CudaPython:
@@ -70,6 +71,15 @@ class CudaPython:
         """See `Api`."""
         return int(_done(cuda.cuMemAlloc(size)))
 
+    def free(self, address: int) -> None:
+        """See `Api`."""
+        _done(cuda.cuMemFree(address))
+
+    def ordinal_of(self, address: int) -> int | None:
+        """See `Api`."""
+        status, found = cuda.cuPointerGetAttribute(ORDINAL, address)
+        return int(found) if status == cuda.CUresult.CUDA_SUCCESS else None
+
     def write(self, address: int, contents: NDArray[Any]) -> None:
         """See `Api`."""
         _done(cuda.cuMemcpyHtoD(address, contents.ctypes.data, contents.nbytes))
@@ -103,6 +113,10 @@ class CudaPython:
         reading.filterMode = cuda.CUfilter_mode.CU_TR_FILTER_MODE_POINT
         reading.flags = cuda.CU_TRSF_READ_AS_INTEGER
         return int(_done(cuda.cuTexObjectCreate(resource, reading, None)))
+
+    def free_texture(self, texture: int) -> None:
+        """See `Api`."""
+        _done(cuda.cuTexObjectDestroy(cuda.CUtexObject(texture)))
 
     def load(self, code: bytes) -> Any:
         """See `Api`."""

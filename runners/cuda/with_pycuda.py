@@ -10,7 +10,7 @@ import pycuda
 import pycuda.driver as cuda
 from numpy.typing import NDArray
 
-from runners.cuda.library import cuda_library
+from runners.cuda.library import cuda_library, ordinal_of
 from runners.driver import LaunchError
 from runners.gpu.api import CachePreference, DeviceAttribute, FunctionAttribute, NoDriver, TextureMemory
 from runners.gpu.graphs import Library
@@ -89,6 +89,15 @@ class PyCuda:
         self._allocations[int(allocation)] = allocation  # it would be freed with its last reference
         return int(allocation)
 
+    def free(self, address: int) -> None:
+        """See `Api`."""
+        with self._errors:
+            self._allocations.pop(address).free()
+
+    def ordinal_of(self, address: int) -> int | None:
+        """See `Api`."""
+        return ordinal_of(address)
+
     def write(self, address: int, contents: NDArray[Any]) -> None:
         """See `Api`."""
         with self._errors:
@@ -112,6 +121,11 @@ class PyCuda:
     def texture(self, memory: TextureMemory) -> int:
         """See `Api`."""
         return make_texture(memory, ctypes.CDLL("libcuda.so.1").cuTexObjectCreate)
+
+    def free_texture(self, texture: int) -> None:
+        """See `Api`."""
+        if status := ctypes.CDLL("libcuda.so.1").cuTexObjectDestroy(ctypes.c_uint64(texture)):
+            raise LaunchError(f"the driver does not free a texture (error {status})")
 
     def load(self, code: bytes) -> Any:
         """See `Api`."""

@@ -123,7 +123,13 @@ class Api(Protocol):
         """Wait until all is done. What a kernel did wrong is raised here."""
 
     def allocate(self, size: int) -> int:
-        """The address of `size` new bytes; they stay until the process ends."""
+        """The address of `size` new bytes; they stay until they are freed, or the process ends."""
+
+    def free(self, address: int) -> None:
+        """Give back what `allocate` gave; work that uses it is waited for."""
+
+    def ordinal_of(self, address: int) -> int | None:
+        """The device in whose memory an address lies; None where it lies in none."""
 
     def write(self, address: int, contents: NDArray[Any]) -> None:
         """Copy from the host."""
@@ -138,7 +144,10 @@ class Api(Protocol):
         """Copy to the host."""
 
     def texture(self, memory: TextureMemory) -> int:
-        """A texture object over `memory`, which stays until the process ends."""
+        """A texture object over `memory`, which stays until it is freed, or the process ends."""
+
+    def free_texture(self, texture: int) -> None:
+        """Forget a texture object."""
 
     def load(self, code: bytes) -> Any:
         """The module in `code`, which a compiler made for this device."""

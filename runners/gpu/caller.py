@@ -2,14 +2,17 @@
 
 Kernels run in the primary context of the device, which these libraries use, too. Arguments of all launches are packed
 once per call; arrays that kernels read in another way (textures, constant memory, a few elements more at the end) are
-copied on the device first, for which the call waits for the device.
+copied on the device first, for which the call waits for the device. It waits, too, where neither the caller nor the
+arrays say in which stream the results will be used.
 """
 
 from __future__ import annotations
 
 import struct
+import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from threading import Lock, local
 from typing import Any
 
@@ -21,15 +24,14 @@ from generator.program import ELEMENT_BYTES
 from generator.target import LANGUAGES
 from generator.variant import Constant, Kernel, Texture
 from runners.calls import ArgumentError, Code, Parameter, overlap, wrong
-from runners.driver import Compiler
+from runners.driver import Compiler, LaunchError
 from runners.gpu.api import Api, DeviceAttribute
-from runners.gpu.device import configure
+from runners.gpu.device import configured, loaded_module
 from runners.gpu.given import DEFAULT_STREAM, Given, given, handle_of, is_given
 from runners.gpu.keys import device_keys
 from runners.gpu.textures import texture_memory
-from runners.gpu.units import unpacked
+from runners.gpu.units import Binary, unpacked
 from runners.host_program import launches
-from runners.kernel_codes import alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,17 @@ class _Copy:
     pitch: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the driver keeps for a Caller."""
+
+    addresses: list[int] = field(default_factory=list)
+    textures: list[int] = field(default_factory=list)
+    modules: list[Any] = field(default_factory=list)
+
+
 class GpuCaller:
-    """`calls.Caller`."""
+    """`calls.Caller`. What it holds on the device is given back with it."""
 
     def __init__(self, api: Api, code: Code, compiler: Compiler) -> None:
         """Compiles what is not known from before, and loads it. Raises InputError, BuildError, LaunchError."""
@@ -65,14 +76,17 @@ class GpuCaller:
         self._api, self._code, self._ordinal = api, code, keys.index(code.device.key)
         self._lock, self._threads = Lock(), local()
         self._enter()
-        self._own = {name: api.allocate(array.bytes) for name, array in code.own_arrays.items()}
-        self._copies = [_Copy(p.name, self._own[p.name], 1, p.array.own_bytes, 0) for p in code.contract.parameters
-                        if p.padded and p.name in self._own and p.kind != "made"]
+        self._held = _Held()
+        weakref.finalize(self, _release, api, self._ordinal, self._held).atexit = False
+        self._own = {name: self._allocate(array.bytes) for name, array in code.own_arrays.items()}
+        self._copies = [_Copy(p.array.name, self._own[p.array.name], 1, p.array.own_bytes, 0)
+                        for p in code.contract.parameters
+                        if p.padded and p.array.name in self._own and p.kind != "made"]
         """Those with more elements come first: others may be copied from there."""
         self._textures: dict[Texture, int] = {}
         codes = compiler.compile(code.variant).codes
         kernels = zip(code.variant.kernels, codes, strict=True)
-        self._kernels = [self._bind(kernel, unpacked(packed).code) for kernel, packed in kernels]
+        self._kernels = [self._bind(kernel, unpacked(packed)) for kernel, packed in kernels]
         self._fixed = [*self._own.values(), *self._textures.values()]
         """Addresses and texture objects that are not the caller's, as `_Bound.sources` counts them."""
         self._staged: dict[str, int] = {}
@@ -96,8 +110,7 @@ class GpuCaller:
         stream = self._stream(0 if queue is None else handle_of(queue))
         with self._lock:
             if not self._staged:
-                self._staged = {p.name: self._api.allocate(p.array.own_bytes) for p in parameters
-                                if p.kind != "scalar"}
+                self._staged = {p.name: self._allocate(p.array.own_bytes) for p in parameters if p.kind != "scalar"}
             for p in parameters:
                 if p.kind in ("read", "changed"):
                     self._api.write(self._staged[p.name], np.ascontiguousarray(arrays[p.name]))
@@ -122,6 +135,7 @@ class GpuCaller:
                 continue
             _check_result(parameter, value, inplace)
             found = given(parameter, value, handle or self._default)
+            self._check_place(parameter, found)
             keep.append(found)
             places.append(found.address)
             addresses.append((parameter, found.address, found.address + parameter.array.own_bytes))
@@ -130,7 +144,20 @@ class GpuCaller:
         overlap(addresses)
         with self._lock:
             self._run(places, scalars, self._stream(_one(streams) if handle is None else handle))
+            if handle is None and any(found.stream is None for found in keep):
+                self._api.synchronize()  # whoever uses the results next may do so in any stream
         return list(values)
+
+    def _check_place(self, parameter: Parameter, found: Given) -> None:
+        """Raise ArgumentError unless an array lies on the device that the code is for."""
+        device = self._api.ordinal_of(found.address) if found.device is None else found.device
+        if device != self._ordinal:
+            there = "outside of the memory of all devices" if device is None else f"on device {device}"
+            raise wrong(parameter, f"one {there}", f"the code is for device {self._ordinal}")
+
+    def _allocate(self, size: int) -> int:
+        self._held.addresses.append(self._api.allocate(size))
+        return self._held.addresses[-1]
 
     def _enter(self) -> None:
         """Make the device's primary context current in this thread, once."""
@@ -156,37 +183,41 @@ class GpuCaller:
             arguments = bound.layout.pack(*values, *iterators)
             self._api.launch(bound.function, grid, block, bound.shared_bytes, arguments, stream)
         written = [(number, p) for number, p in enumerate(self._code.contract.parameters)
-                   if p.padded and p.written and p.name in self._own]
+                   if p.padded and p.written and p.array.name in self._own]
         if written:
             self._api.synchronize()
             for number, p in written:
-                self._api.copy(places[number], self._own[p.name], p.array.own_bytes)
+                self._api.copy(places[number], self._own[p.array.name], p.array.own_bytes)
 
     def _copy_in(self, places: Sequence[int]) -> None:
         self._api.synchronize()
-        names = [parameter.name for parameter in self._code.contract.parameters]
         for copy in self._copies:
-            place, own = places[names.index(copy.array)], self._own.get(copy.array)
+            place, own = places[self._place(copy.array)], self._own.get(copy.array)
             source = place if own is None or own == copy.address else own
             for row in range(copy.rows):
                 self._api.copy(copy.address + row * copy.pitch, source + row * copy.size, copy.size)
         self._api.synchronize()
 
-    def _bind(self, kernel: Kernel, code: bytes) -> _Bound:
+    def _place(self, name: str) -> int:
+        """The place in the contract of an array or scalar that comes from the caller."""
+        place = self._code.place(name)
+        assert place is not None, f"{name} is the caller's"
+        return place
+
+    def _bind(self, kernel: Kernel, binary: Binary) -> _Bound:
         api, variant = self._api, self._code.variant
-        module = api.load(code)
-        function = api.function(module, alone(kernel, variant).kernels[0].name)
-        configure(api, kernel, function, variant.dialect,
-                  api.device_attribute(self._ordinal, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR))
+        module = loaded_module(api, binary)
+        self._held.modules.append(module)
+        function = configured(api, kernel, variant, module, api.device_attribute(
+            self._ordinal, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR))
         textures = {placed.array: placed for placed in kernel.placements if isinstance(placed, Texture)}
         for constant in (placed for placed in kernel.placements if isinstance(placed, Constant)):
             address, size = api.symbol(module, constant.symbol)
             self._copies.append(_Copy(constant.array, address, 1, size, 0))
-        names = [parameter.name for parameter in self._code.contract.parameters]
         sources = [self._source(name, textures.get(name)) for name in kernel.arrays]
-        sources += [(True, names.index(name)) for name in kernel.scalars]
+        sources += [(True, self._place(name)) for name in kernel.scalars]
         kinds = "Q" * len(kernel.arrays)
-        kinds += "".join(self._code.contract.parameters[names.index(name)].dtype.char for name in kernel.scalars)
+        kinds += "".join(self._code.contract.parameters[self._place(name)].dtype.char for name in kernel.scalars)
         return _Bound(function, struct.Struct("@" + kinds + "i" * len(kernel.iterators)), tuple(sources),
                       kernel.dynamic_bytes(variant.dialect))
 
@@ -205,9 +236,23 @@ class GpuCaller:
         rows = texture.shape[1] if len(texture.shape) > 1 else 1
         alignment = self._api.device_attribute(self._ordinal, DeviceAttribute.TEXTURE_PITCH_ALIGNMENT)
         pitch = size + (-size % alignment if rows > 1 else 0)
-        address = self._api.allocate(pitch * rows)
+        address = self._allocate(pitch * rows)
         self._copies.append(_Copy(texture.array, address, rows, size, pitch))
-        return self._api.texture(texture_memory(texture, address, pitch))
+        self._held.textures.append(self._api.texture(texture_memory(texture, address, pitch)))
+        return self._held.textures[-1]
+
+
+def _release(api: Api, ordinal: int, held: _Held) -> None:
+    """Give everything back, in whatever thread that comes to pass."""
+    with suppress(LaunchError):  # the device is lost, and all that was on it
+        api.open(ordinal)
+        api.synchronize()
+        for texture in held.textures:
+            api.free_texture(texture)
+        for module in held.modules:
+            api.unload(module)
+        for address in held.addresses:
+            api.free(address)
 
 
 def _check_result(parameter: Parameter, value: object, inplace: bool) -> None:

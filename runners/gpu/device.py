@@ -215,11 +215,7 @@ class GpuExecutable:
                          self._clock.stream)
 
     def _load(self, kernel: Kernel, binary: Binary, memory: GpuMemory) -> _Bound:
-        try:
-            module = self._api.load(binary.code)
-        except LaunchError as error:
-            raise BuildError(f"the driver does not load the code: {error}; is it older than the compiler? See "
-                             "`antune devices`"[:MESSAGE_CHARS]) from None
+        module = loaded_module(self._api, binary)
         weakref.finalize(self, _unload, self._api, module).atexit = False
         self._fill_constants(kernel, module, memory)
         return self._bind(kernel, module, memory)
@@ -234,9 +230,8 @@ class GpuExecutable:
             self._api.write(address, contents)
 
     def _bind(self, kernel: Kernel, module: Any, memory: GpuMemory) -> _Bound:
+        function = configured(self._api, kernel, self._variant, module, self._unit_shared_bytes)
         try:
-            function = self._api.function(module, alone(kernel, self._variant).kernels[0].name)
-            configure(self._api, kernel, function, self._variant.dialect, self._unit_shared_bytes)
             kinds, values = _arguments(kernel, memory)
         except LaunchError as error:
             raise LaunchError(f"{kernel.name}: {error}"[:MESSAGE_CHARS]) from None
@@ -244,7 +239,26 @@ class GpuExecutable:
                       kernel.dynamic_bytes(self._variant.dialect))
 
 
-def configure(api: Api, kernel: Kernel, function: Any, dialect: Dialect, unit_shared_bytes: int) -> None:
+def loaded_module(api: Api, binary: Binary) -> Any:
+    """The module of a kernel. Raises BuildError: the driver does not take the code."""
+    try:
+        return api.load(binary.code)
+    except LaunchError as error:
+        raise BuildError(f"the driver does not load the code: {error}; is it older than the compiler? See "
+                         "`antune devices`"[:MESSAGE_CHARS]) from None
+
+
+def configured(api: Api, kernel: Kernel, variant: Variant, module: Any, unit_shared_bytes: int) -> Any:
+    """The function of a kernel of `variant` in its module, with the memory that it needs. Raises LaunchError."""
+    try:
+        function = api.function(module, alone(kernel, variant).kernels[0].name)
+        _configure(api, kernel, function, variant.dialect, unit_shared_bytes)
+    except LaunchError as error:
+        raise LaunchError(f"{kernel.name}: {error}"[:MESSAGE_CHARS]) from None
+    return function
+
+
+def _configure(api: Api, kernel: Kernel, function: Any, dialect: Dialect, unit_shared_bytes: int) -> None:
     """Ask for shared memory beyond what all devices have, and for the division of memory that the Plan wants.
 
     Raises:

@@ -17,6 +17,8 @@ from runners.calls import ArgumentError, Parameter, check_form, wrong
 
 GPUS = {"cuda": (2, 3, 13), "hip": (10, 11)}
 """kDLCUDA, kDLCUDAHost, kDLCUDAManaged; kDLROCM, kDLROCMHost."""
+DEVICE_MEMORY = (2, 10)
+"""Those that lie on one device: kDLCUDA, kDLROCM."""
 DEFAULT_STREAM = {"cuda": 1, "hip": 0}
 """What the default stream is called by the protocols, which keep 0 for "none" where it is 1."""
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
@@ -34,12 +36,13 @@ class _Tensor(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An array of the caller: `address` of its first element, `stream` by which its contents are complete, if it says;
-    `keeper` must live as long as it is used."""
+    """An array of the caller: `address` of its first element, `stream` by which its contents are complete and the
+    `device` in whose memory it lies, if it says; `keeper` must live as long as it is used."""
 
     address: int
     stream: int | None
     keeper: object = None
+    device: int | None = None
 
 
 def is_given(value: object, dialect: str) -> bool:
@@ -76,7 +79,8 @@ def _from_dlpack(parameter: Parameter, value: Any, stream: int | None) -> Given:
     shape = tuple(tensor.shape[k] for k in range(tensor.ndim))
     strides = tuple(tensor.strides[k] * dtype.itemsize for k in range(tensor.ndim)) if tensor.strides else None
     check_form(parameter, dtype, shape, strides is None or _dense(shape, strides, dtype.itemsize))
-    return Given((tensor.data or 0) + tensor.byte_offset, None, capsule)  # a capsule that nobody took frees its tensor
+    device = tensor.device_id if tensor.device_type in DEVICE_MEMORY else None
+    return Given((tensor.data or 0) + tensor.byte_offset, None, capsule, device)  # nobody took it: it frees its tensor
 
 
 def _dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
@@ -90,7 +94,7 @@ def handle_of(stream: object) -> int:
     Raises:
         ArgumentError: it is none of these.
     """
-    if isinstance(stream, int):
+    if isinstance(stream, int) and not isinstance(stream, bool) and stream >= 0:
         return stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:

@@ -25,6 +25,7 @@ ATTRIBUTES: Mapping[DeviceAttribute, int] = {
     DeviceAttribute.MAXIMUM_TEXTURE1D_LINEAR_WIDTH: 41, DeviceAttribute.MAXIMUM_TEXTURE2D_LINEAR_WIDTH: 43,
     DeviceAttribute.MAXIMUM_TEXTURE2D_LINEAR_HEIGHT: 44, DeviceAttribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: 10002}
 """hipDeviceAttribute_t, by what CUDA's are called."""
+DEVICE_ORDINAL = 9  # HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 IMAGE_SUPPORT = 10014  # hipDeviceAttributeImageSupport
 PROPERTIES_BYTES = 4096  # more than hipDeviceProp_t of any version has
 
@@ -99,6 +100,16 @@ class HipLibrary:
         """See `Api`."""
         return self._pointer(self._hip.hipMalloc, ctypes.c_size_t(size)) or 0
 
+    def free(self, address: int) -> None:
+        """See `Api`."""
+        self._done(self._hip.hipFree(ctypes.c_void_p(address)))
+
+    def ordinal_of(self, address: int) -> int | None:
+        """See `Api`."""
+        found = ctypes.c_int()
+        status = self._hip.hipPointerGetAttribute(ctypes.byref(found), DEVICE_ORDINAL, ctypes.c_void_p(address))
+        return None if status else found.value
+
     def write(self, address: int, contents: NDArray[Any]) -> None:
         """See `Api`."""
         self._done(self._hip.hipMemcpyHtoD(ctypes.c_void_p(address), ctypes.c_void_p(contents.ctypes.data),
@@ -120,6 +131,10 @@ class HipLibrary:
     def texture(self, memory: TextureMemory) -> int:
         """See `Api`."""
         return make_texture(memory, self._hip.hipTexObjectCreate)
+
+    def free_texture(self, texture: int) -> None:
+        """See `Api`."""
+        self._done(self._hip.hipTexObjectDestroy(ctypes.c_uint64(texture)))
 
     def load(self, code: bytes) -> Any:
         """See `Api`."""

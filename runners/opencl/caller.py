@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -21,23 +20,14 @@ from numpy.typing import NDArray
 
 from generator.variant import Texture
 from runners.calls import ArgumentError, Code, Parameter, check_form, overlap, wrong
-from runners.driver import LaunchError, check_limits
+from runners.driver import check_limits
 from runners.host_program import launches
+from runners.opencl.cpu_name import repair_cpu_name
 from runners.opencl.device import built
-from runners.opencl.errors import in_words
+from runners.opencl.errors import in_words, refusals
 from runners.opencl.images import make_image
 from runners.opencl.platforms import SHORT_NAMES
 from runners.opencl.probe import open_device
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """What the driver raises becomes a LaunchError."""
-    try:
-        yield
-    except cl.Error as error:
-        raise LaunchError(in_words(error)) from None
-
 
 MOST_QUEUES = 16
 """Queues that stay ready; what belongs to the oldest is made anew when it comes back."""
@@ -82,7 +72,7 @@ class OpenCLCaller:
         target = code.device.target
         for kernel in code.variant.kernels:
             check_limits(kernel, target.max_threads, target.local_bytes)
-        self._padded = [(k, p) for k, p in self._arrays if p.padded and p.name in code.own_arrays]
+        self._padded = [(k, p) for k, p in self._arrays if p.padded and p.array.name in code.own_arrays]
         self._programs: dict[int, tuple[cl.Context, cl.Program]] = {}
         self._opened: dict[int, _Opened] = {}
         self._own: _Opened | None = None
@@ -94,12 +84,12 @@ class OpenCLCaller:
 
     def prepare(self, queue: Any) -> None:
         """See `Caller`."""
-        with _refusals():
+        with refusals():
             self._own_queue() if queue is None else self._on(queue)
 
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         """See `Caller`. Raises InputError: the device is not there."""
-        with _refusals():
+        with refusals():
             self._on_host(arrays, scalars, self._own_queue() if queue is None else self._on(queue))
 
     def _on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], opened: _Opened) -> None:
@@ -119,22 +109,22 @@ class OpenCLCaller:
 
     def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
         """See `Caller`."""
-        with _refusals():
+        with refusals():
             return self._on_arrays(values, scalars, queue, inplace)
 
     def _on_arrays(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
+        given = [values[number] for number, _ in self._arrays if values[number] is not None]
         if queue is None:
-            given = [values[number] for number, _ in self._arrays if values[number] is not None]
             queue = next((value.queue for value in given if value.queue is not None), None)
             if queue is None:
                 raise ArgumentError("none of the arrays has a queue; give one with queue=")
-        opened = self._on(queue)
-        found = list(values)
+        opened, found = self._on(queue), list(values)
+        allocator = next((value.allocator for value in given if value.allocator is not None), None)
         places: list[Any] = [None] * len(values)
         waits: list[cl.Event] = []
         addresses: list[tuple[Parameter, int, int]] = []
         for number, parameter in self._arrays:
-            array = found[number] = self._own_array(opened, parameter, values[number], inplace)
+            array = found[number] = self._own_array(opened, parameter, values[number], inplace, allocator)
             places[number] = _place(parameter, array)
             waits += array.events
             addresses.append((parameter, *_addresses(array)))
@@ -147,12 +137,12 @@ class OpenCLCaller:
                     found[number].events[:] = [event]  # which waited for all events before
         return found
 
-    def _own_array(self, opened: _Opened, parameter: Parameter, value: Any, inplace: bool) -> Any:
-        """The array that a kernel gets for `value`: it, a new one, or a copy of it."""
+    def _own_array(self, opened: _Opened, parameter: Parameter, value: Any, inplace: bool, allocator: Any) -> Any:
+        """The array that a kernel gets for `value`: it, a new one by `allocator`, or a copy of it."""
         if value is None:
             from pyopencl.array import empty
 
-            return empty(opened.queue, parameter.shape, parameter.dtype)
+            return empty(opened.queue, parameter.shape, parameter.dtype, allocator=allocator)
         check_form(parameter, value.dtype, value.shape, value.flags.c_contiguous)
         if value.context != opened.context:
             raise wrong(parameter, "one of another OpenCL context", "arrays and queue must belong together")
@@ -166,6 +156,7 @@ class OpenCLCaller:
         if not isinstance(queue, cl.CommandQueue):
             raise ArgumentError(f"queue must be a pyopencl.CommandQueue, not a {type(queue).__name__}")
         self._check_queue(queue)
+        repair_cpu_name(queue.device)  # whoever made the queue may have loaded the driver without that
         with self._lock:
             while len(self._opened) >= MOST_QUEUES:
                 self._opened.pop(next(iter(self._opened)))
@@ -230,9 +221,10 @@ class OpenCLCaller:
                 bound.set_arg(position, opened.own[name])
             else:
                 opened.given.append((bound, position, place))
-        names = [parameter.name for parameter in code.contract.parameters]
         for position, name in enumerate(kernel.scalars, len(kernel.arrays)):
-            opened.scalars.append((bound, position, names.index(name)))
+            place = code.place(name)
+            assert place is not None, "scalars come from the caller"
+            opened.scalars.append((bound, position, place))
             opened.set_before.append(b"")
 
     def _stage(self, opened: _Opened) -> None:
@@ -260,18 +252,21 @@ class OpenCLCaller:
             waits = None
         for number, parameter in self._padded:
             if parameter.written:
-                event = cl.enqueue_copy(opened.queue, places[number], opened.own[parameter.name],
+                event = cl.enqueue_copy(opened.queue, places[number], opened.own[parameter.array.name],
                                         byte_count=parameter.array.own_bytes)
         return event
 
     def _copy_in(self, opened: _Opened, places: Sequence[Any], waits: Any) -> Any:
         """Fill what kernels read in another place than the caller's: on the device, in the order of the queue."""
         for number, parameter in self._padded:
-            cl.enqueue_copy(opened.queue, opened.own[parameter.name], places[number], wait_for=waits,
+            cl.enqueue_copy(opened.queue, opened.own[parameter.array.name], places[number], wait_for=waits,
                             byte_count=parameter.array.own_bytes)
-        names = [parameter.name for parameter in self._code.contract.parameters]
         for texture, (image, row) in opened.images.items():
-            source = opened.own.get(texture.array) or places[names.index(texture.array)]
+            source = opened.own.get(texture.array)
+            if source is None:
+                place = self._code.place(texture.array)
+                assert place is not None, "it is the caller's, or its copy is here"
+                source = places[place]
             if row is not None:
                 cl.enqueue_copy(opened.queue, row, source, wait_for=waits)
             else:
@@ -296,7 +291,8 @@ def _place(parameter: Parameter, array: Any) -> Any:
     if not array.offset:
         return base
     try:
-        return base.get_sub_region(array.offset, array.nbytes)  # type: ignore[attr-defined]  # arrays lie in buffers
+        whole = base if isinstance(base, cl.Buffer) else cl.Buffer.from_int_ptr(base.int_ptr, retain=True)
+        return cast(cl.Buffer, whole).get_sub_region(array.offset, array.nbytes)  # a pool's buffers have no such method
     except cl.Error as error:
         raise wrong(parameter, f"one that begins at byte {array.offset} of its buffer", in_words(error)) from None
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from runners.driver import MESSAGE_CHARS, BuildError, Built, LaunchError, RunTim
 from runners.host_program import BoundLaunch, first_launches
 from runners.kernel_codes import KernelCodes, alone, errors_name, together
 from runners.memory import GUARD, Bytes, GuardedMemory
-from runners.opencl.errors import in_words, refused_build
+from runners.opencl.errors import in_words, refusals, refused_build
 from runners.opencl.flush import Flusher
 from runners.opencl.images import Images
 from runners.opencl.platforms import runs_in_the_caller
@@ -39,15 +39,6 @@ FROM_TEXT = "// what follows was compiled on this machine, where the driver's ow
 MOST_PROGRAMS = 256
 """Programs built from cached text that a Session keeps: PoCL takes 0.03 s for each, ten times as long as for a binary.
 """
-
-
-@contextmanager
-def _refusals(where: str = "") -> Iterator[None]:
-    """What the driver raises becomes a LaunchError."""
-    try:
-        yield
-    except cl.Error as error:
-        raise LaunchError(f"{where}{in_words(error)}"[:MESSAGE_CHARS]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +57,7 @@ class Session:
         refuses.
         """
         self.device = open_device(key)
-        with _refusals("opening the device: "):
+        with refusals("opening the device: "):
             self.context = cl.Context([self.device])
             self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self.runs_at_once = runs_in_the_caller(self.device.platform.name, self.device.name)
@@ -134,27 +125,27 @@ class Buffers:
     def allocate(self, contents: Bytes) -> cl.Buffer:
         """A new buffer that holds `contents`."""
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        with _refusals():
+        with refusals():
             return cl.Buffer(self._session.context, flags, hostbuf=contents)
 
     def write(self, place: cl.Buffer, contents: Bytes) -> None:
         """Fill a buffer from the host."""
-        with _refusals():
+        with refusals():
             cl.enqueue_copy(self._session.queue, place, contents)
 
     def copy(self, place: cl.Buffer, source: cl.Buffer) -> None:
         """Fill a buffer from another one."""
-        with _refusals():
+        with refusals():
             cl.enqueue_copy(self._session.queue, place, source)
 
     def read(self, place: cl.Buffer, offset: int, into: NDArray[Any]) -> None:
         """Fill `into` from a buffer."""
-        with _refusals():
+        with refusals():
             cl.enqueue_copy(self._session.queue, into, place, src_offset=offset)
 
     def finish(self) -> None:
         """Wait for the queue."""
-        with _refusals():
+        with refusals():
             self._session.queue.finish()
 
 
@@ -176,7 +167,7 @@ class Memory(GuardedMemory[cl.Buffer]):
 
     def _inside(self, name: str) -> cl.Buffer:
         """An array up to the end of its last guard zone."""
-        with _refusals():
+        with refusals():
             return self.whole[name].get_sub_region(len(GUARD), self.values[name].nbytes + len(GUARD))
 
     def placed(self, placed: Placed) -> cl.Image | cl.Buffer:
@@ -201,7 +192,7 @@ class Memory(GuardedMemory[cl.Buffer]):
 
     def upload(self) -> None:
         """Write everything anew from the host, images too."""
-        with _refusals():
+        with refusals():
             self._images.upload()
         super().upload()
 
@@ -232,7 +223,7 @@ class Executable:
         several = tuple(launches) * times
         for first in range(0, len(several), BATCH):
             some = several[first:first + BATCH]
-            with _refusals():
+            with refusals():
                 events, seconds = self._batch(some)
                 host_s += seconds
                 before_ns = events[0].profile.start
@@ -283,7 +274,7 @@ def _completed(events: list[cl.Event]) -> list[cl.Event]:
 
 
 def _bind(function: Function, kernel: Kernel, memory: Memory) -> cl.Kernel:
-    with _refusals(f"{kernel.name}: "):
+    with refusals(f"{kernel.name}: "):
         bound = cl.Kernel(function.program, function.name)
         elsewhere = {placed.array: memory.placed(placed) for placed in kernel.placements}
         scalars = frozenset(kernel.scalars)
@@ -336,7 +327,7 @@ class OpenCLDevice:
 
     def flush(self) -> None:
         """Write more on the device than its caches hold; see `driver.Device`."""
-        with _refusals("flushing the caches: "):
+        with refusals("flushing the caches: "):
             if self._flusher is None:
                 self._flusher = Flusher(self._session.context, self._session.queue, self._session.device)
             self._flusher.run()

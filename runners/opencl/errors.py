@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import pyopencl as cl
 
-from runners.driver import MESSAGE_CHARS
+from runners.driver import MESSAGE_CHARS, LaunchError
 from runners.opencl.cpu_name import ERROR
 
 FRAME = ("Build on <", "(options:", "(source saved as")
@@ -25,6 +26,15 @@ def in_words(error: cl.Error) -> str:
         return text
     record = error.args[0]
     return f"{record.routine()} failed with the status {record.code()}: {RECORD.sub('', record.what())}".rstrip(" :")
+
+
+@contextmanager
+def refusals(where: str = "") -> Iterator[None]:
+    """What the driver raises becomes a LaunchError; `where` is what its message begins with."""
+    try:
+        yield
+    except cl.Error as error:
+        raise LaunchError(f"{where}{in_words(error)}"[:MESSAGE_CHARS]) from None
 
 
 def refused_build(program: cl.Program, device: cl.Device, error: cl.Error) -> str:

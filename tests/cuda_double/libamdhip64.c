@@ -31,6 +31,12 @@ int hipDeviceGetAttribute(int *value, int attribute, int device)
 int hipSetDevice(int device) { return device ? INVALID_VALUE : cuCtxSetCurrent(&has_context); }
 int hipDeviceSynchronize(void) { return state(); }
 int hipMalloc(uint64_t *address, size_t size) { return cuMemAlloc_v2(address, size); }
+int hipFree(uint64_t address) { return cuMemFree_v2(address); }
+int hipPointerGetAttribute(void *found, int attribute, uint64_t address)
+{
+  return cuPointerGetAttribute(found, attribute, address);
+}
+int hipTexObjectDestroy(uint64_t object) { return cuTexObjectDestroy(object); }
 int hipMemcpyHtoD(uint64_t to, const void *from, size_t size) { return cuMemcpyHtoD_v2(to, from, size); }
 int hipMemcpyDtoD(uint64_t to, uint64_t from, size_t size) { return cuMemcpyDtoD_v2(to, from, size); }
 int hipMemcpyDtoH(void *to, uint64_t from, size_t size) { return cuMemcpyDtoH_v2(to, from, size); }

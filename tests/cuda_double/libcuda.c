@@ -155,9 +155,27 @@ int cuMemAlloc_v2(uint64_t *address, size_t size)
   used += size;
   pieces[piece_count++] = (Piece){start, size};
   *address = (uint64_t)start;
+  note("allocate %zu", size);
   return OK;
 }
-int cuMemFree_v2(uint64_t address) { (void)address; return OK; } /* only when the process ends */
+int cuMemFree_v2(uint64_t address)
+{
+  for (int i = 0; i < piece_count; ++i)
+    if ((uint64_t)pieces[i].start == address) {
+      note("free %zu", pieces[i].size);
+      used -= pieces[i].size;
+      free(pieces[i].start);
+      pieces[i] = pieces[--piece_count];
+      return state();
+    }
+  return INVALID_VALUE;
+}
+int cuPointerGetAttribute(void *found, int attribute, uint64_t address)
+{
+  if (attribute != 9 || !inside(address, 1)) return INVALID_VALUE; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+  *(int *)found = 0;
+  return OK;
+}
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size)
 {
   return copied((char *)to, from, size, inside(to, size) || inside(to, 0));
@@ -195,6 +213,8 @@ int cuTexObjectCreate(uint64_t *object, const Resource *resource, const Reading 
          resource->of.linear.bytes);
   return OK;
 }
+
+int cuTexObjectDestroy(uint64_t object) { note("no texture"); free((Texture *)object); return OK; }
 
 int cuModuleLoadData(void **module, const void *image)
 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from generator.errors import InputError
 from runners.base import DeviceInfo
-from runners.calls import ArgumentError, Code, contract_of
+from runners.calls import ArgumentError, Code, code_folder, contract_of
 from runners.function import TunedFunction
 from runners.gpu.given import given, handle_of, is_given
 from tests.support.calling import ByDlpack, OnGpu, ran_calls
@@ -74,6 +76,49 @@ def test_what_is_changed_is_copied_unless_in_place(recorder: Recorder) -> None:
     assert f(2.0, A, H, there, inplace=True) is there and np.array_equal(there, 2 * A)
 
 
+def test_what_stays_may_be_read_only(recorder: Recorder) -> None:
+    f, there = scale(recorder, made=()), np.zeros(64, np.float32)
+    there.flags.writeable = False
+    assert np.array_equal(f(2.0, A, H, there), 2 * A)
+    with pytest.raises(ArgumentError, match="not one that cannot be written: it takes a result"):
+        f(2.0, A, H, there, inplace=True)
+
+
+def test_names_that_python_keeps_for_something_else_get_a_line_at_their_end() -> None:
+    program = scale_program(64)
+    words = {"a": "lambda", "A": "queue", "H": "lambda_", "B": "self"}
+    renamed = replace(program, arrays=tuple(replace(one, name=words.get(one.name, one.name)) for one in program.arrays))
+    found = contract_of(renamed, "in", tuple(words.values()), (("for", 64),), ("self",))
+    assert [p.name for p in found.parameters] == ["lambda__", "queue_", "lambda_", "self"]
+    assert [p.array.name for p in found.parameters] == list(words.values())
+    assert (found.name, found.sizes, found.results) == ("in_", (("for_", 64),), ("self",))
+    device = DeviceInfo("opencl/x/y", "Y", "X", "1", TARGET)
+    code = Code(renamed, lower_by_hand(program, plan(GOOD), TARGET), found, device)
+    assert [code.place(name) for name in words.values()] == [0, 1, 2, 3]
+
+    class Doubling(Recorder):
+        def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
+            arrays["self"][...] = scalars[0] * arrays["queue_"]
+
+    f, there = TunedFunction(code, Doubling, "a test"), np.zeros(64, np.float32)
+    assert str(f) == "in_(lambda__, queue_, lambda_, *, self=None, for_=64, queue=None, stream=None, inplace=False)"
+    assert f(lambda__=2.0, queue_=A, lambda_=H, self=there, for_=64) is there and np.array_equal(there, 2 * A)
+
+
+def test_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert code_folder(tmp_path) == folder and folder.stat().st_mode & 0o777 == 0o700
+    folder.rmdir()
+    folder.symlink_to(tmp_path)
+    with pytest.raises(InputError, match="is not a folder of yours"):
+        code_folder(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made: Not a directory; set XDG_CACHE_HOME"):
+        code_folder(tmp_path / "file")
+
+
 def test_help_and_signature_say_what_it_takes(recorder: Recorder) -> None:
     f = scale(recorder)
     assert str(f) == "f(a, A, H, *, B=None, n=64, queue=None, stream=None, inplace=False)"
@@ -89,6 +134,7 @@ def test_help_and_signature_say_what_it_takes(recorder: Recorder) -> None:
     ((2.0, A.astype(np.float64), H), {}, r"A must be an array of float32 with shape \(64,\), not one of float64"),
     ((2.0, A[:3], H), {}, r"not one of float32 with shape \(3,\): types and sizes are built in"),
     ((2.0, [1.0], H), {}, "not a list"), ((2.0, OnGpu(A, 64, {}), H), {}, "A lies on the device and H does not"),
+    ((2.0, np.ma.masked_array(A), H), {}, "A must be .* not one with a mask"),
     ((2.0, A, H), {"B": np.broadcast_to(np.float32(0), (64,))}, "B must be .* not one that cannot be written")])
 def test_what_does_not_fit_is_one_error(recorder: Recorder, given: tuple[Any, ...], named: dict[str, Any],
                                         words: str) -> None:

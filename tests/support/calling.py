@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
@@ -141,6 +142,7 @@ def _refused_by_opencl(one: Case, given: dict[str, Any], context: Any, device: D
     """What gemm on pyopencl's arrays does not take."""
     import pyopencl as cl
     import pyopencl.array as arrays
+    from pyopencl.tools import ImmediateAllocator, MemoryPool
 
     from runners.opencl.probe import open_device
 
@@ -158,6 +160,15 @@ def _refused_by_opencl(one: Case, given: dict[str, Any], context: Any, device: D
     part = whole[:given["C"].size].reshape(given["C"].shape)
     part[...] = given["C"]
     assert np.array_equal(one.call(given).get(), one.function(**{**given, "C": part}).get())
+    queue: Any = given["C"].queue
+    pool = MemoryPool(ImmediateAllocator(queue))
+    pooled: dict[str, Any] = {n: arrays.to_device(queue, v.get(), allocator=pool) if isinstance(v, arrays.Array) else v
+                              for n, v in given.items()}
+    part = arrays.zeros(queue, 2 * given["C"].size, np.float64, allocator=pool)
+    part = part[given["C"].size:].reshape(given["C"].shape)
+    part[...] = given["C"]
+    for changed in (pooled["C"], part):
+        assert np.array_equal(one.call(given).get(), one.function(**{**pooled, "C": changed}).get())
 
 
 def in_threads(device: DeviceInfo, several: Sequence[Case]) -> None:
@@ -243,16 +254,38 @@ def on_gpu(device: DeviceInfo, several: Sequence[Case]) -> None:
     one.function(**{n: ByDlpack(v) if isinstance(v, OnGpu) else v for n, v in dlpack.items()}, inplace=True)
     assert one.wrong(get(output)) is None
     _refused_by_gpu(one, given(), put)
+    _given_back(device)
+
+
+def _given_back(device: DeviceInfo) -> None:
+    """What a function holds on the device goes with it; results are there when a call returns."""
+    log = Path("calls")
+    os.environ["CUDA_DOUBLE_LOG"] = str(log)
+    one = case(mixed(), device, A="texture")
+    results = one.call(one.values())
+    assert one.wrong(results) is None
+    del one
+    gc.collect()
+    told = log.read_text().splitlines()
+    assert 0 < sum(line.startswith("texture ") for line in told) == told.count("no texture")
+    freed, made = ([line for line in told if line.startswith(f"{word} ")] for word in ("free", "allocate"))
+    assert made and sorted(line.split()[1] for line in freed) == sorted(line.split()[1] for line in made)
+    assert told.count("load") > 0
+    del os.environ["CUDA_DOUBLE_LOG"]
 
 
 def _refused_by_gpu(one: Case, given: dict[str, Any], put: Callable[..., OnGpu]) -> None:
     strided = replace(given["A"], more={"strides": (8, 8)})
     overlapping = replace(given["C"], address=given["A"].address)
     two = {"A": replace(given["A"], more={"stream": 5}), "B": replace(given["B"], more={"stream": 7})}
-    small = put(np.zeros(3))
+    small, host = put(np.zeros(3)), OnGpu(given["A"].value, given["A"].value.ctypes.data, {})
+    elsewhere = ByDlpack(given["A"])
+    elsewhere.tensor.device_id = 1
     for changes, words in (({"A": strided}, "gaps"), ({"C": overlapping}, "share memory"), ({"A": small}, "shape"),
                            (two, "different streams"), ({"stream": "x"}, "stream must be"),
-                           ({"A": np.zeros(3)}, "lies on the device"), ({"inplace": False}, "say inplace=True")):
+                           ({"A": host}, "outside of the memory"), ({"A": elsewhere}, "one on device 1: the code is"),
+                           ({"stream": -1}, "stream must be"), ({"A": np.zeros(3)}, "lies on the device"),
+                           ({"inplace": False}, "say inplace=True")):
         with pytest.raises(ArgumentError, match=words):
             one.function(**{**given, "inplace": True, **changes})
 
