@@ -22,7 +22,7 @@ from generator.frontend_c.standalone import constant_extents, read_stored, scop_
 from generator.program import Array, Program
 
 Role: TypeAlias = Literal["size", "scalar", "array", "unused"]
-FOREIGN = "the run was begun by somebody else; with --trust (trust=True in Python) they are"
+FOREIGN = "the run was begun by somebody else; with trust they are"
 _LOOPS = re.compile(r"#\s*pragma\s+scop\b|\b_Pragma\b")
 _PLAIN = re.compile(r"(?:(?:const|volatile|register|signed|unsigned|char|short|int|long|float|double|_Bool)\s+)+\w+")
 

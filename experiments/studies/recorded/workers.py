@@ -7,6 +7,7 @@ own: Ctrl-C that arrives while a lock is held leaves the pool waiting for that l
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -115,8 +116,17 @@ def _serve(pipe: Connection, work: Callable[[Job], Found]) -> None:
             try:
                 answer: Found | _Failed = work(job)
             except Exception as error:  # noqa: BLE001  raised again in the parent
-                answer = _Failed(error)
+                answer = _Failed(_portable(error))
             pipe.send(answer)
+
+
+def _portable(error: Exception) -> Exception:
+    """`error`, or its words where it cannot be pickled and read again."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001  whatever the methods of somebody's class raise
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _end_with_parent() -> None:
