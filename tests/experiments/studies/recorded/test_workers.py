@@ -21,5 +21,5 @@ def _work(job: int) -> int:
 
 
 def test_an_error_that_cannot_be_pickled_is_told_in_words() -> None:
-    with pytest.raises(RuntimeError, match="^_Odd: this and that$"):
+    with pytest.raises(RuntimeError, match=r"^_Odd: this and that$"):
         list(spread(_work, [0, 1], 2))
