@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import antune
 from experiments.run import tune
+from experiments.search.taken import fitted, taken_walks
 from experiments.store import read_store
 from experiments.wisdom.database import Wisdom
 from experiments.wisdom.entry import Entry, known_by
-from generator.plan import plan_from_json
+from generator.plan import KernelPlan, Plan, plan_from_json
+from generator.schedules.choice import ScheduleChoice
+from generator.schedules.partition import Group, Partition
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
 from runners.deterministic import DEVICE
 from tests.support.cli import antune_command
-from tests.support.programs import write_c
+from tests.support.programs import program_of, write_c
 from tests.support.runs import PROGRAM, Log, ToyRunner, history, toy_options, toy_parts
+from tests.support.templates import small_sum
 
 TEXT = """
 static float a[N][N], b[N][N];
@@ -81,6 +88,34 @@ def test_a_run_goes_on_with_the_plans_that_it_began_with(wisdom: Wisdom) -> None
     assert history(part) == history(whole) != history(search(96, "usual", wisdom=False))
     search(96, "nothing", evaluations=1, reporter=log)
     assert "wisdom has nothing for main" in log.notes[-4] + log.notes[-3] + log.notes[-2]
+
+
+def test_a_template_begins_with_the_values_of_another_size(wisdom: Wisdom) -> None:
+    small = antune.tune(small_sum(), evaluations=3, device="deterministic", reporter="silent").directory
+    with read_store(small) as store:
+        plans = {result.evaluation.number: dict(result.evaluation.plan.parameters) for result in store.results()}
+    number = next(number for number, values in plans.items() if values["per_thread"] != plans[0]["per_thread"])
+    entry = remember(small, wisdom, number)
+    large = antune.tune(small_sum(n=4000), evaluations=1, device="deterministic", reporter="silent", wisdom=True)
+    with read_store(large.directory) as store:
+        assert store.batch(1)[0].plan.parameters == entry.plan.parameters
+
+
+FOREIGN = (
+    Plan(ScheduleChoice(), (KernelPlan(("S7",), (32,), (16,)),)), Plan(None, (), parameters=(("size", 64),)),
+    Plan(TimeTiles(4), (KernelPlan(("S0",), (32, 32), (16, 16)),)), Plan(Stages((("A", "block"),)), ()),
+    Plan(Partition((Group(("S1", "S0")),)), (KernelPlan(("S0", "S1"), (8,) * 9, (8,) * 9),)),
+    Plan(ScheduleChoice(), (KernelPlan(("S0",), (2**31 - 1,) * 3, (3,)),), (("nowhere", "texture"),)))
+
+
+def test_plans_of_other_programs_are_fitted_or_left_out(wisdom: Wisdom, tmp_path: Path) -> None:
+    """Imported wisdom may say anything."""
+    program = program_of(TEXT.replace("[N]", "[64]").replace("N - 1", "63").replace("< N", "< 64"))
+    options = toy_options(tmp_path / "any.c")
+    found = fitted(FOREIGN, program, DEVICE.target, options, 9)
+    assert all(walk.plan in found for walk in taken_walks(
+        program, DEVICE.target, replace(options, wisdom=tuple(plan.to_json() for plan in found))))
+    assert 1 <= len(found) <= 2, "only those of this program's statements and loops"
 
 
 def test_the_command_lists_shows_carries_and_forgets(wisdom: Wisdom, monkeypatch: pytest.MonkeyPatch,
