@@ -152,8 +152,8 @@ def test_the_command_prints_and_writes(run_antune: Antune, tmp_path: Path, capsy
     assert "pass 2: timing 6 plans on deterministic" in told.err
     assert json.loads((tmp_path / "out.json").read_text())["passed"] is True
     assert (
-        run_antune("tune", file, "-D", "MINI_DATASET", "--device", "deterministic", "--evaluations", 8, "--finalists", 3,
-                   "--out", "run")
+        run_antune("tune", file, "-D", "MINI_DATASET", "--device", "deterministic", "--evaluations", 8,
+                   "--finalists", 3, "--out", "run")
         == 0
     )
     assert "Measured again in turns, " in capsys.readouterr().out
