@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from antune.reporters import Silent
+from experiments.benchmarks.taught_searches import Silent
 from experiments.run import resume, tune
 from experiments.search.parts import PARTS, Parts
 from experiments.store import is_run, read_store
