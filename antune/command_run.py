@@ -92,8 +92,8 @@ class LevelChoice(StrEnum):
 
 
 Explorer = Annotated[str, typer.Option("--explorer", metavar="NAME", help="How to search: `colony` (ants with "
-                                       "pheromone), `genetic`, `local`, `portfolio` (shares the budget among these), "
-                                       "`random`, `exhaustive`, what a cost model chooses (`sioutas`, "
+                                       "pheromone), `genetic`, `beam`, `local`, `portfolio` (shares the budget among "
+                                       "these), `random`, `exhaustive`, what a cost model chooses (`sioutas`, "
                                        "`polymage-dp`), the search of Halide's prototype as published "
                                        "(`halide-ga`), or an ant system as published: `as`, `elitist`, "
                                        "`rank`, `acs`, `mmas`, `coding-ants` (docs/explorers.md).")]

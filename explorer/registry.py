@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from explorer.ant_systems import ANT_SYSTEMS
 from explorer.base import Explorer
+from explorer.beam import Beam
 from explorer.colony import Colony, ColonyOptions, Starts, coding_ants, published
 from explorer.exhaustive import Exhaustive
 from explorer.genetic import Genetic
@@ -38,6 +39,7 @@ _MAKERS: Mapping[str, ExplorerMaker] = MappingProxyType(
         "colony": lambda space, seed, starts: Colony(space, seed, starts=starts),
         "genetic": lambda space, seed, starts: Genetic(space, seed, starts=starts),
         "halide-ga": lambda space, seed, starts: HalideGa(space, seed, starts=starts),
+        "beam": lambda space, seed, starts: Beam(space, seed, starts=starts),
         "local": lambda space, seed, starts: Local(space, seed, starts=starts),
         "portfolio": _portfolio,
         "random": lambda space, seed, starts: RandomWalk(space, seed),  # a baseline knows nothing

@@ -9,9 +9,9 @@ walks are used up), `reaching` (the walk that reaches a given plan), `o1`, `o2` 
 as immutable values), `kernel_states` (those about kernels), `pipeline` (that of image pipelines, which is walked
 through its states) with `stage_graph` (its stages as explorers see them), `together` (which of them share a kernel) and
 `inlining` (how much text they would become where they are read), `foretelling` (what else foretells the cost of a
-walk), `tiles` (the default plan's tile size), `placement` and `kernels` (decisions they have in common; what may be
-decided about a kernel is in `generator.decisions`), `template` (the space of named parameters) and `recorded` (the
-space of what was measured before).
+walk), `guiding` (what is known of prefixes of walks), `tiles` (the default plan's tile size), `placement` and `kernels`
+(decisions they have in common; what may be decided about a kernel is in `generator.decisions`), `template` (the space
+of named parameters) and `recorded` (the space of what was measured before).
 
 This room knows nothing of search, and of devices only their limits. It may import `generator`, but never isl.
 """

@@ -72,7 +72,7 @@ def _next_kernel(stages: object, space: KernelSpace, schedule: Schedule, placeme
             if isinstance(question, KernelPlan):
                 return _next_kernel(stages, space, schedule, placement, (*finished, question), left[1:]).found
             decision = Decision(question.name, shape.statements, question.depends)
-            return Asked(decision, question.options, lambda answer: going_on(at.answered(answer)))
+            return Asked(decision, question.options, lambda answer: going_on(at.answered(answer)), at)
 
         return State(find, KernelsKnown(stages, schedule, finished, decided, left[1:]))
 

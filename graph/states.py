@@ -26,11 +26,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """A question, and the state after an answer."""
+    """A question, and the state after an answer. `about`: what the space says of the question besides."""
 
     decision: Decision
     options: tuple[Option, ...]
     then: Callable[[Option], State]
+    about: object = None
 
 
 Found: TypeAlias = Asked | Plan
@@ -73,6 +74,11 @@ class State:
         if not isinstance(self.found, Asked) or option not in self.found.options:
             raise ValueError(f"{option!r} is not on offer; on offer: {', '.join(map(repr, self.options)) or 'nothing'}")
         return self.found.then(option)
+
+    @property
+    def about(self) -> object:
+        """What the space says of the question; None at the end. Raises DeadEnd."""
+        return self.found.about if isinstance(self.found, Asked) else None
 
     @property
     def plan(self) -> Plan:

@@ -89,6 +89,10 @@ def _make_space(subject: Subject, target: Target, options: RunOptions) -> Space:
     if options.space == "tiles":
         return _make_tiles_space(program, target, options)
     space = make_reachable_space(program, target, options)
+    if options.explorer == "beam" and options.space == "pipeline":
+        from experiments.search.guides.guided import guided_space, scorer_of
+
+        return guided_space(space, program, target, scorer_of(target, options.calibration))
     if options.foretell is None and options.foresee is None:
         return space
     from experiments.search.foretold import foretold_space

@@ -79,7 +79,7 @@ class PlannedKernel:
     @property
     def shared_tile(self) -> tuple[int, ...]:
         """What a team computes."""
-        return tuple(max(1, t // b * n) for t, b, n in zip(self.tile, self.block, self.team, strict=True))
+        return tuple(min(t, -(-t // b) * n) for t, b, n in zip(self.tile, self.block, self.team, strict=True))
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -130,8 +130,7 @@ def layout(group: Group, device: CostDevice, sizes: Sizes) -> Layout:
     """The kernel of `group` on `device`, cut in these ways."""
     extents = column(group.extents)
     tile = np.minimum(sizes.tile, extents)
-    shared = np.maximum(1.0, np.floor(sizes.tile / sizes.block) * sizes.team)
-    shared = np.minimum(np.minimum(shared, sizes.tile), extents)
+    shared = np.minimum(np.ceil(tile / sizes.block) * sizes.team, tile)
     work, steps, kept = tile_work(group, shared), np.ones(sizes.count), None
     if sizes.step is not None:
         axis, points = sizes.step

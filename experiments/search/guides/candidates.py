@@ -1,0 +1,105 @@
+"""Ways to cut a kernel that a beam looks at (Anderson et al. 2021, section 4.2; for CPUs ours)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from generator.decisions.level import sub_group
+from generator.decisions.walk import walked
+from generator.nest import Level
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Numbers
+from metrics.costs.learned.layout import Sizes
+
+THREADS_X, THREADS_Y, SERIAL = (16, 32, 64), (1, 2, 4, 8), (1, 2, 4)
+"""Of GPUs: threads along x and y, points of a thread in each of them."""
+HOST_X, HOST_Y, VECTOR = (64, 512, 4096), (1, 4, 16, 64), 32
+"""Of CPUs: points of a tile; `VECTOR` threads along x, or one."""
+SHORT = 16
+"""A dimension outside of x and y is whole in a tile where it is no longer, else one point of it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Points and threads of a block along the parallel `axes` of the output (outermost first), and how it is shared."""
+
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    level: Level = "block"
+    walk: int = 0
+
+
+def ways(extents: Sequence[int], device: CostDevice, stages: bool) -> tuple[Way, ...]:
+    """All of them for parallel dimensions of these extents; `stages`: its blocks compute some."""
+    plain = dict.fromkeys(_host(extents) if device.host else _gpu(extents))
+    variants: list[tuple[Level, int]] = [("block", 0)]
+    if stages and len(extents) > 1:
+        variants += [("block", 1), ("block", 4)]
+    if stages and device.host:
+        variants.append(("thread", 0))
+    return tuple(Way(tile, block, level, walk) for level, walk in variants for tile, block in plain
+                 if not walk or _steps(tile, block, walk))  # fmt: skip
+
+
+def _steps(tile: Sequence[int], block: Sequence[int], walk: int) -> bool:
+    """Whether there is more than one step, of whole rows of threads."""
+    y = walked(len(tile))
+    return tile[y] > walk and walk % block[y] == 0
+
+
+def _gpu(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    if not extents:
+        yield (), ()
+        return
+    *_, x = extents
+    y = extents[-2] if len(extents) > 1 else 1
+    outer = [_whole(extent) for extent in extents[:-2]]
+    for threads_x, threads_y, serial_x, serial_y in product(THREADS_X, THREADS_Y, SERIAL, SERIAL):
+        rows = [min(threads_y, _cover(y))] if len(extents) > 1 else []
+        block = (*(1 for _ in outer), *rows, min(threads_x, _cover(x)))
+        points = [min(threads_y * serial_y, _cover(y))] if len(extents) > 1 else []
+        yield (*outer, *points, min(threads_x * serial_x, _cover(x))), block
+
+
+def _host(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    if not extents:
+        yield (), ()
+        return
+    outer = [_whole(extent) for extent in extents[:-2]]
+    for x, y, threads in product(HOST_X, HOST_Y, (1, VECTOR)):
+        rows = [min(y, _cover(extents[-2]))] if len(extents) > 1 else []
+        tile = (*outer, *rows, min(x, _cover(extents[-1])))
+        yield tile, (*(1 for _ in tile[:-1]), min(threads, tile[-1]))
+
+
+def _whole(extent: int) -> int:
+    return _cover(extent) if extent <= SHORT else 1
+
+
+def _cover(extent: int) -> int:
+    """The least power of two that is at least `extent`."""
+    return 1 << max(0, extent - 1).bit_length()
+
+
+def sizes(found: Sequence[Way], axes: Sequence[int], extents: Sequence[int]) -> Sizes:
+    """These ways (which differ in tile and block only) for an output of these extents with these parallel axes."""
+    tile, block = _column(extents, len(found)), np.ones((len(extents), len(found)))
+    for k, way in enumerate(found):
+        for axis, points, threads in zip(axes, way.tile, way.block, strict=True):
+            tile[axis, k], block[axis, k] = min(points, extents[axis]), threads
+    level, walk = found[0].level, found[0].walk
+    step = (axes[walked(len(axes))], walk) if walk else None
+    team = np.ones_like(block) if level == "thread" else block
+    if level == "sub-group" and (lanes := sub_group(found[0].block)) is not None:
+        team = np.ones_like(block)
+        for axis, threads in zip(axes, lanes, strict=True):
+            team[axis] = threads
+    return Sizes(tile, block, team, level, step)
+
+
+def _column(extents: Sequence[int], count: int) -> Numbers:
+    return np.repeat(np.array(extents, dtype=float).reshape(-1, 1), count, axis=1)

@@ -1,0 +1,64 @@
+"""The space `pipeline` with a guide for beams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.search.guides.stage_guide import StageGuide
+from experiments.search.guides.tables import Tables
+from generator.plan import Plan
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.program import Program
+from generator.target import Target
+from graph.guiding import Guide
+from graph.reaching import Answers, Reachable
+from graph.space import Chooser
+from graph.stage_graph import StageGraph, stage_graph_of
+from graph.states import State, start_of
+from metrics.costs.calibration import sioutas_of
+from metrics.costs.constants import Calibration
+from metrics.costs.device import cost_device
+from metrics.costs.scoring import Scorer, SioutasScorer
+
+
+@dataclass(frozen=True, slots=True)
+class GuidedSpace:
+    """The space `inside`, which has states, with a guide."""
+
+    inside: Reachable
+    guide: Guide | None
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        """See graph.space.Space."""
+        return self.inside(chooser)
+
+    def start(self) -> State:
+        """See graph.states.Stepwise."""
+        return start_of(self.inside)
+
+    def answers(self, plan: Plan) -> Answers:
+        """See graph.reaching.Reachable."""
+        return self.inside.answers(plan)
+
+    @property
+    def stage_graph(self) -> StageGraph:
+        """See graph.stage_graph.Staged."""
+        found = stage_graph_of(self.inside)
+        assert found is not None, "only programs that consist of stages are guided"
+        return found
+
+
+def guided_space(inside: Reachable, program: Program, target: Target, scorer: Scorer,
+                 memoised: bool = True) -> GuidedSpace:
+    """`inside` with a guide by the costs of `scorer`; without `memoised` it forgets what kernels cost."""
+    return GuidedSpace(inside, stage_guide(program, target, scorer, memoised))
+
+
+def stage_guide(program: Program, target: Target, scorer: Scorer, memoised: bool = True) -> StageGuide:
+    """The guide."""
+    return StageGuide(program, Tables(dataflow(program), cost_device(target), scorer, memoised))
+
+
+def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:
+    """The model that guides on a device."""
+    return SioutasScorer(sioutas_of(calibration, cost_device(target)))

@@ -1,0 +1,273 @@
+"""The guide of the space `pipeline` (`graph.guiding.Guide`): prefixes cost what a model says of their kernels.
+
+A prefix costs the sum over the kernels that it has so far, each cut in the best way that its answers leave. What is not
+decided yet costs nothing, nor does it to read it: the paper's optimism, which puts such a stage where it costs least.
+Decisions that the model knows nothing of are answered as in the plans that learned models learn from: by their
+defaults, x along rows, sums in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, log2
+from types import MappingProxyType
+
+import numpy as np
+
+from experiments.search.guides.grouping import Kernels, first_kernels, with_stage
+from experiments.search.guides.sizing import in_order, sizing_of, sizing_of_plan, way_of
+from experiments.search.guides.tables import Table, Tables
+from generator.decisions.base import KernelDecision
+from generator.decisions.deciding import Deciding
+from generator.decisions.level import LEVEL
+from generator.decisions.points_inside import POINTS_INSIDE
+from generator.decisions.registers import REGISTERS
+from generator.decisions.sizes import BLOCK, TILE
+from generator.decisions.walk import WALK
+from generator.decisions.x_dimension import X_DIMENSION
+from generator.lowering.analysis.planned import Stored, stored_kernels, turned
+from generator.plan import KERNEL_DECISIONS
+from generator.program import Program
+from generator.schedules.schedule import Schedule
+from graph.guiding import Guide, Prefix
+from graph.kernel_states import KernelsKnown
+from graph.pipeline import Placed
+from graph.space import Option
+from metrics.costs.groups import flat
+
+STAGE = "stage"
+MANY = 24
+"""Stages from which on freezing saves more time than it loses good plans."""
+_COARSE: tuple[Option, ...] = ("root", "inline")
+_DECISIONS: Mapping[str, KernelDecision[object]] = MappingProxyType({one.name: one for one in KERNEL_DECISIONS})
+_YES = (REGISTERS.name, POINTS_INSIDE.name)
+_CUT = (WALK.name, LEVEL.name)
+Subject = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Note:
+    """What a prefix has: its kernels, and what each costs."""
+
+    kernels: Kernels
+    costs: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """The sum; above 0, as costs have to be."""
+        return sum(self.costs.values()) or 1e-12
+
+
+@dataclass(slots=True)
+class StageGuide:
+    """See the module. `settled`: answers that are not asked any more. `coarse_only`: stages are stored or inlined."""
+
+    program: Program
+    tables: Tables
+    settled: Mapping[Subject, Option] = field(default_factory=dict)
+    coarse_only: bool = False
+    _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
+
+    def offered(self, prefix: Prefix) -> tuple[Option, ...]:
+        """See Guide."""
+        decision, options = prefix.state.decision, prefix.state.options
+        assert decision is not None
+        wanted = self.settled.get((decision.name, decision.subject))
+        if len(options) == 1 or wanted in options:
+            return options if len(options) == 1 or wanted is None else (wanted,)
+        if decision.name == STAGE:
+            return tuple(one for one in options if one in _COARSE) if self.coarse_only else options
+        if isinstance(prefix.state.known, KernelsKnown) and isinstance(decided := prefix.state.about, Deciding):
+            return self._of_kernel(prefix, prefix.state.known.schedule, decided, decision.name, options)
+        return options[:1]
+
+    def _of_kernel(self, prefix: Prefix, schedule: Schedule, decided: Deciding, name: str,
+                   options: tuple[Option, ...]) -> tuple[Option, ...]:
+        stored = self._of(schedule).get(decided.statements)
+        if stored is not None and not stored.refusal:
+            if name == X_DIMENSION.name:
+                along = [d for d, axis in enumerate(stored.axes) if axis == max(stored.axes) and d in options]
+                return tuple(along[:1]) or options[:1]
+            if name in _CUT or name.startswith((TILE, BLOCK)):
+                return self._left(prefix, stored, decided, name, options)
+        if name in _YES and True in options:
+            return (True,)
+        usual = _DECISIONS[name].default if name in _DECISIONS else None
+        return tuple(one for one in options if one == usual and type(one) is type(usual)) or options[:1]
+
+    def _left(self, prefix: Prefix, stored: Stored, decided: Deciding, name: str,
+              options: tuple[Option, ...]) -> tuple[Option, ...]:
+        """The answers that some way to cut the kernel takes; the nearest to the best one where none is on offer."""
+        table = self._table(prefix, stored, sizing_of(decided).order)
+        if table is None:
+            return options[:1]
+        left = sizing_of(decided).left(table)
+        left = left if left.any() else np.ones(len(table.ways), dtype=bool)
+        place = len(sizing_of(decided).sizes)
+
+        def answer(k: int) -> Option:
+            way = table.ways[k]
+            if name == WALK.name:
+                return way.walk
+            return way.level if name == LEVEL.name else in_order(way)[place]
+
+        order = [int(k) for k in np.argsort(table.costs, kind="stable") if left[k]]
+        wanted = dict.fromkeys(answer(k) for k in order if np.isfinite(table.costs[k]))
+        found = tuple(one for one in options if one in wanted)
+        if found:
+            return found
+        best = next(iter(wanted), options[0])
+        smaller = [one for one in options if isinstance(one, int) and isinstance(best, int) and one <= best]
+        return (max(smaller, default=options[0]),)
+
+    def costs(self, prefixes: Sequence[Prefix]) -> list[float]:
+        """See Guide."""
+        return [self._note(prefix).total for prefix in prefixes]
+
+    def _note(self, prefix: Prefix) -> Note:
+        unknown, at = [], prefix
+        while not isinstance(at.note, Note) and at.parent is not None:
+            unknown.append(at)
+            at = at.parent
+        if not isinstance(at.note, Note):
+            kernels = first_kernels(self.tables.flow, frozenset(n.array for n in self.tables.flow.nodes if n.stage))
+            at.note = Note(kernels, {output: self._best(kernels, output) for output in kernels.keys})
+        note = at.note
+        for one in reversed(unknown):
+            one.note = note = self._finished(self._after(note, one), one)
+        return note
+
+    def _finished(self, note: Note, prefix: Prefix) -> Note:
+        """The note with the costs of kernels that are decided now: some of their decisions had no alternative."""
+        known = prefix.state.known
+        if not isinstance(known, KernelsKnown):
+            return note
+        before = prefix.parent.state.known if prefix.parent is not None else None
+        done = known.finished[len(before.finished) if isinstance(before, KernelsKnown) else 0:]
+        if not known.left and prefix.state.decision is None:
+            done = (*done, prefix.state.plan.kernel(known.decided.statements))
+        costs = dict(note.costs)
+        for kernel in done:
+            stored = self._of(known.schedule).get(kernel.statements)
+            if stored is not None and not stored.refusal and stored.output in costs:
+                key, axes = note.kernels.keys[stored.output], turned(stored.axes, kernel.order)
+                costs[stored.output] = self.tables.cost(key, axes, way_of(kernel))
+        return Note(note.kernels, costs) if done else note
+
+    def _after(self, note: Note, prefix: Prefix) -> Note:
+        """The note of a prefix from that of its parent."""
+        assert prefix.choice is not None
+        decision, known = prefix.choice.decision, prefix.state.known
+        if decision.name == STAGE:
+            kernels = with_stage(note.kernels, self.tables.flow, decision.subject[0], str(prefix.choice.option))
+            changed = [output for output, key in kernels.keys.items() if note.kernels.keys.get(output) is not key]
+            return Note(kernels, {**note.costs, **{output: self._best(kernels, output) for output in changed}})
+        about = prefix.parent.state.about if prefix.parent is not None else None
+        if isinstance(about, Deciding) and isinstance(known, KernelsKnown | Placed):
+            cut = decision.name in _CUT or decision.name.startswith((TILE, BLOCK))
+            return self._with_cut(note, prefix, about.answered(prefix.choice.option)) if cut else note
+        return note
+
+    def _with_cut(self, note: Note, prefix: Prefix, decided: Deciding) -> Note:
+        known = prefix.parent.state.known if prefix.parent is not None else None
+        assert isinstance(known, KernelsKnown)
+        stored = self._of(known.schedule).get(decided.statements)
+        if stored is None or stored.refusal or stored.output not in note.kernels.keys:
+            return note
+        sizing, key = sizing_of(decided), note.kernels.keys[stored.output]
+        table = self.tables.table(key, turned(stored.axes, sizing.order))
+        left = table.costs[sizing.left(table)]
+        cost = float(left.min()) if len(left) else note.costs[stored.output]
+        return Note(note.kernels, {**note.costs, stored.output: cost})
+
+    def _best(self, kernels: Kernels, output: str) -> float:
+        node = self.tables.flow.node(output)
+        if node is None or node.refusal:
+            return 0.0  # it is there in every plan
+        return self.tables.table(kernels.keys[output]).best
+
+    def _table(self, prefix: Prefix, stored: Stored, order: tuple[int, ...]) -> Table | None:
+        key = self._note(prefix).kernels.keys.get(stored.output)
+        return self.tables.table(key, turned(stored.axes, order)) if key is not None else None
+
+    def _of(self, schedule: Schedule) -> Mapping[tuple[str, ...], Stored]:
+        """The kernels of a schedule by their statements."""
+        if schedule not in self._stored:
+            found = stored_kernels(self.program, schedule, self.tables.flow)
+            self._stored[schedule] = {one.statements: one for one in found}
+        return self._stored[schedule]
+
+    def structure(self, prefix: Prefix, depth: int) -> Hashable:
+        """See Guide. The kernels; 1: which of their dimensions are cut; 2: how, and what their blocks compute besides;
+        3: whether there are several threads; 4: how many, and what is inlined.
+        """
+        keys = self._note(prefix).kernels.keys
+        known = prefix.state.known
+        finished = known.finished if isinstance(known, KernelsKnown) else ()
+        now = sizing_of(known.decided) if isinstance(known, KernelsKnown) else None
+        seen: list[Hashable] = [frozenset(keys)]
+        if depth >= 1:
+            seen.append(tuple(tuple(_detail(sizing_of_plan(one).sizes, depth)) for one in finished))
+            seen.append(tuple(_detail(now.sizes, depth)) if now is not None else None)
+        if depth >= 2:
+            seen.append(frozenset((key.output, key.members) for key in keys.values()))
+        if depth >= 4:
+            seen.append(frozenset((key.output, key.inlined) for key in keys.values()))
+            seen.append(tuple((one.level, one.walk) for one in finished))
+        return tuple(seen)
+
+    def is_heavy(self, prefix: Prefix) -> bool:
+        """See Guide: behind the last stage the kernels are found, with isl."""
+        return isinstance(prefix.state.known, Placed) and prefix.state.known.complete
+
+    def coarse(self) -> Guide | None:
+        """See Guide: stages are stored or inlined; of few stages nothing needs to be frozen."""
+        many = sum(node.stage for node in self.tables.flow.nodes) >= MANY
+        return replace(self, coarse_only=True) if many else None
+
+    def frozen(self, end: Prefix) -> Guide:
+        """See Guide: all but log2(N) of the stages, the cheapest, keep their places, and those stored their sizes."""
+        costs = self.stage_costs(self._note(end))
+        count = max(0, int(len(costs) - log2(len(costs)))) if costs else 0
+        kept = set(sorted(costs, key=lambda stage: costs[stage])[:count])
+        places = {choice.decision.subject[0]: choice.option for choice in end.choices if choice.decision.name == STAGE}
+        roots = {stage for stage in kept if places.get(stage) == "root"}
+        stored = {one.statements for found in self._stored.values() for one in found.values() if one.output in roots}
+        settled = {(choice.decision.name, choice.decision.subject): choice.option for choice in end.choices
+                   if (choice.decision.name == STAGE and choice.decision.subject[0] in kept)
+                   or choice.decision.subject in stored}  # fmt: skip
+        return replace(self, settled=settled, coarse_only=False)
+
+    def stage_costs(self, note: Note) -> Mapping[str, float]:
+        """What each stage costs: its kernel, as far as it is the stage's own arithmetic."""
+        found: dict[str, float] = {}
+        for output, key in note.kernels.keys.items():
+            group = self.tables.group(key)
+            for stage, share in _shares(group.stages, key.inlined, self):
+                found[stage] = found.get(stage, 0.0) + note.costs.get(output, inf) * share
+        return found
+
+
+def _shares(stages: Sequence[str], inlined: frozenset[str], guide: StageGuide) -> Iterator[tuple[str, float]]:
+    """How the arithmetic of a kernel is shared out among its stages, by points that are stored."""
+    flow, parts = guide.tables.flow, dict[str, float]()
+    for stage in stages:
+        node = flow.node(stage)
+        assert node is not None
+        if node.refusal:
+            continue
+        parts[stage] = parts.get(stage, 0.0) + node.points * max(node.arithmetic, 1.0)
+        for inner, often in flat(flow, stage, inlined).within:
+            found = flow.node(inner)
+            assert found is not None
+            parts[inner] = parts.get(inner, 0.0) + node.points * often * max(found.arithmetic, 1.0)
+    total = sum(parts.values()) or 1.0
+    yield from ((stage, part / total) for stage, part in parts.items())
+
+
+def _detail(sizes: Sequence[int], depth: int) -> Iterator[Hashable]:
+    """Tile and block sizes, alternating, as far as they are seen at a depth."""
+    for place, size in enumerate(sizes):
+        shift = 0 if place % 2 == 0 else 2
+        yield size if depth >= 2 + shift else size > 1 if depth >= 1 + shift else None

@@ -1,0 +1,134 @@
+"""What kernels cost in each of the ways to cut them, once per kernel (the paper's memoised features, section 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.search.guides.candidates import Way, sizes, ways
+from generator.dataflow import Dataflow
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Group, Numbers, flat
+from metrics.costs.learned.features import kept_by_team, minimum_points
+from metrics.costs.learned.layout import Layout, layout
+from metrics.costs.scoring import Scorer
+
+EXCESS = 10.0
+"""A stage that is computed so many times as often as it has to be is out of the question."""
+MOST_COPIES = 256
+"""Expressions of what is inlined in one text."""
+UNROLLED, SERIAL, REGISTER_BYTES = 16, 64, 128
+"""On GPUs: points of a thread where its tiles are its own, and of any; bytes that a thread keeps in registers."""
+PARALLEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKey:
+    """A kernel: what it stores, what its blocks compute besides, and what its threads do.
+
+    `free`: what its stages read that is not decided yet; nobody knows what that will cost, so that it costs nothing.
+    """
+
+    output: str
+    members: frozenset[str] = frozenset()
+    inlined: frozenset[str] = frozenset()
+    free: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Ways to cut a kernel along `axes` of its output, and what each costs."""
+
+    axes: tuple[int, ...]
+    ways: tuple[Way, ...]
+    costs: Numbers
+
+    @property
+    def best(self) -> float:
+        """The least cost; infinite where all ways are impossible."""
+        return float(self.costs.min()) if len(self.costs) else float("inf")
+
+
+def usual_axes(extents: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions that are parallel in all likelihood: the last three with several elements."""
+    several = [d for d, extent in enumerate(extents) if extent > 1] or list(range(len(extents)))
+    return tuple(several[-PARALLEL:])
+
+
+@dataclass(slots=True)
+class Tables:
+    """The tables of a program's kernels. Without `memoised` each is made whenever it is asked for.
+
+    `made` counts those that were made.
+    """
+
+    flow: Dataflow
+    device: CostDevice
+    scorer: Scorer
+    memoised: bool = True
+    made: int = 0
+    _known: dict[tuple[KernelKey, tuple[int, ...]], Table] = field(default_factory=dict)
+
+    def table(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Table:
+        """The table of a kernel; `axes` where its parallel dimensions are known."""
+        extents = self.flow.array(key.output).extents
+        along = usual_axes(extents) if axes is None else axes
+        known = self._known.get((key, along)) if self.memoised else None
+        if known is None:
+            known = self._made(key, along, ways([extents[a] for a in along], self.device, bool(key.members)))
+            self._known[key, along] = known
+        return known
+
+    def cost(self, key: KernelKey, axes: tuple[int, ...], way: Way) -> float:
+        """What one way costs, which need not be one of the table's."""
+        table = self.table(key, axes)
+        if way in table.ways:
+            return float(table.costs[table.ways.index(way)])
+        return self._made(key, axes, (way,)).best
+
+    def group(self, key: KernelKey) -> Group:
+        """The kernel as cost models see it."""
+        members = tuple(node.array for node in self.flow.nodes if node.array in key.members)
+        return Group(self._without(key) if key.free else self.flow, key.output, members, key.inlined)
+
+    def _without(self, key: KernelKey) -> Dataflow:
+        """The data flow without what the stages of a kernel read that is free."""
+        own = {key.output, *key.members, *key.inlined}
+        nodes = (replace(node, reads=tuple(read for read in node.reads if read.array not in key.free))
+                 if node.array in own else node for node in self.flow.nodes)
+        return Dataflow(tuple(nodes), self.flow.inputs)
+
+    def _made(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> Table:
+        self.made += 1
+        group, extents, costs = self.group(key), self.flow.array(key.output).extents, list[Numbers]()
+        if any(flat(group.flow, stage, group.inlined).elements > MOST_COPIES for stage in group.stages):
+            return Table(axes, found, np.full(len(found), np.inf))
+        for _, some in groupby(found, key=lambda way: (way.level, way.walk)):
+            made = layout(group, self.device, sizes(tuple(some), axes, extents))
+            costs.append(np.where(_possible(made), self.scorer.score(made), np.inf))
+        return Table(axes, found, np.concatenate(costs))
+
+
+def _possible(made: Layout) -> NDArray[np.bool_]:
+    """Which ways are legal and not out of the question (the paper's pruning, section 4.6)."""
+    device, kept = made.device, kept_by_team(made)
+    fine = np.ones(made.sizes.count, dtype=bool)
+    own = made.sizes.level == "thread"
+    if not own:
+        fine &= kept * made.teams <= device.block_shared
+    if not device.host:
+        fine &= made.threads <= device.block_threads
+        fine &= made.per_thread(made.group.output) <= (UNROLLED if own else SERIAL)
+        fine &= ~(own & (kept > REGISTER_BYTES))
+    for stage in made.group.members:
+        fine &= made.total(stage) <= EXCESS * minimum_points(made.flow, stage)
+    for stage in made.group.inlined:
+        calls = sum((dict(flat(made.flow, one, made.group.inlined).within).get(stage, 0.0) * made.total(one)
+                     for one in made.group.stages), 0.0 * kept)  # fmt: skip
+        trivial = made.node(stage).arithmetic <= 1.0 + made.node(stage).element
+        fine &= trivial | (calls <= EXCESS * minimum_points(made.flow, stage))
+    return fine

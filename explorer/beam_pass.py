@@ -1,0 +1,192 @@
+"""A pass of beam search over prefixes of walks (Anderson et al. 2021, sections 4.3 to 4.5 and their implementation).
+
+In each step the cheapest prefixes are extended, `beam` of them at most. With `sampling`, of an option list only some
+options become prefixes: they are put into buckets by the structure that they lead to, seen at the depth of the pass,
+and of a bucket of n floor(log2(n)) are drawn (one at least). In later passes structure matters in more detail: the j-th
+prefix of a step with the same structure at depth + 1 counts as j times as costly, and ten more if its structure was not
+among those of the best walks of the pass before (`Blessed`).
+
+With `dropout` a prefix is skipped now and then, such that the share `dropout` of whole runs skips none.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from math import isfinite, log2
+
+import numpy as np
+
+from graph.guiding import Guide, Prefix
+from graph.space import DeadEnd, Option
+
+UNBLESSED = 10
+"""What a structure that was not among those of the best walks is multiplied by, besides."""
+BLESSED_BAND = 1.2
+"""Walks whose structure is kept for the next pass cost at most so many times the best."""
+HEAVY = 2
+"""Prefixes of a step that are extended where that takes long."""
+MOST = 64
+"""Options of a longer list that are drawn before their structure is looked at, where sampling is on (ours)."""
+FEW = 3
+"""Options of which all are tried: where a stage is computed, say (inlining is in no bucket of the paper's, either)."""
+COARSE = -1
+"""The number of a pass in which all structures count as the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeamOptions:
+    """The parameters of the paper, each of which may be switched off.
+
+    `sampling`: hierarchical sampling; `freezing`: a first pass over a coarse part of the space settles what matters
+    little. `dropout`: the share of greedy runs that skip nothing (1: none skips).
+    """
+
+    beam: int = 32
+    passes: int = 5
+    sampling: bool = True
+    freezing: bool = True
+    dropout: float = 0.01
+
+
+@dataclass(slots=True)
+class Blessed:
+    """The structures of the best walks so far, and of all their prefixes."""
+
+    structures: set[Hashable] = field(default_factory=set)
+
+    def keep(self, guide: Guide, ends: list[Prefix], depth: int) -> None:
+        """Those of `ends`, too."""
+        for end in ends:
+            at: Prefix | None = end
+            while at is not None:
+                self.structures.add(_structure(guide, at, depth))
+                at = at.parent
+
+
+@dataclass(slots=True)
+class Pass:
+    """One pass. `length`: decisions of a walk, about, from which the dropout of a single step follows.
+
+    `extended` counts prefixes that were extended, `judged` those whose cost was asked.
+    """
+
+    guide: Guide
+    options: BeamOptions
+    number: int
+    rng: np.random.Generator
+    blessed: Blessed
+    dropping: bool = False
+    length: int = 1
+    extended: int = 0
+    judged: int = 0
+
+    def run(self, start: Prefix) -> Prefix | None:
+        """The cheapest complete walk; None where all prefixes lead nowhere."""
+        waiting = [start]
+        while waiting:
+            found = self._step(waiting)
+            if isinstance(found, Prefix):
+                return found
+            waiting = found
+        return None
+
+    def _step(self, waiting: list[Prefix]) -> Prefix | list[Prefix]:
+        """The prefixes that are longer by one choice; or the walk, when the cheapest one is complete."""
+        heap = [(prefix.cost, order, prefix) for order, prefix in enumerate(waiting)]
+        heapq.heapify(heap)
+        seen: dict[Hashable, int] = {}
+        children: list[Prefix] = []
+        begun = heavy = 0
+        while heap and begun < self.options.beam:
+            cost, order, prefix = heapq.heappop(heap)
+            if self._penalize(prefix, seen) and heap and prefix.cost > heap[0][0]:
+                heapq.heappush(heap, (prefix.cost, order, prefix))
+                continue
+            if self._drops() and (heap or begun):
+                continue
+            heavy += self.guide.is_heavy(prefix)
+            if heavy > HEAVY and self.guide.is_heavy(prefix):
+                continue
+            reached = _settled(self.guide, prefix)
+            if reached is None:
+                continue
+            if reached.state.decision is None:
+                self._bless(reached, heap)
+                return reached
+            children += self._children(reached)
+            begun += 1
+        self.extended += begun
+        self.judged += len(children)
+        for child, cost in zip(children, self.guide.costs(children), strict=True):
+            child.cost = cost
+        return [child for child in children if isfinite(child.cost)]
+
+    def _penalize(self, prefix: Prefix, seen: dict[Hashable, int]) -> bool:
+        """Make a prefix costlier that is like others, once; whether it was."""
+        if self.options.beam == 1 or self.options.passes == 1 or self.number < 0 or prefix.penalized:
+            return False
+        structure = _structure(self.guide, prefix, self.number + 1)
+        seen[structure] = times = seen.get(structure, 0) + 1
+        if self.number > 0 and _structure(self.guide, prefix, self.number - 1) not in self.blessed.structures:
+            times += UNBLESSED
+        if times > 1:
+            prefix.penalized = True
+            prefix.cost *= times
+        return times > 1
+
+    def _drops(self) -> bool:
+        if not self.dropping or self.options.dropout >= 1.0:
+            return False
+        return bool(self.rng.random() >= self.options.dropout ** (1.0 / max(1, self.length)))
+
+    def _children(self, prefix: Prefix) -> list[Prefix]:
+        """What a prefix becomes by one more choice, as far as that is worth a try."""
+        options = self.guide.offered(prefix)
+        if self.options.sampling and len(options) > MOST:
+            options = tuple(options[k] for k in sorted(self.rng.permutation(len(options))[:MOST]))
+        made = [child for option in options if (child := _extended(prefix, option)) is not None]
+        if not self.options.sampling or len(made) <= FEW:
+            return made
+        buckets: dict[Hashable, list[Prefix]] = {}
+        for child in made:
+            buckets.setdefault(_structure(self.guide, child, self.number), []).append(child)
+        return [child for bucket in buckets.values() for child in self._drawn(bucket)]
+
+    def _drawn(self, bucket: list[Prefix]) -> Iterator[Prefix]:
+        """floor(log2(n)) of them, one at least, none that is impossible."""
+        quota = max(1, int(log2(len(bucket))))
+        for place in self.rng.permutation(len(bucket)):
+            if quota and isfinite(self.guide.costs([bucket[place]])[0]):
+                quota -= 1
+                yield bucket[place]
+
+    def _bless(self, best: Prefix, heap: list[tuple[float, int, Prefix]]) -> None:
+        """Remember the structures of the best walks of this pass."""
+        near = [prefix for cost, _, prefix in sorted(heap, key=lambda one: one[:2]) if cost <= BLESSED_BAND * best.cost]
+        self.blessed.keep(self.guide, [best, *near[: self.options.beam]], self.number)
+
+
+def _structure(guide: Guide, prefix: Prefix, depth: int) -> Hashable:
+    """Also the number of decisions, so that only prefixes of one step can be alike."""
+    return prefix.decisions, guide.structure(prefix, depth) if depth >= 0 else None
+
+
+def _extended(prefix: Prefix, option: Option) -> Prefix | None:
+    try:
+        return prefix.extended(option)
+    except DeadEnd:
+        return None
+
+
+def _settled(guide: Guide, prefix: Prefix) -> Prefix | None:
+    """The prefix after all questions that have one answer only; None where it leads nowhere."""
+    cost, penalized = prefix.cost, prefix.penalized
+    try:
+        while prefix.state.decision is not None and len(offered := guide.offered(prefix)) == 1:
+            prefix = prefix.extended(offered[0])
+    except DeadEnd:
+        return None
+    prefix.cost, prefix.penalized = cost, penalized
+    return prefix

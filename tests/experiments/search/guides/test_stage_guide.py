@@ -1,0 +1,119 @@
+"""The guide says of a whole walk what the model says of its plan, and a beam that follows it finds good plans."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from experiments.search.costs import find_model, predicted
+from experiments.search.guides.guided import GuidedSpace, guided_space, scorer_of
+from experiments.search.guides.stage_guide import StageGuide
+from experiments.search.modelled import model_plans
+from experiments.search.parts import make_reachable_space
+from experiments.suites.image_pipelines import pipeline
+from experiments.values.options import Budget, RunOptions
+from explorer.beam import greedy, search
+from explorer.beam_pass import BeamOptions
+from generator.frontend_c.source import Compilation
+from generator.lowering import lower
+from generator.problem import program_of
+from generator.program import Program
+from generator.reading import read_problem
+from generator.target import Target
+from graph.guiding import Prefix, guide_of
+from graph.states import start_of
+from metrics.costs.base import Cost
+from tests.support.slow import few
+
+CPU = Target("CPU", "opencl", 4096, (4096, 4096, 4096), 256 * 1024, 2, True, True)
+GPU = Target("GPU", "opencl", 1024, (1024, 1024, 64), 48 * 1024, 28, True, False)
+QUICK = BeamOptions(beam=4, passes=2)
+
+
+@lru_cache(maxsize=4)
+def program(name: str) -> Program:
+    found = pipeline(name)
+    parameters = {"width": 256, "height": 192}
+    return program_of(read_problem(found.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
+
+
+def guided(name: str, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:
+    options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
+    inside = make_reachable_space(program(name), target, options)
+    space = guided_space(inside, program(name), target, scorer_of(target, None), memoised)
+    guide = guide_of(space)
+    assert isinstance(guide, StageGuide)
+    return space, guide
+
+
+def cost(name: str, target: Target, end: Prefix) -> float:
+    found = predicted(program(name), end.state.plan, target, find_model("sioutas", target))
+    assert isinstance(found, Cost), found
+    return found.number
+
+
+@pytest.mark.parametrize(("name", "target"), few([("unsharp", CPU), ("blur", GPU), ("harris", GPU)], 2))
+def test_whole_walks_cost_what_the_model_says_of_their_plans(name: str, target: Target) -> None:
+    space, guide = guided(name, target)
+    for seed in range(3):
+        end = greedy(space, guide, BeamOptions(dropout=1e-6), np.random.default_rng(seed), 20)
+        assert end is not None
+        assert guide.costs([end]) == [pytest.approx(cost(name, target, end))]
+
+
+def test_a_beam_finds_no_worse_a_plan_than_the_scheduler_of_the_same_model() -> None:
+    space, guide = guided("unsharp", CPU)
+    found = search(space, guide, QUICK, np.random.default_rng(0))
+    assert found.end is not None
+    assert found.judged >= found.extended > 20
+    rival = predicted(program("unsharp"), model_plans(program("unsharp"), CPU, "sioutas", 1).plans[0], CPU,
+                      find_model("sioutas", CPU))
+    assert isinstance(rival, Cost)
+    assert cost("unsharp", CPU, found.end) <= rival.number
+    assert lower(program("unsharp"), found.end.state.plan, CPU).kernels
+
+
+def test_what_is_remembered_changes_nothing() -> None:
+    ends = []
+    for memoised in (True, False):
+        space, guide = guided("blur", CPU, memoised)
+        end = search(space, guide, QUICK, np.random.default_rng(1)).end
+        assert end is not None
+        ends.append((end.state.plan, guide.tables.made))
+    assert ends[0][0] == ends[1][0]
+    assert ends[0][1] < ends[1][1]
+
+
+def test_a_prefix_costs_at_most_what_its_best_walk_does_as_long_as_places_are_open() -> None:
+    """What is not decided costs nothing."""
+    space, guide = guided("unsharp", CPU)
+    end = greedy(space, guide, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
+    assert end is not None
+    assert guide.costs([Prefix(start_of(space))])[0] <= guide.costs([end])[0]
+    assert math.isfinite(guide.costs([end])[0])
+
+
+def test_frozen_stages_keep_their_places() -> None:
+    space, guide = guided("harris", CPU)
+    coarse = StageGuide(guide.program, guide.tables, coarse_only=True)
+    end = greedy(space, coarse, BeamOptions(dropout=1.0), np.random.default_rng(0), 20)
+    assert end is not None
+    frozen = guide.frozen(end)
+    places = {c.decision.subject: c.option for c in end.choices if c.decision.name == "stage"}
+    assert set(places.values()) <= {"root", "inline"}
+    again = greedy(space, frozen, BeamOptions(dropout=1e-9), np.random.default_rng(5), 5)
+    assert again is not None
+    kept = [c for c in again.choices if c.decision.name == "stage" and places[c.decision.subject] == c.option]
+    assert len(kept) >= len(places) - math.ceil(math.log2(len(places) + 1))
+
+
+def test_structure_shows_more_at_greater_depth() -> None:
+    space, guide = guided("harris", CPU)
+    ends = [greedy(space, guide, BeamOptions(dropout=1e-6), np.random.default_rng(seed), 20) for seed in range(6)]
+    found = [end for end in ends if end is not None]
+    kinds = [len({guide.structure(end, depth) for end in found}) for depth in range(6)]
+    assert kinds == sorted(kinds)
+    assert kinds[-1] > 1
