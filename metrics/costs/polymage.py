@@ -153,7 +153,7 @@ class PolyMage:
         if given.tenths is not None:
             split = split_room(group, work, team, given.points[-1], given.tenths)
             shared, registers = teams * split.bytes, registers + split.words
-            more = () if self.published else wrongs_of(group, split.words, given.tenths)
+            more = () if self.published else wrongs_of(group, split.words, given.tenths, team)
         occupancy, resident = _occupancy(shared, registers, np.ceil(threads / device.warp), device)
         overlap, wave = np.maximum(again, 0.0) / volume, np.ceil(extents / given.tile).prod(axis=0) / device.units
         moved, ratio = self._traffic(group, work, tile, team.prod(axis=0), device)

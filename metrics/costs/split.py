@@ -26,32 +26,39 @@ class Split:
 
 
 def can_split(group: Group) -> bool:
-    """Whether lanes can hold its stages for each other: all of them lie along the dimensions of the output, x among
-    these, at distances from their readers that do not grow.
+    """Whether lanes can hold its stages for each other with some block."""
+    return bool(group.members) and alone_along(group) is not None
+
+
+def alone_along(group: Group) -> frozenset[int] | None:
+    """The dimensions of the output along which lanes may not take turns with rows: in them stages lie at distances that
+    grow. None where they do so along x, or do not follow it.
     """
-    last = len(group.extents) - 1
-    along = {group.output: tuple(range(len(group.extents)))}
+    last, found = len(group.extents) - 1, set[int]()
+    along: dict[str, tuple[int, ...]] = {group.output: tuple(range(last + 1))}
     for stage in reversed(group.stages):
         for read in flat(group.flow, stage, group.inlined).reads:
             if read.array not in group.members:
                 continue
-            found = _along(read, along[stage])
-            if found is None or last not in found or along.setdefault(read.array, found) != found:
-                return False
-    return bool(group.members)
+            follows, grows = _along(read, along[stage])
+            before = along.setdefault(read.array, follows)
+            if read.by_data or follows.count(last) != 1 or before.index(last) != follows.index(last) or last in grows:
+                return None
+            found |= grows | {d for pair in zip(before, follows, strict=True) if len({*pair}) > 1 for d in pair}
+    return frozenset(found - {-1})
 
 
-def _along(read: Read, reader: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The dimension of the output that each dimension of what is read runs along; None where one runs along none, or
-    faster.
+def _along(read: Read, reader: tuple[int, ...]) -> tuple[tuple[int, ...], set[int]]:
+    """The dimension of the output that each dimension of what is read runs along (-1: none), and those along which it
+    does not run as fast.
     """
-    found = list[int]()
+    follows, grows = list[int](), set[int]()
     for reach in read.reach:
         moving = [d for d, slope in enumerate(reach.slopes) if slope]
-        if len(moving) != 1 or reach.slopes[moving[0]] != 1.0:
-            return None
-        found.append(reader[moving[0]])
-    return tuple(found) if len(set(found)) == len(found) and not read.by_data else None
+        follows.append(reader[moving[0]] if moving else -1)
+        if len(moving) > 1 or (moving and reach.slopes[moving[0]] != 1.0):
+            grows |= {reader[d] for d in moving}
+    return tuple(follows), grows
 
 
 def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, tenths: Numbers) -> Split:
@@ -67,7 +74,7 @@ def split_room(group: Group, work: TileWork, team: Numbers, points: Numbers, ten
             if follows == last:
                 row = np.maximum(extent - held * team[last], 0.0)
             else:
-                rows = rows * np.ceil(extent / team[follows])
+                rows = rows * np.ceil(extent / (team[follows] if follows >= 0 else 1.0))
         shared += work.points[member] / work.extents[member][work.along[member].index(last)] * row * element
         words[member] = held * rows * -(-element // 4)
     return Split(shared, _alive(group, words))
@@ -88,10 +95,13 @@ def _alive(group: Group, words: dict[str, Numbers]) -> Numbers:
     return most
 
 
-def wrongs_of(group: Group, words: Numbers, tenths: Numbers) -> tuple[Wrong, ...]:
+def wrongs_of(group: Group, words: Numbers, tenths: Numbers, team: Numbers) -> tuple[Wrong, ...]:
     """What speaks against parts of tiles in registers."""
-    alike = np.full(len(tenths), can_split(group))
+    alone = alone_along(group)
+    taking_turns = np.full(len(tenths), alone is None)
+    for d in alone or ():
+        taking_turns |= team[d] > 1
     return (
-        Wrong("lanes cannot hold its stages for each other: their distances grow", ~alike & (tenths > 0)),
+        Wrong("lanes cannot hold its stages for each other: their distances grow", taking_turns & (tenths > 0)),
         Wrong(f"more than {MOST_WORDS} registers of a thread would hold parts of its tile", words > MOST_WORDS, True),
     )

@@ -4,7 +4,7 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 `targets`. Then by what is tested:
 
 - random and hand-made programs: `nests`, `conditions`, `scalars`, `updates`, `sweeps`, `stages`, `cases`, `mixed`,
-  `graphs` (expressions), `teams` and `lanes` (with plans)
+  `graphs` (expressions), `teams`, `lanes` and `hybrids` (with plans)
 - their plans: `plans` (all decisions), `random_nests` (one schedule), `space_plans` (from the spaces),
   `gpu_plans` (with what GPUs have), `hyperplanes`, `shuffles`
 - what is right, worked out independently: `interpreter` with `machine`, `memory`, `values`; `orders`, `trees`,

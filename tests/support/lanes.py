@@ -96,3 +96,29 @@ def split_plan(program: Program, block: tuple[int, ...], points: tuple[int, ...]
 def with_tenths(plan: Plan, tenths: int) -> Plan:
     """The same with so many tenths in registers."""
     return replace(plan, kernels=tuple(replace(kernel, in_registers=tenths) for kernel in plan.kernels))
+
+
+def row_chain(rng: np.random.Generator) -> Chain:
+    """Two to four stages, each of which reads rows of the one before twice as fast, half as fast (one of them: tiles of
+    two rows repeat that), or at distances.
+    """
+    x, y = hl.Var("x"), hl.Var("y")
+    while True:
+        image, count = hl.ImageParam(hl.Int(32), 2, "image"), int(rng.integers(2, 5))
+        source: hl.Func | hl.ImageParam = image
+        half = int(rng.integers(1, count))
+        for number in range(count):
+            one, far = hl.Func(f"stage{number}" if number < count - 1 else "out"), int(rng.integers(0, 3))
+            ways = [(y, y + far), (2 * y + far, 2 * y + 1), (hl.i32(far), hl.i32(0))]
+            ways += [(y // 2, y // 2 + y % 2 + far)] * 2 if number == half else []
+            total = hl.cast(hl.Int(32), y % 2 + 1)
+            for row in ways[int(rng.integers(len(ways)))] if number else (y, y + 1):
+                total = total * 3 + source[x + int(rng.integers(0, 4)), row]
+            one[x, y] = total
+            source = one
+        chain = Chain(one, (int(rng.integers(40, 140)), int(rng.integers(4, 11))))
+        try:
+            program_of([chain.output], chain.sizes)
+            return chain
+        except InputError:  # an index below 0: another one
+            continue

@@ -1,7 +1,8 @@
 """Which stages of a kernel a warp can keep in registers and shared memory, and how far their tiles overlap.
 
-All stages must lie along the dimensions of the output, at constant distances from those that read them: then the lane
-and the variable that hold an element follow from the distance alone.
+All stages must lie along x at constant distances from those that read them: then the lane and the variable that hold an
+element follow from the distance alone. So they must along dimensions in which lanes have several rows; in the others
+rows may follow the tile in any way that is the same in each (`generator.lowering.memory.tile_rows`).
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from generator.errors import IllegalPlan
-from generator.expr import Binary, Expr, Int, Load, Name
-from generator.linear import simplify
+from generator.expr import Expr, Load
 from generator.lowering.core.fill import Filler, Filling
 from generator.lowering.memory.computed import Computing, Entered
 from generator.lowering.memory.sub_tiles import HeldStage
+from generator.lowering.memory.tile_rows import Span, needed, offset_in, point
 from generator.nest import Instance, Node
 from generator.plan import KernelPlan
 from generator.polyhedral.memory.footprint import fill_points
@@ -26,11 +28,7 @@ from generator.program import Program, Stage
 
 OUTPUT = ""
 Find = Callable[[str, tuple[Expr, ...]], Load]
-
-
-def point(dim: int) -> Name:
-    """A place along a dimension of the kernel, in the counting of arrays; no program has such a name."""
-    return Name(f"point {dim}")
+Sizes: TypeAlias = tuple[int, ...]
 
 
 @dataclass
@@ -70,54 +68,114 @@ def outputs(program: Program, part: KernelPart, reductions: Sequence[str]) -> Ou
     return Outputs(program, part, tuple(name for name, _ in along), tuple(low for _, low in along))
 
 
-def offset_of(index: Sequence[Expr], count: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The dimensions of the kernel (`count` many) along which the subscripts run, and how far from `point`, per
-    dimension of the kernel. None where that is not constant.
-    """
-    dims, offset = list[int](), [0] * count
-    for one in index:
-        found = [(d, far.value) for d in range(count) if isinstance(far := simplify(Binary("-", one, point(d))), Int)]
-        if not found or found[0][0] in dims:
-            return None
-        dims.append(found[0][0])
-        offset[found[0][0]] = found[0][1]
-    return tuple(dims), tuple(offset)
+@dataclass(frozen=True, slots=True)
+class StageRead:
+    """A stage, or the output, reads an element of another stage, at a function of its own `point`s."""
+
+    reader: str
+    array: str
+    index: tuple[Expr, ...]
 
 
 @lru_cache(maxsize=1024)
-def held_stages(program: Program, part: KernelPart, reductions: tuple[str, ...] = ()) -> tuple[HeldStage, ...]:
-    """The stages that a kernel computes in its tiles, in the order of their computation.
+def stage_reads(program: Program, part: KernelPart, reductions: tuple[str, ...]) -> tuple[StageRead, ...]:
+    """All reads of stages, those of the output first, then stage by stage against the order of their computation.
 
-    Overlap: for all reads, `left >= left of the reader - offset` and `right >= right of the reader + offset`.
+    Raises:
+        IllegalPlan: it is no kernel of one plain statement that computes stages at one place.
+    """
+    points = fill_points(program, part)
+    if len(points) != 1 or not _stages(program, part):
+        raise _refused(part, "it computes no stages at one place of its tile")
+    own, seen = outputs(program, part, reductions), {OUTPUT}
+    found = list[StageRead]()
+    for stage in (None, *reversed(_stages(program, part))):
+        reader = OUTPUT if stage is None else stage.array
+        if reader in seen:  # else its readers are computed where their values are needed, which is nowhere
+            reads = [StageRead(reader, array, index) for array, index in _reads(own, stage)]
+            seen |= {one.array for one in reads}
+            found += dict.fromkeys(reads)
+    return tuple(found)
+
+
+def _stages(program: Program, part: KernelPart) -> list[Stage]:
+    """Those that the kernel computes in its tiles, in the order of their computation."""
+    names = reached(program, part.statements)
+    return [stage for stage in program.stages if stage.where == "block" and stage.array in names]
+
+
+@lru_cache(maxsize=4096)
+def held_stages(
+    program: Program, part: KernelPart, threads: Sizes, points: Sizes, reductions: tuple[str, ...] = ()
+) -> tuple[HeldStage, ...]:
+    """The stages that a kernel computes in its tiles, in the order of their computation; of a warp of `threads` lanes
+    with so many `points` each per dimension.
 
     Raises:
         IllegalPlan: lanes cannot hold them for each other; why not.
     """
-    points, count = fill_points(program, part), len(part.parallel)
-    names = reached(program, part.statements)
-    stages = [stage for stage in program.stages if stage.where == "block" and stage.array in names]
-    if len(points) != 1 or not stages:
-        raise _refused(part, "it computes no stages at one place of its tile")
-    own = outputs(program, part, reductions)
-    found = {OUTPUT: HeldStage(OUTPUT, tuple(range(count)), (0,) * count, (0,) * count)}
-    for stage in (None, *reversed(stages)):
-        reader = found.get(OUTPUT if stage is None else stage.array)
-        if reader is None:
-            continue  # its readers are computed where their values are needed, which is nowhere
-        for array, index in _reads(own, stage, reader):
-            place = offset_of(index, count)
-            if place is None or (array in found and found[array].dims != place[0]):
-                raise _refused(part, f"it reads `{array}` at distances that are not constant")
-            found[array] = _grown(found.get(array), array, reader, *place)
-    for stage in stages:
-        if count - 1 not in found[stage.array].dims:
-            raise _refused(part, f"`{stage.array}` is the same for all points along x")
-        if program.array(stage.array).type == "half":
-            raise _refused(part, f"`{stage.array}` has elements of 16 bits, which are stored as other numbers")
-    return tuple(found[stage.array] for stage in stages)
+    reads, output = stage_reads(program, part, reductions), output_of(program, part, threads, points, reductions)
+    spans, readers = {OUTPUT: output.spans}, dict[str, dict[str, None]]()
+    x, last = len(threads) - 1, output.spans[-1]
+    for read in reads:
+        found = _spans(read, spans[read.reader], threads, last)
+        before = spans.get(read.array)
+        if found is not None and before is not None:
+            both = tuple(a.hull(b) for a, b in zip(before, found, strict=True))
+            found = None if None in both else tuple(one for one in both if one is not None)
+        if found is None:
+            raise _refused(part, f"it reads `{read.array}` at distances that are not constant")
+        spans[read.array] = found
+        readers.setdefault(read.array, {})[read.reader] = None
+    held = list[HeldStage]()
+    for stage in _stages(program, part):
+        array = stage.array
+        along = [k for k, span in enumerate(spans[array]) if span.dim == x]
+        if not along:
+            raise _refused(part, f"`{array}` is the same for all points along x")
+        if len(along) > 1:
+            raise _refused(part, f"it reads `{array}` at distances that are not constant")
+        if program.array(array).type == "half":
+            raise _refused(part, f"`{array}` has elements of 16 bits, which are stored as other numbers")
+        whole = spans[array][along[0]]
+        left, right = last.low - whole.low, whole.low + whole.size - last.low - last.size
+        held.append(HeldStage(array, spans[array], along[0], left, right, tuple(readers[array])))
+    return tuple(held)
 
 
-def _reads(own: Outputs, stage: Stage | None, reader: HeldStage) -> list[tuple[str, tuple[Expr, ...]]]:
+def output_of(
+    program: Program, part: KernelPart, threads: Sizes, points: Sizes, reductions: tuple[str, ...] = ()
+) -> HeldStage:
+    """The tile of the output. A dimension with one tile and no lanes moves with nothing."""
+    tile = [n * p for n, p in zip(threads, points, strict=True)]
+    count, spans = len(tile), list[Span]()
+    for d, (first, size) in enumerate(zip(outputs(program, part, reductions).first, tile, strict=True)):
+        single = d < count - 1 and threads[d] == 1 and part.parallel[d].extent <= size
+        spans.append(Span(None, 0, first, size) if single else Span(d, size, first, size))
+    return HeldStage(OUTPUT, tuple(spans), count - 1, 0, 0)
+
+
+def _spans(read: StageRead, reader: tuple[Span, ...], threads: Sizes, x: Span) -> tuple[Span, ...] | None:
+    """What is read of each dimension, along `x` with all that the output has; None where lanes would not find it."""
+    found = list[Span]()
+    for index in read.index:
+        try:
+            span, far = needed(index, reader), offset_in(index)
+        except ValueError:
+            return None
+        if span is None or (span.dim is not None and threads[span.dim] > 1 and far is None):
+            return None
+        if span.dim == x.dim:
+            whole = span.hull(x) if far is not None else None
+            if whole is None:
+                return None
+            span = whole
+        found.append(span)
+    shared_out = [span.dim for span in found if span.dim is not None and threads[span.dim] > 1]
+    return tuple(found) if len(set(shared_out)) == len(shared_out) else None
+
+
+def _reads(own: Outputs, stage: Stage | None) -> list[tuple[str, tuple[Expr, ...]]]:
     """The elements of stages that are read to compute `point` of a stage (None: of the output)."""
     seen = list[tuple[str, tuple[Expr, ...]]]()
 
@@ -130,21 +188,9 @@ def _reads(own: Outputs, stage: Stage | None, reader: HeldStage) -> list[tuple[s
         plan = KernelPlan(own.part.statements, (1,) * len(own.first), (1,) * len(own.first))
         own.nodes(plan, computing)
     else:
-        computing.value(stage, tuple(map(point, reader.dims)), [], {}, None)
+        extents = own.program.array(stage.array).extents
+        computing.value(stage, tuple(map(point, range(len(extents)))), [], {}, None)
     return seen
-
-
-def _grown(
-    known: HeldStage | None, array: str, reader: HeldStage, dims: tuple[int, ...], offset: tuple[int, ...]
-) -> HeldStage:
-    """The stage with room for what `reader` reads at `offset`; a dimension that it does not have needs none."""
-    count = range(len(offset))
-    left = [max(0, reader.left[d] - offset[d]) if d in dims else 0 for d in count]
-    right = [max(0, reader.right[d] + offset[d]) if d in dims else 0 for d in count]
-    if known is None:
-        return HeldStage(array, dims, tuple(left), tuple(right), (reader.array,))
-    readers = known.readers if reader.array in known.readers else (*known.readers, reader.array)
-    return HeldStage(array, dims, tuple(map(max, known.left, left)), tuple(map(max, known.right, right)), readers)
 
 
 def _refused(part: KernelPart, why: str) -> IllegalPlan:

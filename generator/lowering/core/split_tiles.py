@@ -25,20 +25,19 @@ from generator.errors import IllegalPlan
 from generator.expr import Binary, Expr, Int, Load, Name, map_children
 from generator.linear import plain_form, simplify
 from generator.lowering.core.held_stages import (
-    OUTPUT,
     Find,
     Outputs,
     Redirected,
     held_stages,
-    offset_of,
+    output_of,
     outputs,
-    point,
 )
 from generator.lowering.memory.barriers import in_turn
 from generator.lowering.memory.box import LocalBox, padded_rows
 from generator.lowering.memory.computed import Computing
 from generator.lowering.memory.cooperative import all_threads
 from generator.lowering.memory.sub_tiles import HeldStage, Source, SubTile, SubTiles, all_of, most_words
+from generator.lowering.memory.tile_rows import Span, offset_in, point
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Declare, If, Node, Receive, map_expressions
 from generator.plan import KernelPlan
@@ -64,7 +63,7 @@ def sub_tiles_of(plan: KernelPlan) -> SubTiles:
 def lane_room(program: Program, part: KernelPart, cut: SubTiles, padding: int) -> LaneRoom | None:
     """What the stages take of registers and of shared memory; None where a kernel cannot be cut like that."""
     try:
-        stages = held_stages(program, part)
+        stages = held_stages(program, part, cut.threads, cut.points)
     except IllegalPlan:
         return None
     if _count(stages, cut) > MOST_SUB_TILES:
@@ -78,7 +77,7 @@ def lane_room(program: Program, part: KernelPart, cut: SubTiles, padding: int) -
 
 def _shared_sizes(cut: SubTiles, stage: HeldStage) -> tuple[int, ...]:
     """The part of a stage that is in shared memory."""
-    return tuple(cut.shared_size(stage, d) for d in stage.dims)
+    return tuple(cut.shared_size(stage, k) for k in range(len(stage.spans)))
 
 
 def _count(stages: Sequence[HeldStage], cut: SubTiles) -> int:
@@ -95,7 +94,9 @@ def split_body(
         IllegalPlan: lanes cannot hold the stages for each other, the plan wants what such kernels have not, or the text
             would be too long.
     """
-    stages, cut = held_stages(program, part, reductions), sub_tiles_of(plan)
+    cut = sub_tiles_of(plan)
+    stages = held_stages(program, part, cut.threads, cut.points, reductions)
+    output = output_of(program, part, cut.threads, cut.points, reductions)
     check_besides(plan, "with parts of its tile in registers", HONOURED)
     if (count := _count(stages, cut)) > MOST_SUB_TILES:
         raise IllegalPlan(
@@ -103,15 +104,16 @@ def split_body(
             f"text; at most {MOST_SUB_TILES}: use fewer tenths in registers or smaller tiles"
         )
     stage_boxes(program, part, plan.tile, 1, 0)  # the exact check that computing them once per tile is right
-    splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, {s.array: s for s in stages}, taken)
+    found = {stage.array: stage for stage in stages}
+    splitter = _Splitter(program, outputs(program, part, reductions), plan, cut, found, output, taken)
     body = in_turn([splitter.part(stage) for stage in (*stages, splitter.output)], list(splitter.names))
     return tuple(splitter.boxes.values()), tuple(body)
 
 
 @dataclass(slots=True)
 class _Splitter:
-    """Builds the kernel, stage by stage. `boxes` are what of stages is in shared memory, by stage; `rows` tells of
-    which dimensions lanes have several rows; `variables` hold sub-tiles, `numbers` count what was brought.
+    """Builds the kernel, stage by stage. `boxes` are what of stages is in shared memory, by stage; along `several`
+    dimensions lanes have several rows; `variables` hold sub-tiles, `numbers` count what was brought.
     """
 
     program: Program
@@ -119,21 +121,21 @@ class _Splitter:
     plan: KernelPlan
     cut: SubTiles
     stages: Mapping[str, HeldStage]
+    output: HeldStage
     taken: set[str]
-    output: HeldStage = field(init=False)
     boxes: dict[str, LocalBox] = field(init=False)
     check: LaneCheck = field(init=False)
-    rows: tuple[bool, ...] = field(init=False)
+    several: frozenset[int | None] = field(init=False)
     variables: dict[tuple[str, SubTile], str] = field(default_factory=dict, init=False)
     numbers: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         count = len(self.cut.threads)
-        self.output = HeldStage(OUTPUT, tuple(range(count)), (0,) * count, (0,) * count)
         found = [self._box(stage, fresh_name(f"{stage.array}_here", self.taken)) for stage in self.stages.values()]
         self.boxes = {box.array: box for box in found if prod(box.box)}
-        several = [sub_tile.rows for stage in self.stages.values() for sub_tile in self.cut.sub_tiles(stage)]
-        self.rows = tuple(any(rows[d] for rows in several) for d in range(count - 1))
+        self.several = frozenset(
+            span.dim for one in self.stages.values() for k, span in enumerate(one.spans) if self.cut.rows_of(one, k) > 1
+        )
         self.check = self._check(
             [(name, 0, n - 1) for name, n in zip(thread_names(count), self.cut.threads, strict=True)]
         )
@@ -158,14 +160,16 @@ class _Splitter:
     def _tiles(self, dim: int) -> int:
         return -(-self.outputs.part.parallel[dim].extent // self.plan.tile[dim])
 
-    def _corner(self, dim: int) -> Expr:
-        """The first point of the output's tile."""
-        tile = Binary("*", Int(self.plan.tile[dim]), Name(block_names(len(self.plan.tile))[dim]))
-        return simplify(Binary("+", tile, Int(self.outputs.first[dim])))
+    def _from(self, span: Span, low: int) -> Expr:
+        """The element `low` of the first tile, in the tile at hand."""
+        if span.dim is None:
+            return Int(low)
+        tile = Binary("*", Int(span.step), Name(block_names(len(self.plan.tile))[span.dim]))
+        return simplify(Binary("+", tile, Int(low)))
 
     def _box(self, stage: HeldStage, name: str) -> LocalBox:
         """The part of a stage, or of the output, that is in shared memory or computed from there."""
-        corner = tuple(simplify(Binary("-", self._corner(d), Int(stage.left[d]))) for d in stage.dims)
+        corner = tuple(self._from(span, span.low) for span in stage.spans)
         sizes = _shared_sizes(self.cut, stage)
         kind = self.program.array(stage.array).type if stage.array else ""
         return LocalBox(
@@ -186,9 +190,9 @@ class _Splitter:
         if box is None or not prod(box.box):
             return ()
         ranges = [(name.name, 0, size - 1) for name, size in zip(box.index, box.box, strict=True)]
-        check, where = self._check(ranges), dict(zip(stage.dims, box.outside, strict=True))
-        ends = {d: (-stage.left[d], size - 1 - stage.left[d]) for d, size in zip(stage.dims, box.box, strict=True)}
-        guard = self._guard(stage, ends, where)
+        check, where = self._check(ranges), dict(enumerate(box.outside))
+        firsts = [(span.low, size) for span, size in zip(stage.spans, box.box, strict=True)]
+        guard = self._guard(stage, firsts, where)
 
         def find(array: str, index: tuple[Expr, ...]) -> Load:
             found = self.boxes[array].element(index)
@@ -204,17 +208,17 @@ class _Splitter:
 
     def _in_registers(self, stage: HeldStage, sub_tile: SubTile, brought: _Brought) -> list[Node]:
         """What computes a sub-tile of which each lane holds a point."""
-        first = {d: self.cut.first(stage, sub_tile, d) for d in stage.dims}
-        where = {d: simplify(Binary("+", Binary("+", self._corner(d), Int(first[d])), self.cut.lane(d))) for d in first}
-        ends = {d: (low, low + self.cut.threads[d] - 1) for d, low in first.items()}
-        guard = self._guard(stage, ends, where, self.cut.beyond(stage, sub_tile))
+        first = [self.cut.first(stage, sub_tile, k) for k in range(len(stage.spans))]
+        where = {k: self._of_lane(span, first[k]) for k, span in enumerate(stage.spans)}
+        firsts = [(low, self.cut.lanes_along(span)) for low, span in zip(first, stage.spans, strict=True)]
+        guard = self._guard(stage, firsts, where, self.cut.beyond(stage, sub_tile))
         moves = _Moves(self, brought, stage, sub_tile, guard, where)
         target = Load(self._name(stage, sub_tile)) if stage.array else None
         inside = self._guarded(guard, _at(self._computed(stage, moves.find, target), where))
         if target is None:
             return [*moves.nodes, *inside]
         self.variables[stage.array, sub_tile] = target.array
-        self.check.hold(target.array, stage.array, tuple(where[d] for d in stage.dims), guard)
+        self.check.hold(target.array, stage.array, tuple(where.values()), guard)
         note = f"{stage.array}, sub-tile {sub_tile.number}: one point per lane"
         declared: list[Node] = [Declare(target.array, self.program.array(stage.array).type, (), note)]
         return [*moves.nodes, *declared, *([Assign(target, "", Int(0))] if guard is not None else []), *inside]
@@ -226,33 +230,45 @@ class _Splitter:
             return list(self.outputs.nodes(self.plan, computing))
         [own] = [one for one in self.program.stages if one.array == stage.array]
         nodes: list[Node] = []
-        value = computing.value(own, tuple(map(point, stage.dims)), nodes, {}, None)
+        value = computing.value(own, tuple(map(point, range(len(stage.spans)))), nodes, {}, None)
         return [*nodes, Assign(target, "", value)]
 
     def _name(self, stage: HeldStage, sub_tile: SubTile) -> str:
-        rows = "".join(f"_r{row}" for d, row in enumerate(sub_tile.rows) if d in stage.dims and self.rows[d])
+        rows = "".join(
+            f"_r{row}" for k, (span, row) in enumerate(zip(stage.spans, sub_tile.rows, strict=True))
+            if k != stage.x and span.dim in self.several
+        )  # fmt: skip
         return fresh_name(f"{stage.array}_k{sub_tile.number}{rows}", self.taken)
 
     def _guard(
         self,
         stage: HeldStage,
-        ends: Mapping[int, tuple[int, int]],
+        firsts: Sequence[tuple[int, int]],
         where: Mapping[int, Expr],
         more: Sequence[Expr] = (),
     ) -> Expr | None:
-        """Which of the points `where` exist, the first and the last of a tile being `ends`."""
+        """Which of the points `where` exist: so many from a first one on, in the first tile, along each dimension."""
         conditions = list(more)
-        for position, d in enumerate(stage.dims):
-            dim, tile = self.outputs.part.parallel[d], self.plan.tile[d]
-            low, end = self.outputs.first[d], self.outputs.first[d] + dim.extent
-            if stage.array:
-                low, end = 0, self.program.array(stage.array).extents[position]
-            first, last = ends[d]
-            if self.outputs.first[d] + first < low:
-                conditions.append(simplify(Binary(">=", where[d], Int(low))))
-            if self.outputs.first[d] + (self._tiles(d) - 1) * tile + last >= end:
-                conditions.append(simplify(Binary("<", where[d], Int(end))))
+        for k, (span, (first, size)) in enumerate(zip(stage.spans, firsts, strict=True)):
+            low, end = self._exists(stage, k)
+            moved = 0 if span.dim is None else span.step * (self._tiles(span.dim) - 1)
+            if first + min(moved, 0) < low:
+                conditions.append(simplify(Binary(">=", where[k], Int(low))))
+            if first + max(moved, 0) + size > end:
+                conditions.append(simplify(Binary("<", where[k], Int(end))))
         return all_of(conditions)
+
+    def _exists(self, stage: HeldStage, k: int) -> tuple[int, int]:
+        """The first point that there is along a dimension, and the one after the last."""
+        if stage.array:
+            return 0, self.program.array(stage.array).extents[k]
+        first = self.outputs.first[k]
+        return first, first + self.outputs.part.parallel[k].extent
+
+    def _of_lane(self, span: Span, first: int) -> Expr:
+        """The point of a lane, `first` being that of lane 0 in the first tile."""
+        here = self._from(span, first)
+        return here if span.dim is None else simplify(Binary("+", here, self.cut.lane(span.dim)))
 
     def _guarded(self, guard: Expr | None, nodes: Sequence[Node]) -> tuple[Node, ...]:
         return tuple(nodes) if guard is None else (If(guard, tuple(nodes)),)
@@ -280,11 +296,8 @@ class _Moves:
 
     def find(self, array: str, index: tuple[Expr, ...]) -> Load:
         """What holds an element of a stage in this lane, once `nodes` have run."""
-        splitter, cut = self.splitter, self.splitter.cut
-        place = offset_of(index, len(cut.threads))
-        assert place is not None, "the distances of all reads have been found to be constant"
-        offset = place[1]
-        sources = cut.sources(self.stage, self.at, splitter.stages[array], offset)
+        splitter = self.splitter
+        sources = splitter.cut.sources(self.stage, self.at, splitter.stages[array], index)
         wanted = _put(Load(array, index), self.where)
         assert isinstance(wanted, Load)
         ways = [self._way(array, source, wanted) for source in sources]
@@ -293,13 +306,13 @@ class _Moves:
         if len(ways) == 1:
             return self._value(ways[0], array)
         if tuple(ways) not in self.brought.chosen:
-            self.brought.chosen[tuple(ways)] = self._chosen(ways, array, offset)
+            self.brought.chosen[tuple(ways)] = self._chosen(ways, array, index)
         return self.brought.chosen[tuple(ways)]
 
-    def _chosen(self, ways: Sequence[Way], array: str, offset: tuple[int, ...]) -> Load:
+    def _chosen(self, ways: Sequence[Way], array: str, index: tuple[Expr, ...]) -> Load:
         """A variable with what the ways bring to the lanes for which they are."""
         [first, *others] = [(way, self._value(way, array)) for way in ways]
-        held = self._variable(array, f"{array} at {_words(offset)}")
+        held = self._variable(array, f"{array} at {_words(index)}")
         self.nodes.append(Assign(held, "", first[1]))
         for way, value in others:
             assert way.when is not None, "it would be the only one"
@@ -335,13 +348,13 @@ class _Moves:
         return Way(when, "", box.name, tuple(map(simplify, box.element(wanted.index).index)))
 
 
-def _words(offset: Sequence[int]) -> str:
-    """`x - 1, y`: the dimensions are called x, y, z from the last one on."""
-    names = "xyz"[: len(offset)]
-    parts = [
-        f"{name} {'-' if far < 0 else '+'} {abs(far)}" if far else name
-        for name, far in zip(names, reversed(offset), strict=True)
-    ]
+def _words(index: Sequence[Expr]) -> str:
+    """`x - 1, y`: the dimensions are called x, y, z from the last one on; `..` where rows follow in another way."""
+    parts = list[str]()
+    for name, one in zip(("x", "y", "z", *("w" for _ in index)), reversed(index), strict=False):
+        far = offset_in(one)
+        distance = "" if far is None or not far[1] else f" {'-' if far[1] < 0 else '+'} {abs(far[1])}"
+        parts.append(f"{name}{distance}" if far is not None else str(one.value) if isinstance(one, Int) else "..")
     return ", ".join(parts)
 
 
@@ -352,7 +365,7 @@ def _at(nodes: Sequence[Node], where: Mapping[int, Expr]) -> tuple[Node, ...]:
 
 def _put(expr: Expr, where: Mapping[int, Expr]) -> Expr:
     """`expr` with the places of `point`, subscripts simplified."""
-    values = {point(d).name: place for d, place in where.items()}
+    values = {point(k).name: place for k, place in where.items()}
 
     def put(one: Expr) -> Expr:
         if isinstance(one, Name):

@@ -9,7 +9,9 @@ what tiles of it need beyond their right end: then none needs what stands in one
 `x + offset` finds that `offset + right of the reader - right of the stage` lanes away: in its own variable, in that of
 another lane, in a variable for the sub-tile before, or in shared memory where that sub-tile is there.
 
-Rows have no such slant: row `r` of a stage is the r-th from its first one, and belongs to the lanes in turn.
+Rows have no such slant: row `r` of a stage is the r-th from its first one. Where lanes have several rows they take
+turns, and stages lie at constant distances; where a lane has all rows, any rows may be read, as long as they are the
+same in each tile (`2 * y + 1`, `y / 2`).
 """
 
 from __future__ import annotations
@@ -22,26 +24,28 @@ from math import prod
 
 from generator.expr import Binary, Expr, Int, Name
 from generator.linear import simplify
+from generator.lowering.memory.tile_rows import Span, offset_in, point_in, value_in
 from generator.polyhedral.memory.mapping import thread_names
 
 
 @dataclass(frozen=True, slots=True)
 class HeldStage:
-    """A stage of which a warp keeps an overlapped tile: `left` and `right` are the points beyond the tile of the
-    output, per dimension of the kernel. `dims` are those along which its own dimensions run. `readers` are the stages
-    that read it ("": the output).
+    """A stage of which a warp keeps an overlapped tile: what it needs along each dimension of the stage, of which `x`
+    is the one along the kernel's x, `left` and `right` the points there beyond the tile of the output. `readers` are
+    the stages that read it ("": the output).
     """
 
     array: str
-    dims: tuple[int, ...]
-    left: tuple[int, ...]
-    right: tuple[int, ...]
+    spans: tuple[Span, ...]
+    x: int
+    left: int
+    right: int
     readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SubTile:
-    """Points of a stage, one per lane: sub-tile `number` along x, `rows[d]` along each other dimension."""
+    """Points of a stage, one per lane: sub-tile `number` along x, `rows[k]` along each other dimension of the stage."""
 
     number: int
     rows: tuple[int, ...]
@@ -77,41 +81,41 @@ class SubTiles:
         """The lane's number in a dimension."""
         return Name(thread_names(len(self.threads))[dim]) if self.threads[dim] > 1 else Int(0)
 
-    def size(self, stage: HeldStage, dim: int) -> int:
-        """Points of a stage along a dimension that is not x; 1 where the stage does not have it."""
-        if dim not in stage.dims:
-            return 1
-        return self.threads[dim] * self.points[dim] + stage.left[dim] + stage.right[dim]
+    def lanes_along(self, span: Span) -> int:
+        """How many lanes share out the elements of a stage in a dimension."""
+        return self.threads[span.dim] if span.dim is not None else 1
 
     def sub_tiles(self, stage: HeldStage) -> Iterator[SubTile]:
         """Those in registers, row by row in each."""
-        counts = [range(self._rows(stage, d)) for d in range(len(self.threads) - 1)]
+        counts = [range(self.rows_of(stage, k)) for k in range(len(stage.spans))]
         for number in range(self.in_shared, self.points[-1]):
             yield from (SubTile(number, rows) for rows in product(*counts))
 
-    def _rows(self, stage: HeldStage, dim: int) -> int:
-        """How many rows a lane has of a stage."""
-        return -(-self.size(stage, dim) // self.threads[dim]) if dim in stage.dims else 1
+    def rows_of(self, stage: HeldStage, k: int) -> int:
+        """How many rows a lane has of a stage in a dimension; 1 along x."""
+        return 1 if k == stage.x else -(-stage.spans[k].size // self.lanes_along(stage.spans[k]))
 
-    def shared_size(self, stage: HeldStage, dim: int) -> int:
+    def shared_size(self, stage: HeldStage, k: int) -> int:
         """Elements of the part in shared memory along a dimension."""
-        if dim < len(self.threads) - 1:
-            return self.size(stage, dim)
-        return self.in_shared * self.threads[-1] + stage.left[-1] + stage.right[-1]
+        if k != stage.x:
+            return stage.spans[k].size
+        return self.in_shared * self.threads[-1] + stage.left + stage.right
 
-    def first(self, stage: HeldStage, sub_tile: SubTile, dim: int) -> int:
-        """The point that lane 0 has, counted from the first one of the output's tile."""
-        if dim == len(self.threads) - 1:
-            return sub_tile.number * self.threads[dim] + stage.right[dim]
-        return sub_tile.rows[dim] * self.threads[dim] - stage.left[dim]
+    def first(self, stage: HeldStage, sub_tile: SubTile, k: int) -> int:
+        """The point that lane 0 has in the first tile."""
+        span = stage.spans[k]
+        if k == stage.x:
+            return span.low + stage.left + stage.right + sub_tile.number * self.threads[-1]
+        return span.low + sub_tile.rows[k] * self.lanes_along(span)
 
     def beyond(self, stage: HeldStage, sub_tile: SubTile) -> list[Expr]:
         """What lanes must fulfil for their rows to be those of the tile; nothing where all of them are."""
         found = list[Expr]()
-        for d, row in enumerate(sub_tile.rows):
-            left = self.size(stage, d) - row * self.threads[d]
-            if d in stage.dims and left < self.threads[d]:
-                found.append(Binary("<", self.lane(d), Int(left)))
+        for k, (span, row) in enumerate(zip(stage.spans, sub_tile.rows, strict=True)):
+            lanes = self.lanes_along(span)
+            left = span.size - row * lanes
+            if k != stage.x and span.dim is not None and left < lanes:
+                found.append(Binary("<", self.lane(span.dim), Int(left)))
         return found
 
     def linear(self, place: Sequence[Expr]) -> Expr:
@@ -119,11 +123,14 @@ class SubTiles:
         terms = [Binary("*", one, Int(prod(self.threads[d + 1 :]))) for d, one in enumerate(place)]
         return simplify(reduce(lambda a, b: Binary("+", a, b), terms))
 
-    def sources(self, reader: HeldStage, at: SubTile, stage: HeldStage, offset: Sequence[int]) -> tuple[Source, ...]:
-        """Where the lanes that compute sub-tile `at` of `reader` find `stage`, `offset` away; the later ones win."""
-        x = len(self.threads) - 1
-        per_dim = [self._along(d, at.rows[d], offset[d] + stage.left[d] - reader.left[d], stage) for d in range(x)]
-        along_x = self._candidates(x, at.number, offset[x] + reader.right[x] - stage.right[x])
+    def sources(self, reader: HeldStage, at: SubTile, stage: HeldStage, index: Sequence[Expr]) -> tuple[Source, ...]:
+        """Where the lanes that compute sub-tile `at` of `reader` find the element `index` of `stage`; the later ones
+        win.
+        """
+        far = offset_in(index[stage.x])
+        assert far is not None, "along x distances are constant"
+        along_x = self._candidates(len(self.threads) - 1, at.number, far[1] + reader.right - stage.right)
+        per_dim = [self._rows_at(reader, at, stage, k, one) for k, one in enumerate(index)]
         found, shared = list[Source](), list[Source]()
         for number, when, lane in along_x:
             if number < self.in_shared:
@@ -131,19 +138,31 @@ class SubTiles:
                 continue
             for rows in product(*per_dim):
                 conditions = [one for one in (*(w for _, w, _ in rows), when) if one is not None]
-                found.append(
-                    Source(
-                        all_of(conditions),
-                        SubTile(number, tuple(row for row, _, _ in rows)),
-                        (*(place for _, _, place in rows), lane),
-                    )
-                )
+                place = [self.lane(d) for d in range(len(self.threads) - 1)]
+                for span, (_, _, whose) in zip(stage.spans, rows, strict=True):
+                    if whose is not None and span.dim is not None:
+                        place[span.dim] = whose
+                sub_tile = SubTile(number, tuple(row for row, _, _ in rows))
+                found.append(Source(all_of(conditions), sub_tile, (*place, lane)))
         return (*found, *shared) if found else (Source(None, None),)
 
-    def _along(self, dim: int, row: int, distance: int, stage: HeldStage) -> list[tuple[int, Expr | None, Expr]]:
-        if dim not in stage.dims:
-            return [(0, None, self.lane(dim))]
-        return [one for one in self._candidates(dim, row, distance) if one[0] < self._rows(stage, dim)]
+    def _rows_at(
+        self, reader: HeldStage, at: SubTile, stage: HeldStage, k: int, index: Expr
+    ) -> Sequence[tuple[int, Expr | None, Expr | None]]:
+        """The rows that come into question in a dimension: for which lanes, and whose (None: each lane's own)."""
+        span = stage.spans[k]
+        if k == stage.x:
+            return [(0, None, None)]
+        if self.lanes_along(span) == 1:
+            own = point_in(index)
+            here = None if own is None else reader.spans[own]
+            value = value_in(index, here, at.rows[own] if own is not None else 0)
+            assert value is not None, "rows have been found to be the same in each tile"
+            return [(value[1] - span.low, None, None)]
+        far = offset_in(index)
+        assert far is not None and span.dim is not None, "lanes have rows at constant distances only"
+        distance = far[1] + reader.spans[far[0]].low - span.low
+        return [one for one in self._candidates(span.dim, at.rows[far[0]], distance) if one[0] < self.rows_of(stage, k)]
 
     def _candidates(self, dim: int, number: int, distance: int) -> list[tuple[int, Expr | None, Expr]]:
         """What is `distance` further: the number of the sub-tile or row, for which lanes, and whose."""

@@ -19,7 +19,7 @@ from metrics.costs.base import Cost
 from metrics.costs.groups import Group, column
 from metrics.costs.polymage import GTX_1080_TI as WEIGHTS
 from metrics.costs.polymage import Configurations, PolyMage, Weighed, candidates, refusal, split_candidates
-from metrics.costs.split import can_split
+from metrics.costs.split import alone_along, can_split
 from tests.support.costs import CPU, GTX_1080_TI, blur
 from tests.support.lanes import split_plan, three_stages
 from tests.support.plans import lowered_kernels
@@ -83,11 +83,27 @@ def test_stages_that_are_read_faster_are_not_split() -> None:
     one[x, y] = image[x, y] * 2.0
     out[x, y] = one[2 * x, y] + one[2 * x + 1, y]
     group = Group(dataflow(pipeline_of([out], (512, 64))), "out", ("one",))
-    assert not can_split(group)
+    assert not can_split(group), "x is where lanes are"
     given = Configurations(column((1, 4)), column((4, 32)), np.array([5.0]))
     found = PolyMage(level="sub-group").evaluate(group, given, GTX_1080_TI)
     assert [wrong.reason for wrong in found.wrongs if wrong.are[0]] == [
         "lanes cannot hold its stages for each other: their distances grow"]  # fmt: skip
+
+
+def test_rows_that_are_read_faster_are_split_where_lanes_have_them_alone() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    image, one, out = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("one"), hl.Func("out")
+    one[x, y] = image[x, y] * 2.0
+    out[x, y] = one[x, 2 * y] + one[x + 1, 2 * y + 1]
+    group = Group(dataflow(pipeline_of([out], (512, 64))), "out", ("one",))
+    assert alone_along(group) == frozenset({0})
+    given = Configurations(np.array([[2.0, 2.0], [4.0, 4.0]]), np.array([[4.0, 4.0], [32.0, 16.0]]), np.full(2, 5.0))
+    found = PolyMage(level="sub-group").evaluate(group, given, GTX_1080_TI)
+    [grows, _] = [wrong for wrong in found.wrongs if "lanes" in wrong.reason or "parts of its tile" in wrong.reason]
+    assert grows.are.tolist() == [False, True], "rows of 16 lanes lie above each other"
+    plan = split_plan(pipeline_of([out], (512, 64)), (4, 32), (2, 4), 5)
+    [kernel] = lowered_kernels(pipeline_of([out], (512, 64)), plan, "cuda")
+    assert found.shared[0] == kernel.local_bytes
 
 
 def test_candidates_for_warps_have_each_fraction_once() -> None:

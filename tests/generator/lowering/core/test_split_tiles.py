@@ -19,6 +19,7 @@ from generator.lowered_kernel import LoweredKernel
 from generator.lowering import lower
 from generator.lowering.core.held_stages import held_stages
 from generator.lowering.memory.sub_tiles import HeldStage, most_words
+from generator.lowering.memory.tile_rows import Span
 from generator.nest import Declare, For, If, Node, Receive, walk
 from generator.plan import KernelPlan, Plan, plan_from_json
 from generator.polyhedral.memory.lanes import LaneCheck, SharedBox, Way
@@ -26,7 +27,7 @@ from generator.polyhedral.pipelines.sections import kernels_of
 from generator.program import Program
 from tests.support.faults import Fault, faults
 from tests.support.interpreter import Device, run_original
-from tests.support.lanes import random_chain, split_plan, three_stages, with_tenths
+from tests.support.lanes import random_chain, row_chain, split_plan, three_stages, with_tenths
 from tests.support.orders import differences
 from tests.support.plans import lowered_kernels
 from tests.support.slow import few
@@ -62,6 +63,16 @@ def test_random_stages_are_right(seed: int) -> None:
         assert not differing(program, plan, lowered_kernels(program, plan, "cuda"), seed), plan.to_json()
 
 
+@pytest.mark.parametrize("seed", few(range(60), 3))
+def test_rows_that_follow_the_tile_in_other_ways_are_right(seed: int) -> None:
+    """Twice as fast, half as fast, the same one; where lanes take turns with rows that is refused."""
+    rng = np.random.default_rng(seed)
+    program = row_chain(rng).program
+    block = ((1, 32), (2, 32), (1, 64))[int(rng.integers(3))]
+    plan = split_plan(program, block, (2 << int(rng.integers(2)), int(rng.integers(1, 4))), int(rng.integers(1, 11)))
+    assert not differing(program, plan, lowered_kernels(program, plan, "cuda"), seed), plan.to_json()
+
+
 @pytest.mark.parametrize("tenths", few(range(1, 11), (5,)))
 def test_what_overlaps_is_in_shared_memory_and_the_rest_by_tenths(tenths: int) -> None:
     """4 points of 32 lanes; `one` is needed 2 + 1 points beyond the tile, `two` 1."""
@@ -85,14 +96,15 @@ def test_overlap_is_that_of_the_longest_way() -> None:
     schedule = chain_plan("block").schedule
     assert schedule is not None
     [kernel] = kernels_of(program, schedule)
-    one, two = held_stages(kernel.section.program, kernel.part)
-    assert (one.array, one.left, one.right, one.readers) == ("one", (0, 0), (1, 2), ("", "two"))
-    assert (two.array, two.left, two.right, two.readers) == ("two", (0, 0), (1, 0), ("",))
+    one, two = held_stages(kernel.section.program, kernel.part, (1, 32), (4, 2))
+    assert (one.array, one.left, one.right, one.readers) == ("one", 0, 2, ("", "two"))
+    assert (two.array, two.left, two.right, two.readers) == ("two", 0, 0, ("",))
+    assert one.spans == (Span(0, 4, 0, 5), Span(1, 64, 0, 66)) and two.spans == (Span(0, 4, 0, 5), Span(1, 64, 0, 64))
 
 
 def test_registers_are_counted_while_they_are_alive() -> None:
     def stage(name: str, *readers: str) -> HeldStage:
-        return HeldStage(name, (0,), (0,), (0,), readers)
+        return HeldStage(name, (Span(0, 32, 0, 32),), 0, 0, 0, readers)
 
     row = [stage("a", "b"), stage("b", "c"), stage("c", "")]
     assert most_words(row, [4, 4, 4]) == 8
@@ -180,6 +192,18 @@ def test_lanes_that_get_something_else_are_refused(width: int, wrong: list[Way])
     """The lane, the lanes for which it is, the subscript, the size of the box, the variable, lanes without any."""
     with pytest.raises(IllegalPlan, match="a lane would"):
         lane_check(width).read("a", (Binary("-", PLACE, Int(1)),), None, wrong)
+
+
+def test_rows_twice_as_fast_are_refused_where_lanes_take_turns_with_them() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    image, one, out = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("one"), hl.Func("out")
+    one[x, y] = image[x, y] + 1
+    out[x, y] = one[x, 2 * y] + one[x + 1, y // 2]
+    program = program_of([out], [64, 8])
+    with pytest.raises(IllegalPlan, match="reads `one` at distances that are not constant"):
+        lower(program, split_plan(program, (4, 8), (1, 2), 5), HOPPER)
+    with pytest.raises(IllegalPlan, match="reads `one` at distances that are not constant"):
+        lower(program, split_plan(program, (1, 32), (2, 2), 5), HOPPER)  # one of them moves by 4, the other by 1
 
 
 def test_lanes_that_hold_nothing_are_refused() -> None:
