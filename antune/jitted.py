@@ -21,7 +21,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, update_wrapper
 from math import inf
 from pathlib import Path
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from antune.reporters import Silent
+from antune.reporters import NAMES, ReporterName, opened
 from experiments.exports.function import made_function
 from experiments.run import tune as tune_run
 from experiments.search.code import variant_of_plan
@@ -78,7 +78,7 @@ class Effort:
     explorer: str = "colony"
     seed: int = 0
     runs: Path | None = None
-    reporter: Reporter = field(default_factory=Silent)
+    reporter: ReporterName | Reporter = "silent"
 
     def covers(self, sizes: Sizes) -> bool:
         """Whether an output of these extents is worth a search."""
@@ -257,8 +257,8 @@ class Jitted:
     def _searched(self, pipeline: _Pipeline, problem: Problem) -> tuple[Plan, str] | None:
         effort = self._effort
         parts = replace(PARTS, read_problem=lambda _options, _tell: problem, picture=False)
-        with _run_folder(effort.runs, pipeline.name) as directory:
-            finish = tune_run(effort.options(pipeline.file, self._device), directory, effort.reporter, parts,
+        with _run_folder(effort.runs, pipeline.name) as directory, opened(effort.reporter) as told:
+            finish = tune_run(effort.options(pipeline.file, self._device), directory, told, parts,
                               text="".join(linecache.getlines(pipeline.file)), wisdom=True)
         if finish.ending == "interrupted":
             raise KeyboardInterrupt
@@ -272,7 +272,7 @@ class Jitted:
 def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None = None, seconds: float | None = None,
         device: str | None = None, size_hints: Sequence[Sequence[int]] | None = None,
         size: Callable[..., Sequence[int]] | None = None, explorer: str = "colony", seed: int = 0,
-        runs: str | Path | None = None, reporter: Reporter | None = None) -> Any:
+        runs: str | Path | None = None, reporter: ReporterName | Reporter = "silent") -> Any:
     """Make `function`, which returns the output Func of a pipeline (or several), a function on arrays.
 
     It is called with an `hl.ImageParam` for each array of a call, and with the numbers as they are. The search of the
@@ -280,7 +280,7 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
     whichever ends first, on `device` (as --device takes it). `size_hints`: the extents of outputs (width, height, ...)
     that are worth a search; others run what wisdom has, or the default plan (None: all are). `size`: a function of the
     arguments that gives the extents of the output, which otherwise are those of the first array. `runs`: a folder in
-    which runs are kept. `reporter`: an object as for `antune.tune`; nothing is told without it.
+    which runs are kept. `reporter`: as for `antune.tune`, but silent by default.
 
     Raises:
         InputError: a budget or hint that makes no sense; at a call: as `Jitted`.
@@ -289,9 +289,11 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
         raise InputError(f"evaluations is {evaluations}; use 0 (never tune) or more")
     if seconds is not None and not 0 < seconds < inf:
         raise InputError(f"seconds is {seconds}; use a number above 0")
+    if isinstance(reporter, str) and reporter not in NAMES:
+        raise InputError(f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object")
     hints = None if size_hints is None else tuple(tuple(int(extent) for extent in hint) for hint in size_hints)
     effort = Effort(evaluations, seconds, hints, explorer, seed, None if runs is None else Path(runs),
-                    reporter or Silent())
+                    reporter)
 
     def made(build: Callable[..., Any]) -> Jitted:
         return Jitted(build, device, size, effort)

@@ -131,3 +131,5 @@ def test_a_budget_that_makes_no_sense_is_refused_at_once() -> None:
         antune.jit(seconds=0)
     with pytest.raises(antune.InputError, match="a name for each argument"):
         antune.jit(lambda *images: images)
+    with pytest.raises(antune.InputError, match="there is no reporter 'loud'"):
+        antune.jit(reporter="loud")  # type: ignore[arg-type]  # as users without types call it
