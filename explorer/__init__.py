@@ -4,8 +4,8 @@ Read in this order: `base` (the contract: ask and tell), `random_walk` (the simp
 twice, and a small space is used up completely), `colony` (the ants) with `pheromone` (their trails), `roulette` (how
 they draw), `ant_systems` (the update rules) and `best` (what they remember), then what else guides them: `desirability`
 (metrics), `foresight` (costs that a model foretells), `experience` and `attributes` (walks as rows of numbers),
-`tree_filter` (a regression tree), `screening` and `gaussian_process` (which candidates are worth measuring). Other
-methods: `variation` (walks as genes), `genetic` with `credit` (which operators pay) and `resemblance` (which children
+`tree_filter` (a regression tree), `screening`, `gaussian_process`, `threads` (which candidates are worth measuring).
+Other methods: `variation` (walks as genes), `genetic` with `credit` (which operators pay) and `resemblance` (which children
 are worth measuring), `local`, `exhaustive`, and `portfolio`, which shares the budget among them (over a `remembered`
 space). `halide_ga` is the search of Halide's prototype as published: `halide_options` (its numbers), `halide_lists` (a
 walk as a list per stage), `halide_schedules` (what it begins with), `halide_mutations`. Both evolutions share a

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attributes import Array, Attributes
+from explorer.threads import one_thread
 
 WEIGHTS, WEIGHT_SPREAD = 20.0, 1.0
 """Prior of the weights: median of their sum, and standard deviation of the logarithm of each.
@@ -93,6 +94,7 @@ class GaussianProcess:
         self._log_noise = float(np.log(NOISE))
         self._tuned_with = 0
 
+    @one_thread()
     def fit(self, known: Coordinates, targets: Array, attributes: int) -> None:
         """Condition on `targets` (mean 0, deviation 1), tuning the weights when there is a quarter more data."""
         from scipy.linalg import solve_triangular
@@ -114,6 +116,7 @@ class GaussianProcess:
         self._scale = float(whitened @ whitened / targets.size) if targets.any() else 1.0
         self._solution = solve_triangular(self._root.T, whitened, lower=False, check_finite=False)
 
+    @one_thread()
     def posterior(self, candidates: Coordinates) -> Posterior:
         """What is known of `candidates`, which have the coordinates of the data."""
         from scipy.linalg import solve_triangular

@@ -61,13 +61,19 @@ class Search:
         Raises:
             InputError: see `Bench.measure`; the cache cannot be written; an objective that is no number above 0.
         """
-        while walks := self._ask():
-            outcomes = self._measured([walk for walk in walks if self._known(walk) is None], bench)
-            for walk in walks:
-                key, entry = self._key(walk), self._known(walk)
-                assert entry is not None
-                self._tell(walk, outcomes.get(key) or _outcome(entry, key), entry)
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):  # the models' matrices are small, and threads would wait beside what is timed
+            while walks := self._ask():
+                self._evaluate(walks, bench)
         return self.entries
+
+    def _evaluate(self, walks: Sequence[Walk], bench: Measuring) -> None:
+        outcomes = self._measured([walk for walk in walks if self._known(walk) is None], bench)
+        for walk in walks:
+            key, entry = self._key(walk), self._known(walk)
+            assert entry is not None
+            self._tell(walk, outcomes.get(key) or _outcome(entry, key), entry)
 
     def environment(self, device: str) -> dict[str, Any]:
         """What Kernel Tuner returns beside the results."""

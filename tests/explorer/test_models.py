@@ -9,12 +9,14 @@ import pytest
 from scipy.optimize import approx_fprime
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from explorer.attributes import Attributes
 from explorer.desirability import MetricDesirability
 from explorer.experience import Experience
 from explorer.gaussian_process import WEIGHTS, GaussianProcess, _misfit, coordinates
 from explorer.screening import Screen, expected_improvement
+from explorer.threads import one_thread
 from explorer.tree_filter import FilterTree, Split, SplitFilter
 from graph.knowledge import Measured
 from graph.optimization_graph import Node
@@ -192,3 +194,14 @@ def test_equation_6() -> None:
     eta = MetricDesirability()
     eta.improved(Measured(1.0, {"occupancy": 0.1}), {("S0",): Measured(1.0, {"occupancy": 0.7})})
     assert eta.level(node) == pytest.approx([1 + (0.4 - 0.7) / (0.2 + 1), 1.0, 1.0])
+
+
+def test_models_compute_in_one_thread() -> None:
+    """SciPy has a BLAS of its own, which is loaded when a model first computes."""
+    def threads() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    with threadpool_limits(2):
+        with one_thread():
+            assert len(threads()) >= 2 and set(threads()) == {1}
+        assert set(threads()) == {2}
