@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.benchmarks.warps import IN_BLOCKS
 from metrics.outcome import Timed
 from runners.base import DeviceInfo
 from tests.support.bench import outcomes_of
 from tests.support.cuda_double import found_in, measured
 from tests.support.devices import device_named, has_intel
-from tests.support.hybrids import IN_BLOCKS, hybrid_plan, hybrid_problem
+from tests.support.hybrids import hybrid_plan, hybrid_problem
 from tests.support.slow import few
 
 

@@ -1,0 +1,192 @@
+"""Whose tile, and where it lies: `python -m experiments.benchmarks.warps [--device D] [--draws N] [NAME...]`.
+
+Pipelines with stages in overlapped tiles, and stencils with several time steps per launch: the same random sizes with
+tiles of blocks, of warps, and of warps with parts in registers (random fractions). The table has the best time of each,
+and says over how many plans. Kernels that compute nothing besides have the same plan in all of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+import typer
+
+from experiments.benchmarks.default_plan import SUITE
+from experiments.suites.image_pipelines import pipeline
+from experiments.words import describe_ms, describe_ratio
+from generator.decisions.base import Known
+from generator.decisions.deciding import nearest
+from generator.frontend_c.source import Compilation
+from generator.frontend_py.problem import read_pipeline
+from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
+from generator.lowering.heuristics.starts import start_plans, time_plan
+from generator.plan import KernelPlan, Plan
+from generator.problem import Problem
+from generator.program import Program, Where
+from generator.reading import read_problem
+from generator.schedules.schedule import Schedule
+from generator.schedules.stages import Stages
+from generator.schedules.time_tiles import TimeTiles
+from generator.target import Target
+from metrics.outcome import Timed
+from runners.base import Job, Limits
+from runners.registry import open_runner
+
+IN_BLOCKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "unsharp": ("gray", "blur_y"),
+        "harris": ("gray", "ix", "iy"),
+        "bilateral_grid": ("interpolated",),
+        "camera_pipe": ("curved", "blur_y"),
+        "interpolate": ("down_1_x", "down_2_x", "up_0_x", "up_1_x"),
+        "pyramid_blend": ("left_1_x", "mask_1_x", "up_0_x", "up_left_0_x"),
+        "stencil_chain": ("stage_1", "stage_2", "stage_3"),
+    }
+)
+"""The stages in overlapped tiles, of the six pipelines of Jangda & Guha 2020 and a chain of stencils."""
+INLINE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "unsharp": ("repeat_edge", "blur_x", "sharpen", "ratio"),
+        "harris": ("ixx", "iyy", "ixy", "sxx", "syy", "sxy", "det", "trace"),
+        "camera_pipe": ("blur",),
+        "stencil_chain": ("repeat_edge",),
+    }
+)
+STENCILS = ("jacobi-1d", "jacobi-2d", "heat-3d", "fdtd-2d")
+STEPS = (2, 4)
+_POINTS = (1, 2, 4, 8)
+
+Kind: TypeAlias = Literal["block", "warp", "hybrid"]
+KINDS: tuple[Kind, ...] = ("block", "warp", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A program: the best milliseconds of each kind of tile, over so many plans that passed."""
+
+    name: str
+    best: Mapping[Kind, float]
+    plans: int
+    failed: tuple[str, ...]
+
+
+def tiled_stages(name: str) -> Stages:
+    """The stages of a pipeline that are in tiles, and those inline."""
+    places: dict[str, Where] = dict.fromkeys(INLINE.get(name, ()), "inline")
+    places |= dict.fromkeys(IN_BLOCKS[name], "block")
+    return Stages(tuple(sorted(places.items())))
+
+
+def plans_of(
+    program: Program, target: Target, schedule: Schedule, draws: int, rng: np.random.Generator
+) -> Iterator[tuple[Kind, Plan]]:
+    """Random sizes with each kind of tile that is on offer for some kernel, each plan once."""
+    base = (
+        time_plan(program, target, schedule.steps)
+        if isinstance(schedule, TimeTiles)
+        else start_plans(program, target, schedule)[0]
+    )
+    shapes, seen = kernel_shapes(program, schedule, target.dialect), set[Plan]()
+    for _ in range(draws):
+        drawn = {shape.statements: _drawn(shape, target, rng) for shape in shapes if shape.computes}
+        for kind in KINDS:
+            made = {names: kernels[kind] for names, kernels in drawn.items() if kind in kernels}
+            plan = replace(base, kernels=tuple(made.get(k.statements, k) for k in base.kernels))
+            if made and plan not in seen:
+                seen.add(plan)
+                yield kind, plan
+
+
+def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapping[Kind, KernelPlan]:
+    """A kernel with random sizes, by the kinds of tiles on offer."""
+    count = len(shape.extents)
+    block = [*(1 for _ in range(count - 2)), int(rng.choice((1, 2, 4, 8))), 32][-count:]
+    if count == 1:
+        block = [int(rng.choice((64, 128)))]
+    points = [*(1 for _ in range(count - 2)), int(rng.choice(_POINTS)), int(rng.choice(_POINTS[1:]))][-count:]
+    tile = tuple(b * p for b, p in zip(block, points, strict=True))
+    wanted = KernelPlan(shape.statements, tile, tuple(block))
+    kinds: dict[Kind, KernelPlan] = {
+        "block": wanted,
+        "warp": replace(wanted, level="sub-group"),
+        "hybrid": replace(wanted, level="sub-group", in_registers=int(rng.integers(2, 11))),
+    }
+    found = {kind: nearest(kernel, Known(shape, target, True)) for kind, kernel in kinds.items()}
+    return {kind: kernel for kind, kernel in found.items() if kind_of(kernel) == kind and kernel.tile == tile}
+
+
+def kind_of(kernel: KernelPlan) -> Kind | None:
+    """Whose its tile is; None for a thread's."""
+    if kernel.level == "sub-group":
+        return "hybrid" if kernel.in_registers else "warp"
+    return "block" if kernel.level == "block" else None
+
+
+def measure(name: str, device: str | None, draws: int, size: str) -> Row:
+    """Time the plans of one program."""
+    problem = _problem(name, size)
+    with tempfile.TemporaryDirectory(prefix="antune-benchmark-") as folder:
+        runner = open_runner(problem, device, Limits(), Path(folder))
+        try:
+            rng, target = np.random.default_rng(1), runner.device.target
+            schedules = [TimeTiles(steps) for steps in STEPS] if name in STENCILS else [tiled_stages(name)]
+            each = max(1, draws // len(schedules))
+            plans = [one for s in schedules for one in plans_of(problem.program, target, s, each, rng)]
+            outcomes = dict(runner.evaluate([Job(n, plan) for n, (_, plan) in enumerate(plans)]))
+        finally:
+            runner.close()
+    best, failed, passed = dict[Kind, float](), list[str](), 0
+    for number, (kind, _) in enumerate(plans):
+        outcome = outcomes[number]
+        if isinstance(outcome, Timed):
+            passed += 1
+            best[kind] = min(outcome.median_ms, best.get(kind, outcome.median_ms))
+        else:
+            failed.append(f"{kind}: {outcome.message.splitlines()[0]}")
+    return Row(name, best, passed, tuple(failed))
+
+
+def _problem(name: str, size: str) -> Problem:
+    if name in STENCILS:
+        compilation = Compilation(defines=(f"{size}_DATASET", "DATA_TYPE_IS_FLOAT"))
+        return read_problem(SUITE / f"{name}.c", compilation, None, None, {}, 0)
+    found = pipeline(name)
+    return read_pipeline(found.file, None, dict(found.parameters_at("medium")), 7)
+
+
+def table(rows: list[Row]) -> str:
+    """Markdown: times, and how many times faster warps and hybrid tiles are than tiles of blocks."""
+    lines = ["| program | plans | tile per block | per warp | | hybrid | |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        times = [row.best.get(kind) for kind in KINDS]
+        ratios = [times[0] / ms if ms and times[0] else None for ms in times[1:]]
+        cells = (row.name, str(row.plans), describe_ms(times[0]), describe_ms(times[1]), describe_ratio(ratios[0]),
+                 describe_ms(times[2]), describe_ratio(ratios[1]))  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", show_default=False)] = None,
+    device: Annotated[str | None, typer.Option("--device")] = None,
+    draws: Annotated[int, typer.Option("--draws")] = 50,
+    size: Annotated[str, typer.Option("--size", help="of the stencils")] = "MEDIUM",
+) -> None:
+    """Measure tiles of blocks, of warps, and of warps partly in registers."""
+    rows = []
+    for name in names or [*IN_BLOCKS, *STENCILS]:
+        rows.append(measure(name, device, draws, size))
+        for words in rows[-1].failed:
+            print(f"{name}: {words}")
+        print(table(rows[-1:]).splitlines()[2], flush=True)
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    typer.run(main)
