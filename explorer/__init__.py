@@ -9,12 +9,7 @@ Other methods: `variation` (walks as genes), `genetic` with `credit` (which oper
 children are worth measuring), `local`, `exhaustive`, and `portfolio`, which shares the budget among them (over a
 `remembered` space). `halide_ga` is the search of Halide's prototype as published: `halide_options` (its numbers),
 `halide_lists` (a walk as a list per stage), `halide_schedules` (what it begins with), `halide_mutations`. Both
-evolutions share a `fitness`. `beam` extends prefixes of walks (`beam_pass`), guided by what a space says of them, or by `hindsight`.
-`registry` has explorers by name, `others` those that other packages bring, `frozen` writes the state of any
-of them as text.
-
-`plan_makers/` is another matter: which stages of a program share a kernel, by cost models alone.
-
-An explorer sees decisions, options and costs, never loops or devices. This room may import `graph` and `metrics`,
-and from `generator` only the errors; plan makers also see the data flow of a program.
+evolutions share a `fitness`. `beam` extends prefixes of walks (`beam_pass`), guided by what a space says of them, or by
+`hindsight`. `registry` has explorers by name, `others` those that other packages bring, `frozen` writes the state of
+any of them as text.
 """
