@@ -1,35 +1,46 @@
 """What wisdom gains: `python -m experiments.benchmarks.wisdom_gain --device D --folder DIR`.
 
 Each case tunes a program at one size (or on one device) first, which leaves its best plan in a database of the
-benchmark's own. Then it is tuned at another size (or on another device) with each seed, as usual and with wisdom. Both
-are told in how many times as fast as the default plan the best of 10 and of 20 evaluations is, as the search timed
-them: geometric means over the seeds. Runs that are in the folder already are not made again. The table goes to the
-terminal as Markdown.
+benchmark's own. Then it is tuned at another size (or on another device) with each seed, as usual and with wisdom. What
+the searches found to be the best of 10 and of 20 evaluations is timed again, in turns with the default plan, since
+times of different runs say little on a machine that others use: how many times as fast as the default plan, geometric
+means over the seeds. Runs that are in the folder already are not made again. The table goes to the terminal as
+Markdown.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated
 
 import typer
 
 from experiments.benchmarks.taught_searches import Silent
-from experiments.run import resume, tune
-from experiments.search.parts import PARTS, Parts
+from experiments.run import opened, resume, tune
+from experiments.search.finals import times_of
+from experiments.search.parts import PARTS, limits_of, place_of
 from experiments.store import is_run, read_store
 from experiments.values.options import Budget, RunOptions, Timing
+from experiments.values.records import best_of
 from experiments.wisdom.place import VARIABLE
 from experiments.words import describe_ratio
 from generator.errors import AntuneError
 from generator.frontend_c.source import Compilation
-from metrics.outcome import cost_ms
+from generator.plan import Plan
+from generator.problem import Problem
+from metrics.finals import SittingTimes
 from metrics.statistics import geometric_mean
+from runners.base import Job, Sitting
 
 SUITES = Path(__file__).parents[1] / "suites"
 AT = (10, 20)
+FINALISTS = 5
+"""Of the run that leaves wisdom, as of any run."""
+SITTINGS, SITTING_S = 4, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,10 @@ class Case:
         """Whether it is one of the pipelines."""
         return "width" in dict(self.known)
 
-    def options(self, sizes: tuple[tuple[str, int], ...], evaluations: int, seed: int, device: str) -> RunOptions:
+    def options(self, sizes: tuple[tuple[str, int], ...], evaluations: int, seed: int, device: str,
+                finalists: int = 0) -> RunOptions:
         """A search at these sizes."""
-        timing = Timing(finalists=0)
+        timing = Timing(finalists=finalists)
         if self.pipeline:
             return RunOptions(str(SUITES / "pipelines" / f"{self.name}.py"), Compilation(), Budget(evaluations),
                               parameters=sizes, seed=seed, device=device, space="pipeline", timing=timing)
@@ -66,6 +78,8 @@ CASES = (
     Case("2mm", _sizes(NI=360, NJ=380, NK=420, NL=440), _sizes(NI=300, NJ=320, NK=340, NL=360)),
     Case("jacobi-2d", _sizes(TSTEPS=40, N=500), _sizes(TSTEPS=40, N=640)),
     Case("unsharp", _sizes(width=768, height=512), _sizes(width=1024, height=768)),
+    Case("harris", _sizes(width=768, height=512), _sizes(width=1024, height=768)),
+    Case("histogram_equalize", _sizes(width=768, height=512), _sizes(width=1024, height=768)),
     Case("gemm", _sizes(NI=500, NJ=550, NK=600), _sizes(NI=500, NJ=550, NK=600), known_on="intel"),
 )
 
@@ -83,7 +97,7 @@ def measure(case: Case, number: int, seeds: int, donors: int, device: str, folde
     """The runs of one case."""
     place = folder / f"{number}-{case.name}"
     os.environ[VARIABLE] = str(place / "wisdom.sqlite")
-    _run(case.options(case.known, donors, 0, case.known_on or device), place / "known", False)
+    _run(case.options(case.known, donors, 0, case.known_on or device, FINALISTS), place / "known", False)
     gains: dict[bool, list[tuple[float, ...]]] = {False: [], True: []}
     for seed in range(1, seeds + 1):
         for wisdom in (False, True):
@@ -93,7 +107,8 @@ def measure(case: Case, number: int, seeds: int, donors: int, device: str, folde
             if copy is not None:
                 os.environ[VARIABLE] = str(copy)
             _run(case.options(case.searched, max(AT), seed, device), directory, wisdom)
-            gains[wisdom].append(_gains(directory))
+        for wisdom, gained in _timed_again(place, seed).items():
+            gains[wisdom].append(gained)
     words = [f"{name}={value}" for name, value in case.searched]
     origin = f"{case.known_on}'s device" if case.known_on else ", ".join(f"{n}={v}" for n, v in case.known)
     return Row(f"{case.name} {', '.join(words)} (known: {origin})", _means(gains[False]), _means(gains[True]))
@@ -107,19 +122,39 @@ def _without_later(place: Path) -> Path:
 
 
 def _run(options: RunOptions, directory: Path, wisdom: bool) -> None:
-    parts: Parts = PARTS
     if not is_run(directory):
-        tune(options, directory, Silent(), parts, wisdom=wisdom)
+        tune(options, directory, Silent(), wisdom=wisdom)
     else:
-        resume(directory, None, Silent(), parts)
+        resume(directory, None, Silent())
 
 
-def _gains(directory: Path) -> tuple[float, ...]:
+def _timed_again(place: Path, seed: int) -> dict[bool, tuple[float, ...]]:
+    """The best plans of the two searches of a seed, in turns with the default plan: how much faster they are."""
+    found = {wisdom: _best(place / f"{'wise' if wisdom else 'usual'}-{seed}") for wisdom in (False, True)}
+    directory = place / f"usual-{seed}"
     with read_store(directory) as store:
-        costs = [cost_ms(result.outcome) for result in store.results()]
-    default = costs[0]
-    assert default is not None, "the default plan runs"
-    return tuple(default / min(ms for ms in costs[:count + 1] if ms is not None) for count in AT)
+        info, default = store.info(), store.results()[0].evaluation.plan
+        problem = Problem(info.subject, store.reference())
+    numbers = {plan: number for number, plan in enumerate(dict.fromkeys([default, *found[False], *found[True]]))}
+    jobs = [Job(number, plan) for plan, number in numbers.items()]
+    with opened(PARTS, problem, place_of(info), limits_of(info.options), directory) as runner:
+        sittings = [times_of(dict(runner.remeasure(jobs, Sitting(seed, number, SITTING_S))))
+                    for number in range(SITTINGS)]
+    return {wisdom: tuple(_ratio(sittings, numbers[default], numbers[plan]) for plan in plans)
+            for wisdom, plans in found.items()}
+
+
+def _best(directory: Path) -> tuple[Plan, ...]:
+    """The fastest plan of the first evaluations, as the search timed them, for each number in AT."""
+    with read_store(directory) as store:
+        results = store.results()
+    best = [best_of(results[:count + 1]) for count in AT]
+    return tuple(one.evaluation.plan for one in best if one is not None)
+
+
+def _ratio(sittings: Sequence[SittingTimes], base: int, number: int) -> float:
+    """The median, over all rounds of all sittings, of the ratio of two plans' times."""
+    return median(one / other for times in sittings for one, other in zip(times[base], times[number], strict=True))
 
 
 def _means(gains: list[tuple[float, ...]]) -> tuple[float, ...]:
@@ -129,10 +164,13 @@ def _means(gains: list[tuple[float, ...]]) -> tuple[float, ...]:
 def main(device: Annotated[str, typer.Option(help="Device of the searches.")] = "pocl",
          folder: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("wisdom-gain"),
          seeds: Annotated[int, typer.Option(help="Searches of each kind.")] = 3,
+         only: Annotated[list[int] | None, typer.Option(help="Numbers of cases, from 0.")] = None,
          donors: Annotated[int, typer.Option(help="Evaluations of the runs that leave wisdom.")] = 30) -> None:
     """Measure and print the table."""
     print("| search | best of 10, as usual | with wisdom | best of 20, as usual | with wisdom |\n|---|---|---|---|---|")
     for number, case in enumerate(CASES):
+        if only and number not in only:
+            continue
         try:
             row = measure(case, number, seeds, donors, device, folder)
         except AntuneError as error:
