@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from antune.command_autotune import autotune
 from antune.command_check import check
 from antune.command_compare import compare
 from antune.command_explain import explain
@@ -35,8 +36,8 @@ NO_BUGS = (errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(name="antune", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
                   add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-for _name, _command in (("tune", tune), ("resume", resume), ("report", report), ("compare", compare),
-                        ("export", export), ("graph", graph),
+for _name, _command in (("tune", tune), ("autotune", autotune), ("resume", resume),
+                        ("report", report), ("compare", compare), ("export", export), ("graph", graph),
                         ("profile", profile), ("list", list_runs),
                         ("explain", explain), ("check", check), ("devices", devices), ("doctor", doctor),
                         ("worker", worker)):

@@ -18,6 +18,7 @@ from graph.states import State, start_of
 from metrics.costs.calibration import sioutas_of
 from metrics.costs.constants import Calibration
 from metrics.costs.device import cost_device
+from metrics.costs.learned.model import shipped_model
 from metrics.costs.scoring import Scorer, SioutasScorer
 
 
@@ -60,5 +61,12 @@ def stage_guide(program: Program, target: Target, scorer: Scorer, memoised: bool
 
 
 def scorer_of(target: Target, calibration: Calibration | None) -> Scorer:
-    """The model that guides on a device."""
+    """The model that guides on a device: on CPUs the learned one, unless constants were fitted; else Sioutas'."""
+    if target.shares_host_cores and calibration is None:
+        return shipped_model()
+    return sioutas_scorer(target, calibration)
+
+
+def sioutas_scorer(target: Target, calibration: Calibration | None) -> Scorer:
+    """Sioutas' model for a device."""
     return SioutasScorer(sioutas_of(calibration, cost_device(target)))

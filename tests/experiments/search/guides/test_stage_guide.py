@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.search.costs import find_model, predicted
-from experiments.search.guides.guided import GuidedSpace, guided_space, scorer_of
+from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer
 from experiments.search.guides.stage_guide import StageGuide
 from experiments.search.modelled import model_plans
 from experiments.search.parts import make_reachable_space
@@ -43,7 +43,7 @@ def program(name: str) -> Program:
 def guided(name: str, target: Target, memoised: bool = True) -> tuple[GuidedSpace, StageGuide]:
     options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
     inside = make_reachable_space(program(name), target, options)
-    space = guided_space(inside, program(name), target, scorer_of(target, None), memoised)
+    space = guided_space(inside, program(name), target, sioutas_scorer(target, None), memoised)
     guide = guide_of(space)
     assert isinstance(guide, StageGuide)
     return space, guide

@@ -1,0 +1,114 @@
+"""`antune autotune`: plans of pipelines by a learned cost model, which learns from what is measured."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, assert_never
+
+import typer
+
+from antune.options import Device
+from generator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.learning.autotune import Wanted
+    from experiments.learning.database import Database
+    from generator.plan import Plan
+    from metrics.costs.learned.file import Trained
+    from runners.base import DeviceInfo
+
+
+class Mode(StrEnum):
+    """What is measured."""
+
+    one_shot = "one-shot"
+    top_5 = "top-5"
+    autotune = "autotune"
+
+
+Pipelines = Annotated[list[Path], typer.Argument(metavar="PIPELINE.py...", show_default=False,
+                                                 help="Files of image pipelines (docs/pipelines.md).")]
+ModeOption = Annotated[Mode, typer.Option("--mode", help="What is measured: nothing (`one-shot`), the five plans with "
+                                          "the lowest predicted times, or whole batches of plans, round by round.")]
+Size = Annotated[str | None, typer.Option("--size", metavar="WxH[xC]", show_default=False,
+                                          help="The size of the outputs, by default their estimates.")]
+Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Batches that are measured and learned from.")]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Plans per batch: the beam's, then greedy ones.")]
+Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Of training after each round.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Best plans, models of all rounds, and `plans.db`. The "
+                                   "same command goes on where it was stopped.")]
+Model = Annotated[Path | None, typer.Option("--model", metavar="FILE.json", show_default=False,
+                                            help="The model to begin with, by default the one that comes with "
+                                            "antune.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")]
+
+
+def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size = None, rounds: Rounds = 20,
+             samples: Samples = 80, epochs: Epochs = 200, device: Device = None, out: Out = Path("antune-autotune"),
+             model: Model = None, seed: Seed = 0) -> None:
+    """Plan image pipelines with a learned cost model, and teach it.
+
+    \b
+    Examples:
+      antune autotune sharpen.py --size 1536x2560 --mode one-shot
+      antune autotune sharpen.py corners.py --size 1024x768 --device intel --rounds 20
+    """
+    from contextlib import closing
+
+    from antune.options import parse_parameters, parse_size
+    from experiments.learning.autotune import Wanted
+    from experiments.learning.database import Database, Origin
+    from experiments.search.parts import find_device
+    from metrics.costs.learned.file import read_model
+    from metrics.costs.learned.model import SHIPPED
+
+    found, start = find_device(device), read_model(model or SHIPPED)
+    parameters = tuple(sorted(parse_parameters(parse_size(size))))
+    origins = tuple(Origin(str(file.resolve()), parameters) for file in pipelines)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
+    with closing(Database(out / "plans.db", found.key, found.name)) as base:
+        _run(mode, base, Wanted(origins, out, samples, rounds, epochs, seed), found, start)
+
+
+def _run(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start: Trained) -> None:
+    """Plan, measure, learn; print and write the best plan of each pipeline."""
+    from experiments.learning.autotune import autotune, one_shot, rounds_done, top, tuned
+    from metrics.costs.learned.model import Learned
+
+    if mode is Mode.autotune:
+        autotune(base, wanted, device, start, _say)
+    _, model = rounds_done(wanted.out, start)
+    for origin in wanted.origins:
+        match mode:
+            case Mode.one_shot:
+                sample = one_shot(tuned(origin, device, Learned(model)), wanted)
+                _write(wanted.out, origin.source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted")
+            case Mode.top_5:
+                plan, ms = top(base, tuned(origin, device, Learned(model)), wanted, device)
+                _write(wanted.out, origin.source, plan, f"{ms:.3g} ms")
+            case Mode.autotune:
+                found = enumerate(base.plans(origin))
+                timed = [(one.ms, k, one.plan) for k, one in found if one.ms is not None]
+                if not timed:
+                    raise InputError(f"none of the plans of {origin.source} can be run; see `antune doctor`")
+                ms, _, plan = min(timed, key=lambda one: one[:2])
+                _write(wanted.out, origin.source, plan, f"{ms:.3g} ms")
+            case _:
+                assert_never(mode)
+
+
+def _write(out: Path, source: str, plan: Plan, said: str) -> None:
+    file = out / f"{Path(source).stem}.json"
+    try:
+        file.write_text(plan.to_json() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}") from None
+    _say(f"{Path(source).name}: {said}; plan in {file} (`antune explain {source} --plan {file}`)")
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

@@ -1,0 +1,82 @@
+"""What it takes to plan without measuring: `python -m experiments.benchmarks.one_shot_speed NAME[:PARAM=N]... [--model
+sioutas] [--off sampling,freezing,memory]`.
+
+One beam search in five passes per pipeline of the suite, at its full size, after the data flow is known. With --off,
+devices of the search are switched off one by one (Anderson et al. 2021, tables 1 and 2), or all of those named
+together with --together.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import typer
+
+from experiments.search.guides.guided import guided_space, scorer_of, sioutas_scorer
+from experiments.search.guides.stage_guide import StageGuide
+from experiments.search.parts import find_device, make_reachable_space
+from experiments.suites.image_pipelines import pipeline
+from experiments.values.options import Budget, RunOptions
+from explorer.beam import search
+from explorer.beam_pass import BeamOptions
+from generator.errors import AntuneError, InputError
+from generator.frontend_c.source import Compilation
+from generator.polyhedral.pipelines.dataflow import dataflow
+from generator.problem import program_of
+from generator.program import Program
+from generator.reading import read_problem
+from generator.target import Target
+from graph.guiding import guide_of
+
+SWITCHES = ("sampling", "freezing", "memory")
+
+
+def main(names: list[str], model: str = "learned", off: str = "", together: bool = False,
+         device: str | None = None, size: str = "full") -> None:
+    """Print a line per pipeline and way."""
+    target, without = find_device(device).target, tuple(filter(None, off.split(",")))
+    if unknown := set(without) - set(SWITCHES):
+        raise InputError(f"--off {', '.join(unknown)}: use {', '.join(SWITCHES)}")
+    ways: list[tuple[str, ...]] = [(), *((without,) if together and without else ((one,) for one in without))]
+    for name in names:
+        program = read(name, size)
+        for way in ways:
+            print(measured(name, program, target, model, way), flush=True)
+
+
+def read(text: str, size: str) -> Program:
+    """`stencil_chain:stages=100` of the suite. Raises InputError."""
+    name, *given = text.split(":")
+    chosen = pipeline(name)
+    parameters = dict(chosen.parameters_at("full" if size == "full" else "medium"))
+    parameters |= {key: int(value) for key, _, value in (one.partition("=") for one in given)}
+    return program_of(read_problem(chosen.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
+
+
+def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...]) -> str:
+    """What a search took, in words."""
+    options = RunOptions("a.py", Compilation(), Budget(evaluations=1), space="pipeline")
+    scorer = sioutas_scorer(target, None) if model == "sioutas" else scorer_of(target, None)
+    flow = dataflow(program)
+    space = guided_space(make_reachable_space(program, target, options), program, target, scorer, "memory" not in off)
+    guide = guide_of(space)
+    assert isinstance(guide, StageGuide)
+    beam = replace(BeamOptions(), sampling="sampling" not in off, freezing="freezing" not in off)
+    wall, processor = time.monotonic(), time.process_time()
+    found = search(space, guide, beam, np.random.default_rng(0))
+    wall, processor = time.monotonic() - wall, time.process_time() - processor
+    cost = guide.costs([found.end])[0] if found.end is not None else float("nan")
+    kernels = len(found.end.state.plan.kernels) if found.end is not None else 0
+    without = f" without {', '.join(off)}" if off else ""
+    return (f"{name}{without}: {sum(node.stage for node in flow.nodes)} stages, {processor:.1f} s of processor time, "
+            f"{wall:.1f} s, {found.judged} prefixes judged, {guide.tables.made} kernels evaluated, {kernels} kernels, "
+            f"cost {cost:.4g}")
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except AntuneError as error:
+        raise SystemExit(f"error: {error}") from None

@@ -1,0 +1,103 @@
+"""Measured plans as batches to train on: the features of their kernels beside what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.learning.collect import problem_of
+from experiments.learning.database import Database, MeasuredPlan, Origin
+from experiments.search.costs import planned
+from generator.errors import AntuneError, IllegalPlan
+from generator.problem import program_of
+from generator.program import Program
+from metrics.costs.base import PlannedKernel
+from metrics.costs.device import CostDevice
+from metrics.costs.learned.features import kernel_features
+from metrics.costs.learned.formula import terms
+from metrics.costs.learned.layout import Layout, layout_of
+from metrics.costs.learned.model import counts_of
+from metrics.costs.learned.training import Array, Batch
+
+FEWEST = 8
+"""Plans of a pipeline that make a batch (as in the paper)."""
+SLOWEST = 50.0
+"""Plans that take so many times as long as the fastest one of their pipeline tell nothing about fast ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A kernel of a plan: its features, counts and terms."""
+
+    features: Array
+    counts: Array
+    terms: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pipeline:
+    """The measured plans of a pipeline that a model can judge; `batch` has them in this order."""
+
+    origin: Origin
+    plans: tuple[MeasuredPlan, ...]
+    batch: Batch
+
+
+def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
+    """All pipelines with enough plans, one after the other."""
+    for origin in base.origins():
+        timed = [plan for plan in base.plans(origin) if plan.ms is not None]
+        fastest = min((plan.ms for plan in timed if plan.ms is not None), default=0.0)
+        near = [plan for plan in timed if plan.ms is not None and plan.ms <= SLOWEST * fastest]
+        if len(near) < FEWEST:
+            continue
+        try:
+            made = pipeline_of(program_of(problem_of(origin).subject), origin, near, device)
+        except AntuneError:  # a file of the user's that is not there any more
+            continue
+        if made is not None:
+            yield made
+
+
+def pipeline_of(program: Program, origin: Origin, plans: Sequence[MeasuredPlan], device: CostDevice) -> Pipeline | None:
+    """The plans that can be judged, as a batch; None where they are too few."""
+    known: dict[PlannedKernel, Known] = {}
+    kept, kernels, times = list[MeasuredPlan](), list[tuple[int, Known]](), list[float]()
+    for plan in plans:
+        taken = dict(plan.kernels)
+        try:
+            found = planned(program, plan.plan)
+        except IllegalPlan:  # of an older version
+            continue
+        layouts = {kernel: layout_of(kernel, device) for kernel in found if kernel not in known}
+        if any(not isinstance(made, Layout) for made in layouts.values()) or {k.statements for k in found} - set(taken):
+            continue
+        known |= {kernel: _known(made) for kernel, made in layouts.items() if isinstance(made, Layout)}
+        kernels += [(len(kept), known[kernel]) for kernel in found]
+        times += [taken[kernel.statements] for kernel in found]
+        kept.append(plan)
+    if len(kept) < FEWEST:
+        return None
+    return Pipeline(origin, tuple(kept), _batch(origin, kernels, times, [plan.ms or 0.0 for plan in kept]))
+
+
+def _known(made: Layout) -> Known:
+    features = kernel_features(made)[0]
+    return Known(features, counts_of(made), terms(features, made.device.units))
+
+
+def _batch(origin: Origin, kernels: Sequence[tuple[int, Known]], times: Sequence[float],
+           plan_ms: Sequence[float]) -> Batch:
+    of = [np.full(len(known.features), k) for k, (_, known) in enumerate(kernels)]
+    return Batch(
+        f"{origin.source} {origin.text}",
+        np.concatenate([known.counts for _, known in kernels]),
+        np.concatenate([known.features for _, known in kernels]),
+        np.concatenate([known.terms for _, known in kernels]),
+        np.concatenate(of),
+        np.array([plan for plan, _ in kernels]),
+        np.array(times),
+        np.array(plan_ms),
+    )

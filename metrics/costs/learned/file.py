@@ -1,0 +1,95 @@
+"""A trained model as a file of numbers, with all that they mean; nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from generator.errors import InputError
+from generator.polyhedral.pipelines.histogram import ROWS, TYPES
+from metrics.costs.learned.names import FEATURES
+from metrics.costs.learned.network import SHAPES, Weights
+
+FORMAT = 1
+_DIGITS = 6
+_DESCRIBED = {"device": str, "device_name": str, "plans": int, "pipelines": int, "epochs": int, "command": str}
+_COUNTS = [f"{row}, {kind}" for row in ROWS for kind in TYPES]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a model was trained on: measured plans of so many pipelines on a device, and the command that did it."""
+
+    device: str
+    device_name: str
+    plans: int
+    pipelines: int
+    epochs: int
+    command: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A model."""
+
+    training: Training
+    weights: Weights
+
+
+def write_model(file: Path, model: Trained) -> None:
+    """Write it. Raises InputError: the file cannot be written."""
+    described = {name: getattr(model.training, name) for name in _DESCRIBED}
+    weights = {name: _rounded(value) for name, value in model.weights.items()}
+    data = {"format": FORMAT, **described, "features": list(FEATURES), "counts": _COUNTS, "weights": weights}
+    try:
+        file.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}; choose another file") from None
+
+
+def _rounded(value: Any) -> Any:
+    return [_rounded(one) for one in value] if np.ndim(value) else float(f"{value:.{_DIGITS}g}")
+
+
+def read_model(file: Path) -> Trained:
+    """Read it. Raises InputError: it is no such file, of another version, or a number is none."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; train one with "
+                         "`python -m experiments.learning.train`") from None
+    except (ValueError, RecursionError) as error:
+        raise _bad(file, str(error)) from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise _bad(file, f"`format` is not {FORMAT}")
+    for name, wanted in (("features", list(FEATURES)), ("counts", _COUNTS)):
+        if data.get(name) != wanted:
+            raise _bad(file, f"`{name}` are not those of this version")
+    for name, kind in _DESCRIBED.items():
+        if type(data.get(name)) is not kind:
+            raise _bad(file, f"`{name}` is missing or no {kind.__name__}")
+    weights = data.get("weights")
+    if not isinstance(weights, dict) or weights.keys() != SHAPES.keys():
+        raise _bad(file, "`weights` are not those of this version")
+    read = {name: _array(file, name, weights[name]) for name in SHAPES}
+    return Trained(Training(**{name: data[name] for name in _DESCRIBED}), read)
+
+
+def _array(file: Path, name: str, value: object) -> Any:
+    try:
+        found = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if found.shape != SHAPES[name] or not np.isfinite(found).all():
+        raise _bad(file, f"`weights.{name}` are not {' x '.join(map(str, SHAPES[name]))} numbers")
+    if name in ("spread", "scale") and (found < 0).any():
+        raise _bad(file, f"`weights.{name}` has negative numbers")
+    return found
+
+
+def _bad(file: Path, why: str) -> InputError:
+    return InputError(f"{file} is no model: {why}; train one with `python -m experiments.learning.train`")

@@ -1,0 +1,64 @@
+"""The learned model as a cost model: of one kernel under a plan, and of many ways to cut one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from metrics.costs.base import Cost, Judgement, PlannedKernel, Refused, Term
+from metrics.costs.device import CostDevice
+from metrics.costs.groups import Numbers
+from metrics.costs.learned.features import kernel_features, stages_of
+from metrics.costs.learned.file import Trained, read_model
+from metrics.costs.learned.formula import terms
+from metrics.costs.learned.layout import Layout, layout_of
+from metrics.costs.learned.network import Array, forward
+
+SHIPPED = Path(__file__).parent / "shipped" / "intel_cpu.json"
+"""Trained on a CPU with Intel's runtime (docs/models.md)."""
+
+
+def counts_of(made: Layout) -> Array:
+    """Rows of counts, one per stage of a kernel."""
+    return np.array([made.node(stage).histogram for stage in stages_of(made.group)], dtype=float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """The model; costs are milliseconds on the device of its training."""
+
+    trained: Trained
+    name: str = "learned"
+
+    def judge(self, kernel: PlannedKernel, device: CostDevice) -> Judgement:
+        """See metrics.costs.base.CostModel."""
+        made = layout_of(kernel, device)
+        if isinstance(made, Refused):
+            return made
+        each = self.stages(made)[0]
+        found = tuple(Term(f"of {stage}", float(ms), "ms") for stage, ms in
+                      zip(stages_of(made.group), each, strict=True))  # fmt: skip
+        return Cost(float(each.sum()), found)
+
+    def stages(self, made: Layout) -> Array:
+        """Milliseconds of each stage: ways x stages."""
+        features, counts = kernel_features(made), counts_of(made)
+        ways, stages, width = features.shape
+        rows = features.reshape(-1, width)
+        coefficients = forward(self.trained.weights, np.tile(counts, (ways, 1)), rows).coefficients
+        found: Array = (coefficients * terms(rows, made.device.units)).sum(axis=1).reshape(ways, stages)
+        return found
+
+    def score(self, made: Layout) -> Numbers:
+        """See metrics.costs.scoring.Scorer."""
+        costs: Numbers = np.maximum(self.stages(made).sum(axis=1), 1e-9)
+        return costs
+
+
+@lru_cache(maxsize=1)
+def shipped_model() -> Learned:
+    """The model that comes with antune."""
+    return Learned(read_model(SHIPPED))

@@ -1,0 +1,131 @@
+"""Training: relative throughput as in the paper, with the logarithm of times beside it, by Adam.
+
+A batch is the plans of one pipeline. With p and r the predicted and the measured time over that of the fastest plan of
+the batch, the loss of a plan is
+
+    (1 / p - 1 / r)^2 + 0.1 * (ln p - ln r)^2,   and 0.1 * (ln p_k - ln t_k)^2 for each of its kernels
+
+The paper has the first part only; where a kernel's own time is known, so is more (ours).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from metrics.costs.learned.network import FIXED, Weights, backward, forward, untrained
+
+Array = NDArray[np.float64]
+LOGARITHM, KERNELS = 0.1, 0.1
+RATE, BETAS, EPSILON = 1e-3, (0.9, 0.999), 1e-5
+LEAST_MS = 1e-3
+"""Shorter kernels are mostly noise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Measured plans of a pipeline. Rows are stages: `counts`, `features`, `terms`; `kernel` of each row, `plan` of
+    each kernel; milliseconds of kernels and plans.
+    """
+
+    name: str
+    counts: Array
+    features: Array
+    terms: Array
+    kernel: NDArray[np.intp]
+    plan: NDArray[np.intp]
+    kernel_ms: Array
+    plan_ms: Array
+
+    def by_kernel(self, rows: Array) -> Array:
+        """The sums over the rows of each kernel."""
+        found: Array = np.bincount(self.kernel, rows, len(self.kernel_ms)).astype(float)
+        return found
+
+    def by_plan(self, kernels: Array) -> Array:
+        """The sums over the kernels of each plan."""
+        found: Array = np.bincount(self.plan, kernels, len(self.plan_ms)).astype(float)
+        return found
+
+
+def predicted(weights: Weights, batch: Batch) -> Array:
+    """Milliseconds of the plans of a batch."""
+    made = forward(weights, batch.counts, batch.features)
+    return batch.by_plan(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)))
+
+
+def loss(weights: Weights, batch: Batch) -> tuple[float, Weights]:
+    """The mean loss of the plans of a batch, and its gradient."""
+    made = forward(weights, batch.counts, batch.features)
+    kernels = np.maximum(batch.by_kernel((made.coefficients * batch.terms).sum(axis=1)), 1e-9)
+    plans, count = batch.by_plan(kernels), len(batch.plan_ms)
+    best = batch.plan_ms.min()
+    p, r = plans / best, batch.plan_ms / best
+    apart, ratio = 1.0 / p - 1.0 / r, np.log(p / r)
+    long = batch.kernel_ms >= LEAST_MS
+    each = np.where(long, np.log(kernels / np.where(long, batch.kernel_ms, 1.0)), 0.0)
+    value = float((apart**2 + LOGARITHM * ratio**2).sum() + KERNELS * (each**2).sum()) / count
+    by_plan = (-2.0 * apart / p**2 + 2.0 * LOGARITHM * ratio / p) / best / count
+    by_kernel = by_plan[batch.plan] + 2.0 * KERNELS * each / kernels / count
+    return value, backward(weights, made, by_kernel[batch.kernel][:, None] * batch.terms)
+
+
+def constants(batches: Sequence[Batch]) -> Array:
+    """The constant coefficients, none negative, that fit the times of kernels best, relative to each.
+
+    Those that come out as 0 are small instead, so that the network may raise them.
+    """
+    rows, wanted = [], []
+    for batch in batches:
+        sums = np.stack([batch.by_kernel(batch.terms[:, k]) for k in range(batch.terms.shape[1])], axis=1)
+        long = batch.kernel_ms >= LEAST_MS
+        rows.append(sums[long] / batch.kernel_ms[long][:, None])
+        wanted.append(np.ones(int(long.sum())))
+    table = np.concatenate(rows)
+    size = np.maximum(np.sqrt((table**2).mean(axis=0)), 1e-30)
+    found, _ = nnls(table / size, np.concatenate(wanted))
+    small: Array = np.where(size > 1e-29, np.maximum(found, 1e-3) / size, 0.0)
+    return small
+
+
+def train(batches: Sequence[Batch], epochs: int, rng: np.random.Generator, start: Weights | None = None,
+          tell: Callable[[int, float], None] = lambda _epoch, _loss: None) -> Weights:
+    """Weights after so many epochs over all batches, from `start` (None: untrained)."""
+    every = np.concatenate([batch.features for batch in batches])
+    weights = dict(start) if start is not None else untrained(every, constants(batches), rng)
+    adam = _Adam({name: value for name, value in weights.items() if name not in FIXED})
+    for epoch in range(epochs):
+        total = 0.0
+        for place in rng.permutation(len(batches)):
+            value, slope = loss(weights, batches[place])
+            weights |= adam.stepped(weights, slope, RATE * (1.0 - 0.9 * epoch / epochs))
+            total += value
+        tell(epoch, total / len(batches))
+    return weights
+
+
+class _Adam:
+    """Kingma & Ba 2015."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._first = {name: np.zeros_like(value) for name, value in weights.items()}
+        self._second = {name: np.zeros_like(value) for name, value in weights.items()}
+        self._steps = 0
+
+    def stepped(self, weights: Weights, slope: Weights, rate: float) -> Weights:
+        """The weights after a step down the slope."""
+        self._steps += 1
+        return {name: weights[name] - rate * step for name, step in self._directions(slope)}
+
+    def _directions(self, slope: Weights) -> Iterator[tuple[str, Array]]:
+        first, second = BETAS
+        for name, value in slope.items():
+            self._first[name] = first * self._first[name] + (1.0 - first) * value
+            self._second[name] = second * self._second[name] + (1.0 - second) * value**2
+            mean = self._first[name] / (1.0 - first**self._steps)
+            square = self._second[name] / (1.0 - second**self._steps)
+            yield name, mean / (np.sqrt(square) + EPSILON)
