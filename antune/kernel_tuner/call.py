@@ -53,13 +53,15 @@ class Call:
     atol: float
     shared: Any
     defines: Mapping[str, Any] | None
+    observers: tuple[Any, ...] = ()
 
 
 def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Sequence[Any],
               tune_params: Mapping[str, Sequence[Value]], *, grid_div: tuple[Any, Any, Any], restrictions: Any,
               answer: Sequence[Any] | None, atol: float, verify: Callable[..., Any] | None, lang: str | None,
               smem_args: Mapping[str, Any] | None, cmem_args: Mapping[str, Any] | None,
-              block_size_names: Sequence[str] | None, defines: Mapping[str, Any] | None) -> Call:
+              block_size_names: Sequence[str] | None, defines: Mapping[str, Any] | None,
+              observers: tuple[Any, ...] = ()) -> Call:
     """The call, checked. Raises InputError: something is missing, unknown, or does not fit the kernel."""
     parameters = tuple(parameter_of(name, values) for name, values in tune_params.items())
     sizes = dict(zip(("grid_div_x", "grid_div_y", "grid_div_z"), grid_div, strict=True))
@@ -88,7 +90,7 @@ def make_call(kernel_name: str, source: Any, problem_size: Any, arguments: Seque
                          f"{', '.join(tune_params)}")
     return Call(template, make_text, problem_size, grid_div, block_names,
                 tuple(_restrictions(restrictions, tuple(tune_params))), inputs, found, answer, verify, atol, smem_args,
-                defines)
+                defines, observers)
 
 
 def asked(what: str, function: Callable[[Any], Any], configuration: Configuration) -> Any:

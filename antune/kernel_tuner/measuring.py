@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +44,8 @@ class Bench:
     _results: Path | None = None
     _bounds: Bounds = NOTHING_KNOWN
 
-    def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome]]:
-        """Place in `plans` and outcome, as they come.
+    def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome, Mapping[str, Any]]]:
+        """Place in `plans`, outcome and what observers say of it, as they come.
 
         Raises:
             InputError: the device does not take the language; there is no answer, and the first configurations fail.
@@ -53,8 +54,9 @@ class Bench:
             return
         runner, found = self._runner or self._open(), list[Outcome]()
         for number, outcome in runner.evaluate([Job(number, plan) for number, plan in enumerate(plans)], self._bounds):
-            found.append(self._verified(outcome))
-            yield number, found[-1]
+            judged, seen = self._judged(plans[number], outcome)
+            found.append(judged)
+            yield number, judged, seen
         self._bounds = learned(self._bounds, found)
 
     def close(self) -> None:
@@ -66,7 +68,7 @@ class Bench:
         make = CallMaker(self.call, self.device.target.dialect)
         folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="antune-kernel-"))).resolve()
         problem = self._answered(limits, folder, make)
-        self._results = folder if self.call.verify is not None else None
+        self._results = folder if self.call.verify is not None or self.call.observers else None
         runner = DeviceRunner(problem, self.device, limits, folder, make=make, results=self._results)
         self._opened.enter_context(closing(runner))
         self._runner = runner
@@ -88,20 +90,33 @@ class Bench:
                     raise
         raise AssertionError("a space has a configuration")
 
-    def _verified(self, outcome: Outcome) -> Outcome:
-        """What the user's own function says of the results. Whatever it raises is about this configuration."""
-        verify = self.call.verify
-        if self._results is None or verify is None or not isinstance(outcome, Timed):
-            return outcome
+    def _judged(self, plan: Plan, outcome: Outcome) -> tuple[Outcome, Mapping[str, Any]]:
+        """What the user's own functions say of the results. Whatever they raise is about this configuration."""
+        if self._results is None or not isinstance(outcome, Timed):
+            return outcome, {}
         with np.load(self._results / f"{outcome.code_hash}.npz") as data:
             got = [data[array.name] if array.name in data and self._is_wanted(number) else None
                    for number, array in enumerate(self.call.template.arrays)]
+        what, seen = "the function `verify`", dict[str, Any]()
         try:
-            more = {"atol": self.call.atol} if "atol" in inspect.signature(verify).parameters else {}
-            right = bool(verify(self.call.answer, got, **more))
+            if not self._verified(got):
+                return WrongResult(f"{what} refuses the results", outcome.durations), {}
+            for observer in self.call.observers:
+                what = f"the observer {type(observer).__name__}"
+                if hasattr(observer, "register_configuration"):
+                    observer.register_configuration(dict(plan.parameters))
+                observer.process_output(self.call.answer, got)
+                seen |= observer.get_results()
         except Exception as error:  # noqa: BLE001 - it is the user's own code
-            return WrongResult(f"the function `verify` fails: {type(error).__name__}: {error}", outcome.durations)
-        return outcome if right else WrongResult("the function `verify` refuses the results", outcome.durations)
+            return WrongResult(f"{what} fails: {type(error).__name__}: {error}", outcome.durations), {}
+        return outcome, seen
+
+    def _verified(self, got: Sequence[Any]) -> bool:
+        verify = self.call.verify
+        if verify is None:
+            return True
+        more = {"atol": self.call.atol} if "atol" in inspect.signature(verify).parameters else {}
+        return bool(verify(self.call.answer, got, **more))
 
     def _is_wanted(self, number: int) -> bool:
         answer = self.call.answer

@@ -67,8 +67,8 @@ class Objective:
 
 
 def make_objective(objective: Any, higher: bool | None, metrics: Mapping[str, Metric] | None,
-                   parameters: Sequence[str]) -> Objective:
-    """The objective of a call with these `parameters`.
+                   parameters: Sequence[str], observed: bool = False) -> Objective:
+    """The objective of a call with these `parameters`. `observed`: results have more names, which only observers know.
 
     Raises:
         InputError: several objectives, a name that no entry will have, or it is not clear what is better.
@@ -78,9 +78,11 @@ def make_objective(objective: Any, higher: bool | None, metrics: Mapping[str, Me
     text, known = objective or "time", [*parameters, *MEASURED]
     for name, metric in _listed(metrics):
         if not callable(metric):
-            _check_names(_parsed(name, metric), f"the metric {name}", known)
+            parsed = _parsed(name, metric)
+            if not observed:
+                _check_names(parsed, f"the metric {name}", known)
         known.append(name)
-    if text not in known:
+    if text not in known and not observed:
         _check_objective(text, known)
     if higher is None and text not in HIGHER + LOWER:
         raise InputError(f"whether more or less of `{text}` is better is not clear; give "

@@ -25,14 +25,14 @@ from runners.replay.kernel_tuner import ERROR, failure, timed
 class Measuring(Protocol):
     """What answers where the cache does not."""
 
-    def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome]]:
-        """Place in `plans` and outcome, as they come."""
+    def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome, Mapping[str, Any]]]:
+        """Place in `plans`, outcome and what observers say of it, as they come."""
 
 
 class Nothing:
     """Measures nothing: the cache has to know all."""
 
-    def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome]]:
+    def measure(self, plans: Sequence[Plan]) -> Iterator[tuple[int, Outcome, Mapping[str, Any]]]:
         """See `Measuring`. Raises InputError where something is asked for."""
         for plan in plans:
             values = ", ".join(f"{name} = {value}" for name, value in plan.parameters)
@@ -101,11 +101,11 @@ class Search:
         the file these times are right when it is closed.
         """
         start, found, made = time.perf_counter(), dict[str, Outcome](), list[Entry]()
-        for number, outcome in bench.measure([walk.plan for walk in new]):
+        for number, outcome, seen in bench.measure([walk.plan for walk in new]):
             key, configuration = self._key(new[number]), self._configuration(new[number])
             found[key] = outcome
             entry = entry_of(configuration, outcome, self.strategy_s * 1e3, 0.0, str(datetime.now(UTC)))
-            made.append(self.sought.kept(self.sought.measured(entry)))
+            made.append(self.sought.kept(self.sought.measured({**entry, **seen})))
             self.cache.add(key, made[-1])
         spent = [one.durations for one in found.values()]
         rest_s = time.perf_counter() - start - sum(one.compile_s + one.check_s + one.time_s for one in spent)

@@ -22,7 +22,7 @@ from graph.template import TemplateSpace
 from runners.base import DeviceInfo
 from runners.devices import choose, survey
 
-UNSUPPORTED = ("texmem_args", "compiler", "compiler_options", "parallel", "observers", "objectives")
+UNSUPPORTED = ("texmem_args", "compiler", "compiler_options", "parallel", "objectives")
 
 
 def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, arguments: Sequence[Any],
@@ -51,12 +51,12 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Any, argumen
     _refuse(given)
     check_kinds(given)
     del verbose, log, platform  # messages are those of the exceptions; devices are antune's
-    sought = make_objective(objective, objective_higher_is_better, metrics, tuple(tune_params))
+    sought = make_objective(objective, objective_higher_is_better, metrics, tuple(tune_params), bool(observers))
     plan = find_strategy(strategy, strategy_options)
     call = make_call(kernel_name, kernel_source, problem_size, arguments, tune_params,
                      grid_div=(grid_div_x, grid_div_y, grid_div_z), restrictions=restrictions, answer=answer, atol=atol,
                      verify=verify, lang=lang, smem_args=smem_args, cmem_args=cmem_args,
-                     block_size_names=block_size_names, defines=defines)
+                     block_size_names=block_size_names, defines=defines, observers=tuple(observers or ()))
     rest = (sought, plan, cache, quiet, seed or 0, begin)
     if simulation_mode:
         return _simulated(call, *rest)

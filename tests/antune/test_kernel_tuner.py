@@ -209,7 +209,7 @@ def test_every_result_is_in_the_file_as_soon_as_it_is_known(tmp_path: Path) -> N
             for number, plan in enumerate(plans):
                 if number == 2:
                     raise KeyboardInterrupt
-                yield number, CompileFailed("no", Durations()) if number else nothing(plan)
+                yield number, CompileFailed("no", Durations()) if number else nothing(plan), {"error": 0.25}
 
     def nothing(_plan: Any) -> Any:
         return Timed(2.0, 2.0, 2.0, (2.0,), 2.0, (), "hash", False, Durations())
@@ -217,7 +217,7 @@ def test_every_result_is_in_the_file_as_soon_as_it_is_known(tmp_path: Path) -> N
     with pytest.raises(KeyboardInterrupt):
         search_of(tmp_path, Device(), metrics={"GB/s": "1 / time"}, objective="GB/s")
     found = open_cache(tmp_path / "c", HEADER, True).entries
-    assert found["1"]["GB/s"] == 0.5
+    assert found["1"]["GB/s"] == 0.5 and found["1"]["error"] == 0.25
     assert found["2"]["GB/s"] == found["2"]["__error__"] == "CompilationFailedConfig"  # for Kernel Tuner before 1.4
 
 
@@ -245,11 +245,28 @@ def test_an_error_of_the_users_check_is_the_configurations_own() -> None:
     assert found[0]["message"] == "the function `verify` fails: IndexError: list index out of range"
 
 
+@pytest.mark.slow
+def test_observers_of_outputs_add_to_the_results() -> None:
+    class Off:
+        def process_output(self, answer: Any, got: Any) -> None:
+            self.off = float(np.abs(answer[0] - got[0]).max())
+
+        def get_results(self) -> dict[str, float]:
+            return {"off": self.off}
+
+    found, environment = tune_kernel(**small(
+        tune_params={"block_size_x": [32], "WRONG": [1, 1.5]}, atol=1.0, observers=[Off()],
+        metrics={"loss": "1 + off"}, objective="loss"))
+    assert [(entry["off"], entry["loss"]) for entry in found] == [(0.0, 1.0), (0.5, 1.5)]
+    assert environment["best_config"]["WRONG"] == 1
+
+
 @pytest.mark.parametrize(("changes", "essence"), [
     ({"strategy": "magic"}, "unknown strategy 'magic'"),
     ({"strategy_options": {"max_fevals": 0}}, "max_fevals = 0"),
     ({"lang": "Fortran"}, "lang is 'Fortran'"),
-    ({"observers": [1]}, "observers is not supported"),
+    ({"observers": [1]}, "observers is .1.; give a list of those that look at outputs"),
+    ({"compiler": "nvcc"}, "compiler is not supported"),
     ({"objective": "beauty"}, "the objective `beauty` uses `beauty`, which no result has; there are block_size_x"),
     ({"objective": "GFLOP/s"}, "the objective `GFLOP/s` uses `GFLOP`"),
     ({"objective": "GFLOP per s"}, "the objective `GFLOP per s` is neither one of block_size_x, WRONG, time"),
