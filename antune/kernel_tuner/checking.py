@@ -67,7 +67,7 @@ KINDS: Mapping[str, tuple[_Fits, str]] = {
     "cache": (lambda v: isinstance(v, str | Path) and bool(str(v)), "the name of a file"),
     "observers": (lambda v: _listed(v) and all(callable(getattr(one, name, None)) for one in v
                                                for name in ("process_output", "get_results")),
-                  "a list of those that look at outputs (process_output); others cannot watch kernels in other processes"),
+                  "a list of those that look at outputs (process_output); others cannot watch other processes"),
     "seed": (lambda v: _whole(v) and v >= 0, "a whole number from 0"),
 }
 """What each argument has to be, and that in words."""
