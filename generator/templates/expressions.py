@@ -22,7 +22,7 @@ _ALLOWED = (
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
     ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Tuple, ast.List, ast.Name, ast.Load, ast.Constant, ast.Call,
 )
-_LARGEST_POWER, _LONGEST, _MOST_BITS = 64, 2500, 100_000
+_LARGEST_POWER, _LONGEST, _MOST_BITS = 64, 2500, 500_000  # such numbers are divided in less than a second
 _WORD = 64
 """Bits of a parameter's value, at most."""
 

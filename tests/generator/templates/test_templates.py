@@ -86,12 +86,15 @@ def test_plans_of_something_else_are_illegal() -> None:
     ("9" * 2400, 1, "is too large a number"),
     ("p * 3", 10**2000, "a number of 6644 bits"),
     ("a\n) or (b", 1, "is no Python expression"),
+    (f"({'*'.join(['p'] * 600)}) ** 64", 1, "numbers of more than 500000 bits"),
+    (f"({'*'.join(['p'] * 120)}) ** 64", 2**63 - 1, "is too large a number"),
+    ("*".join(["p**64"] * 120) + " // (" + "*".join(["p**64"] * 60) + ")", 2**63 - 1, "is too large a number"),
 ])
 def test_expressions_are_bounded(text: str, value: Any, essence: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError, match=essence):
         parse_restriction(text, "size").number({"p": value, "a": 1, "b": 1})
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_expressions_go_over_several_lines() -> None:
@@ -146,7 +149,6 @@ A, B = vectors()
     ({"tolerance": (1e-3, -1.0)}, "give two numbers from 0"),
     ({"grid": "per_thread * " * 300 + "per_thread"}, "is too long"),
     ({"grid": "(9 ** 64) ** 64"}, "takes a power of a power"),
-    ({"grid": "*".join(["per_thread ** 64"] * 100)}, "numbers of more than 100000 bits"),
 ])
 def test_what_does_not_fit_is_refused(changes: dict[str, Any], essence: str) -> None:
     with pytest.raises(InputError, match=essence):
