@@ -58,9 +58,11 @@ class Blessed:
 
     def keep(self, guide: Guide, ends: list[Prefix], depth: int) -> None:
         """Those of `ends`, too."""
+        met: set[Prefix] = set()
         for end in ends:
             at: Prefix | None = end
-            while at is not None:
+            while at is not None and at not in met:
+                met.add(at)
                 self.structures.add(_structure(guide, at, depth))
                 at = at.parent
 

@@ -23,10 +23,10 @@ from explorer.beam import search
 from explorer.beam_pass import BeamOptions
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
+from generator.frontend_py.load import load_pipeline
+from generator.frontend_py.problem import program_of, sizes_of
 from generator.polyhedral.pipelines.dataflow import dataflow
-from generator.problem import program_of
 from generator.program import Program
-from generator.reading import read_problem
 from generator.target import Target
 from graph.guiding import guide_of
 
@@ -52,7 +52,8 @@ def read(text: str, size: str) -> Program:
     chosen = pipeline(name)
     parameters = dict(chosen.parameters_at("full" if size == "full" else "medium"))
     parameters |= {key: int(value) for key, _, value in (one.partition("=") for one in given)}
-    return program_of(read_problem(chosen.file, Compilation(), None, None, parameters, 0, baselines=False).subject)
+    outputs = load_pipeline(chosen.file, None, parameters)
+    return program_of(outputs, sizes_of(parameters), name, str(chosen.file))  # nothing is computed
 
 
 def measured(name: str, program: Program, target: Target, model: str, off: tuple[str, ...]) -> str:

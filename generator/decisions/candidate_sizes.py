@@ -50,9 +50,10 @@ TILES = CandidateSizes(((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), (1, 2, 4)), 256, Tru
 """For kernels whose points are whole tiles of a wavefront, one per thread: few, and much work each."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """The sizes on offer for one kernel, per parallel dimension, x first.
+    """The sizes on offer for one kernel, per parallel dimension, x first. Equal only to itself: `geometry` makes it
+    once.
 
     `rest[d]` holds the products (tile sizes, block sizes) that the dimensions from d on can contribute.
     """
@@ -69,6 +70,9 @@ class Geometry:
 
         `whole`: only those that may be a block as well; 1 where none may.
         """
+        return _tile_options(self, dim, points, threads, whole)
+
+    def _tile_options(self, dim: int, points: int, threads: int, whole: bool) -> Sizes:
         options = {tile: self.block_options(dim, tile, points, threads) for tile in self.tiles[dim]}
         if whole:
             return tuple(tile for tile, blocks in options.items() if tile in blocks) or (1,)
@@ -85,6 +89,12 @@ class Geometry:
             points * more_points <= self.max_points and self.min_threads <= threads * more <= self.max_threads
             for more_points, more in self.rest[dim]
         )
+
+
+@lru_cache(maxsize=4096)
+def _tile_options(offer: Geometry, dim: int, points: int, threads: int, whole: bool) -> Sizes:
+    """Walks of a search ask the same again and again."""
+    return offer._tile_options(dim, points, threads, whole)
 
 
 def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:

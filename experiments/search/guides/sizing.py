@@ -33,7 +33,10 @@ class Sizing:
 
     def left(self, table: Table) -> NDArray[np.bool_]:
         """Which ways of a table are left."""
-        return np.array([self._allows(way) for way in table.ways], dtype=bool)
+        known = table.left.get(self)
+        if known is None:
+            known = table.left[self] = np.array([self._allows(way) for way in table.ways], dtype=bool)
+        return known
 
     def _allows(self, way: Way) -> bool:
         return (self.walk in (None, way.walk) and self.level in (None, way.level)

@@ -27,7 +27,7 @@ from generator.decisions.sizes import BLOCK, TILE
 from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
-from generator.plan import KERNEL_DECISIONS
+from generator.plan import KERNEL_DECISIONS, KernelPlan
 from generator.program import Program
 from generator.schedules.schedule import Schedule
 from graph.guiding import Guide, Prefix
@@ -68,6 +68,7 @@ class StageGuide:
     settled: Mapping[Subject, Option] = field(default_factory=dict)
     coarse_only: bool = False
     _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
+    _details: dict[tuple[int, int], tuple[object, Hashable]] = field(default_factory=dict)
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
         """See Guide."""
@@ -208,7 +209,7 @@ class StageGuide:
         now = sizing_of(known.decided) if isinstance(known, KernelsKnown) else None
         seen: list[Hashable] = [frozenset(keys)]
         if depth >= 1:
-            seen.append(tuple(tuple(_detail(sizing_of_plan(one).sizes, depth)) for one in finished))
+            seen.append(self._detail_of(finished, depth))
             seen.append(tuple(_detail(now.sizes, depth)) if now is not None else None)
         if depth >= 2:
             seen.append(frozenset((key.output, key.members) for key in keys.values()))
@@ -216,6 +217,14 @@ class StageGuide:
             seen.append(frozenset((key.output, key.inlined) for key in keys.values()))
             seen.append(tuple((one.level, one.walk) for one in finished))
         return tuple(seen)
+
+    def _detail_of(self, finished: tuple[KernelPlan, ...], depth: int) -> Hashable:
+        """The sizes of finished kernels as far as they are seen; states that come after them share the tuple."""
+        known = self._details.get((id(finished), depth))
+        if known is None:
+            found = tuple(tuple(_detail(sizing_of_plan(one).sizes, depth)) for one in finished)
+            known = self._details[id(finished), depth] = finished, found  # kept, so that no other has its id
+        return known[1]
 
     def is_heavy(self, prefix: Prefix) -> bool:
         """See Guide: behind the last stage the kernels are found, with isl."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -41,11 +41,15 @@ class KernelKey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Ways to cut a kernel along `axes` of its output, and what each costs."""
+    """Ways to cut a kernel along `axes` of its output, and what each costs.
+
+    `left` remembers which of them are left after some answers (`sizing.Sizing`).
+    """
 
     axes: tuple[int, ...]
     ways: tuple[Way, ...]
     costs: Numbers
+    left: dict[Hashable, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
 
     @property
     def best(self) -> float:
