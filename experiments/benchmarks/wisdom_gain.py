@@ -2,7 +2,7 @@
 
 Each case tunes a program at one size (or on one device) first, which leaves its best plan in a database of the
 benchmark's own. Then it is tuned at another size (or on another device) with each seed, as usual and with wisdom. What
-the searches found to be the best of 10 and of 20 evaluations is timed again, in turns with the default plan, since
+the searches found to be the best after 1, 10 and 20 evaluations is timed again, in turns with the default plan, since
 times of different runs say little on a machine that others use: how many times as fast as the default plan, geometric
 means over the seeds. Runs that are in the folder already are not made again. The table goes to the terminal as
 Markdown.
@@ -37,7 +37,7 @@ from metrics.statistics import geometric_mean
 from runners.base import Job, Sitting
 
 SUITES = Path(__file__).parents[1] / "suites"
-AT = (10, 20)
+AT = (1, 10, 20)
 FINALISTS = 5
 """Of the run that leaves wisdom, as of any run."""
 SITTINGS, SITTING_S = 4, 1.0
@@ -167,14 +167,15 @@ def main(device: Annotated[str, typer.Option(help="Device of the searches.")] = 
          only: Annotated[list[int] | None, typer.Option(help="Numbers of cases, from 0.")] = None,
          donors: Annotated[int, typer.Option(help="Evaluations of the runs that leave wisdom.")] = 30) -> None:
     """Measure and print the table."""
-    print("| search | best of 10, as usual | with wisdom | best of 20, as usual | with wisdom |\n|---|---|---|---|---|")
+    heads = [f"{'the first' if at == 1 else f'best of {at}'}, as usual | with wisdom" for at in AT]
+    print(f"| search | {' | '.join(heads)} |\n|{'---|' * (1 + 2 * len(AT))}")
     for number, case in enumerate(CASES):
         if only and number not in only:
             continue
         try:
             row = measure(case, number, seeds, donors, device, folder)
         except AntuneError as error:
-            print(f"| {case.name} | {error} | | | |", flush=True)
+            print(f"| {case.name} | {error} |{' |' * (2 * len(AT) - 1)}", flush=True)
             continue
         cells = [describe_ratio(value) for pair in zip(row.usual, row.wise, strict=True) for value in pair]
         print(f"| {row.title} | {' | '.join(cells)} |", flush=True)
