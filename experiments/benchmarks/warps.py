@@ -109,7 +109,8 @@ def _drawn(shape: KernelShape, target: Target, rng: np.random.Generator) -> Mapp
     block = [*(1 for _ in range(count - 2)), int(rng.choice((1, 2, 4, 8))), 32][-count:]
     if count == 1:
         block = [int(rng.choice((64, 128)))]
-    points = [*(1 for _ in range(count - 2)), int(rng.choice(_POINTS)), int(rng.choice(_POINTS[1:]))][-count:]
+    along_x = _POINTS if shape.timed else _POINTS[1:]
+    points = [*(1 for _ in range(count - 2)), int(rng.choice(_POINTS)), int(rng.choice(along_x))][-count:]
     tile = tuple(b * p for b, p in zip(block, points, strict=True))
     wanted = KernelPlan(shape.statements, tile, tuple(block))
     kinds: dict[Kind, KernelPlan] = {
