@@ -30,6 +30,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Trained:
     return shipped_model().trained
 
 
+@pytest.mark.slow
 def test_batches_are_different_plans_that_the_seed_decides(start: Trained) -> None:
     one = tuned(BLUR, DEVICE, Learned(start))
     found = batch(one, 5, (1, 0), QUICK)
