@@ -13,6 +13,8 @@ from generator.target import LANES
 
 Combine: TypeAlias = Literal["atomic", "shared", "shuffle", "private"]
 _DEFAULT: Combine = "atomic"
+_PART_BYTES = 8
+"""What a thread has in shared memory while parts are added up: the largest element."""
 
 
 def _offer(known: Known) -> Offer[Combine]:
@@ -24,12 +26,14 @@ def _offer(known: Known) -> Offer[Combine]:
     if not known.shape.reduces or (alone and not private):
         return Offer((_DEFAULT,))
     shuffles = known.target.sub_group >= LANES and block[-1] % LANES == 0
+    parts = prod(block) * _PART_BYTES
+    room = kept_bytes(known, known[SIZES].tile, False) + parts <= known.target.local_bytes
     offered: tuple[Combine, ...] = ("atomic", "shared", "shuffle") if shuffles else ("atomic", "shared")
-    if alone:
+    if alone or not room:  # shuffles leave to shared memory what no whole warp adds up
         offered = (_DEFAULT,)
     if not known.wide:
         return Offer(offered[-1:])
-    depends: Depends = (("shuffles", shuffles),)
+    depends: Depends = (("shuffles", shuffles), *(() if room else (("room for parts", room),)))
     if private:
         offered, depends = (*offered, "private"), (*depends, ("private", True), ("alone", alone))
     return Offer(offered, depends)

@@ -23,7 +23,7 @@ from tests.support.programs import write_c
 from tests.support.runs import Log
 from tests.support.slow import few
 from tests.support.space_plans import random_plans
-from tests.support.suite import ODD_SIZES, problem
+from tests.support.suite import ODD_SIZES, large_program, problem
 from tests.support.targets import CPU
 
 PER_LEVEL = 34
@@ -98,6 +98,13 @@ def test_what_the_upper_levels_offer_can_be_lowered(name: str, count: int) -> No
     program = problem(name).program
     said = [words for level in LEVELS[1:] for words in refusals(program, CPU, level, count)]
     assert 100 * len(said) < 2 * count, said
+
+
+@pytest.mark.parametrize("name", few([*programs()], ("bicg",)))
+def test_what_is_on_offer_at_a_large_size_fits(name: str) -> None:
+    """Which arrays have copies depends on the dimension of neighbours; threads that add up need room for parts."""
+    said = [words for level in LEVELS for words in refusals(large_program(name), CPU, level, 40)]
+    assert 100 * len(said) < len(LEVELS) * 40, said
 
 
 TRIANGLE = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeAlias
 
 from generator.decisions.shape import LaneRoom
 from generator.errors import IllegalPlan
@@ -69,28 +70,55 @@ class BlockUpdates:
         return sum(ELEMENT_BYTES[self.program.array(box.array).type] * prod(box.sizes) for box in boxes)
 
 
+Staged: TypeAlias = tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCopies:
+    """What the blocks of a kernel may copy to shared memory, which depends on the order of its parallel dimensions:
+    reads that lie side by side for neighbours along x need no copy.
+    """
+
+    program: Program
+    part: KernelPart
+    frame: Frame
+    dialect: Dialect
+
+    def ordered(self, order: tuple[int, ...]) -> tuple[Staged, tuple[bool, ...]]:
+        """`staged` and `alone` of KernelShape with the dimensions in `order`."""
+        points = fill_points(self.program, reordered(self.part, order))
+        staged = tuple(
+            (a, ELEMENT_BYTES[self.program.array(a.array).type], tuple(d.extent for d in point.tiled))
+            for point in points
+            for a in point.arrays
+        )
+        if not staged or not _may_wait(self.program, self.part, self.frame, self.dialect):
+            return (), ()
+        return staged, tuple(not point.computed for point in points for _ in point.arrays)
+
+
 @dataclass(frozen=True, slots=True)
 class KernelShape:
     """A kernel as a search sees it.
 
-    `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `shareable` arrays may be
-    put in shared memory. `sequential`: a loop runs inside each thread. `kept` holds, per array that a thread can keep
-    in registers, the parallel dimensions that matter to it; `reduces`: several threads may update one element. `staged`
-    holds, by array and fill point, the footprint, element size and the extents of the tiled members. `coarse`: a
-    point of the parallel dimensions is a whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows.
-    `blocks`: what its blocks compute in shared memory, stages or several time steps; `updates`: what its blocks can
-    reduce in copies of their own. `launched`: the statements of a loop of the host that launches it, with others, for
-    little work each; () where there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged
-    array: its copy is all that is made at that point.
+    `extents` of the parallel dimensions, outermost first (none: it runs in one thread). `sequential`: a loop runs
+    inside each thread. `kept` holds, per array that a thread can keep in registers, the parallel dimensions that
+    matter to it; `reduces`: several threads may update one element. `staged` holds, by array and fill point, the
+    footprint, element size and the extents of the tiled members. `coarse`: a point of the parallel dimensions is a
+    whole tile of a wavefront; `skewed`: its loops are so by the Plan's own rows. `blocks`: what its blocks compute
+    in shared memory, stages or several time steps; `updates`: what its blocks can reduce in copies of their own.
+    `launched`: the statements of a loop of the host that launches it, with others, for little work each; () where
+    there is none. `diagonals`: see `generator.decisions.shape.Shape`. `alone`, per staged array: its copy is all
+    that is made at that point. `copies`: what `staged` and `alone` are in another order; None where blocks copy
+    nothing in any.
     """
 
     statements: tuple[str, ...]
     extents: tuple[int, ...]
-    shareable: tuple[str, ...]
     sequential: bool
     kept: tuple[tuple[int, ...], ...]
     reduces: bool
-    staged: tuple[tuple[StagedArray, int, tuple[int, ...]], ...]
+    staged: Staged
     coarse: bool = False
     skewed: bool = False
     blocks: BlockStages | TimeBoxes | None = None
@@ -98,6 +126,12 @@ class KernelShape:
     launched: tuple[str, ...] = ()
     diagonals: tuple[int, ...] = ()
     alone: tuple[bool, ...] = ()
+    copies: BlockCopies | None = None
+
+    @property
+    def shareable(self) -> tuple[str, ...]:
+        """The arrays that may be put in shared memory."""
+        return tuple(sorted({footprint.array for footprint, _, _ in self.staged}))
 
     @property
     def privatizes(self) -> bool:
@@ -141,24 +175,23 @@ class KernelShape:
     def walking(self, rows: int) -> KernelShape:
         """The same kernel, whose blocks compute so many rows of their tiles at a time; they copy nothing."""
         assert isinstance(self.blocks, BlockStages)
-        return replace(self, blocks=replace(self.blocks, walk=rows), staged=(), shareable=(), kept=())
+        return replace(self, blocks=replace(self.blocks, walk=rows), staged=(), copies=None, kept=())
 
     def along_diagonals(self) -> KernelShape:
         """The same kernel, whose blocks run the diagonals of a tile: they keep and copy nothing."""
-        return replace(self, staged=(), shareable=(), kept=())
+        return replace(self, staged=(), copies=None, kept=())
 
     def ordered(self, order: tuple[int, ...]) -> KernelShape:
         """The same kernel with its parallel dimensions in another order (empty: as they are)."""
         if not order:
             return self
-        staged = tuple((replace(a, extents=tuple(
-            replace(e, parallel=tuple(e.parallel[d] for d in order)) for e in a.extents)), size, tiled)
-            for a, size, tiled in self.staged)
+        staged, alone = self.copies.ordered(order) if self.copies else ((), ())
         kept = tuple(tuple(order.index(d) for d in owned) for owned in self.kept)
         blocks = replace(self.blocks, order=order) if self.blocks else None
         updates = replace(self.updates, order=order) if self.updates else None
-        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, blocks=blocks,
-                       updates=updates, diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
+        return replace(self, extents=tuple(self.extents[d] for d in order), kept=kept, staged=staged, alone=alone,
+                       blocks=blocks, updates=updates,
+                       diagonals=tuple(self.diagonals[d] for d in order[:len(self.diagonals)]))
 
     def shared_bytes(self, tile: tuple[int, ...], inner_tile: int, padding: int = 0, registers: bool = False,
                      copies: bool = True, private: bool = False) -> int:
@@ -198,7 +231,7 @@ def _time_shape(program: Program, steps: int) -> KernelShape:
     """The kernel that runs `steps` time steps per launch."""
     statements = tuple(sorted(statement.name for statement in program.statements))
     return KernelShape(
-        statements, required_time_loop(program).extents, (), False, (), False, (), blocks=TimeBoxes(program, steps)
+        statements, required_time_loop(program).extents, False, (), False, (), blocks=TimeBoxes(program, steps)
     )
 
 
@@ -206,20 +239,17 @@ def _time_shape(program: Program, steps: int) -> KernelShape:
 def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], frame: Frame, skewed: bool,
            dialect: Dialect) -> KernelShape:
     """`skewed`: barriers would stand under guards, and finding that out exactly takes long."""
-    staged = tuple((a, ELEMENT_BYTES[program.array(a.array).type], tuple(d.extent for d in point.tiled))
-                   for point in fill_points(program, part) for a in point.arrays) if not skewed else ()
+    copies = BlockCopies(program, part, frame, dialect) if not skewed else None
+    staged, alone = copies.ordered(()) if copies else ((), ())
     computes = any(point.computed for point in fill_points(program, part))
-    if (staged or computes) and not _may_wait(program, part, frame, dialect):
-        if computes:
-            raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
-        staged = ()
+    if computes and not _may_wait(program, part, frame, dialect):
+        raise IllegalPlan(f"blocks cannot wait for each other's threads in the loops of {', '.join(statements)}")
     blocks = BlockStages(program, part) if computes else None
     private = private_updates(program, part, frame.reductions) if part.parallel else ()
     updates = BlockUpdates(program, part, frame.prefix, private) if private else None
     return KernelShape(
         statements,
         tuple(d.extent for d in part.parallel),
-        tuple(sorted({a.array for a, _, _ in staged})),
         _has_loop(part.tree),
         tuple(k.owned for k in keepable(program, part)),
         bool(frame.reductions),
@@ -229,7 +259,8 @@ def _shape(program: Program, part: KernelPart, statements: tuple[str, ...], fram
         blocks,
         updates,
         diagonals=() if frame.reductions else tuple(part.sizes[row] for row in shared_rows(part)),
-        alone=tuple(not point.computed for point in fill_points(program, part) for _ in point.arrays) if staged else (),
+        alone=alone,
+        copies=copies,
     )
 
 
@@ -239,6 +270,7 @@ def _is_skewed(part: KernelPart) -> bool:
     return part.coarse or any(mixes(member) for member in members)
 
 
+@remembered(maxsize=1024)
 def _may_wait(program: Program, part: KernelPart, frame: Frame, dialect: Dialect) -> bool:
     """Whether the barriers of a typical shared plan are legal: loops that are no boxes can put them under a guard."""
     if runs_on_a_box(part):
