@@ -10,8 +10,8 @@ The cut: this room answers what may be chosen, and knows nothing of walks, graph
 questions and remembers the answers. What a schedule may be follows from the program's dependences and is asked there
 (`graph.o1`, `o2`, `o3`, `pipeline`, `time_steps`).
 
-Read in this order: `shape` (what is known of a kernel), `base` (what a decision is), `candidate_sizes`, then the
-decisions as they are asked: `x_dimension`, `walk`, `diagonals`, `sizes`, `run`, `unroll`, `points_inside`,
+Read in this order: `shape` (what is known of a kernel), `base` (what a decision is), `size_lists`, `candidate_sizes`,
+then the decisions as they are asked: `x_dimension`, `walk`, `diagonals`, `sizes`, `run`, `unroll`, `points_inside`,
 `registers`, `shared`, `uncopied`, `vector`, `inner_tile`, `ahead`, `padding`, `asynchronous`, `cache`, `combine`,
 `exchange`, `columns`, `level` (with `fractions`), `in_registers`; at last `deciding`, which goes through all of them.
 """

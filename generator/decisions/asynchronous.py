@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from generator.decisions.ahead import AHEAD
 from generator.decisions.base import KernelDecision, Known, Offer, Row, switch
-from generator.decisions.candidate_sizes import Sizes
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.padding import PADDING
 from generator.decisions.registers import REGISTERS
 from generator.decisions.shared import SHARED
+from generator.decisions.size_lists import Sizes
 from generator.decisions.sizes import SIZES
 from generator.decisions.uncopied import UNCOPIED
 from generator.decisions.vector import VECTOR

@@ -9,45 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
+from generator.decisions.size_lists import MIN_THREADS, CandidateSizes, Sizes
 from generator.target import Target
-
-MIN_THREADS = 32
-"""Threads per block, where the kernel has that many: fewer leave lanes of every GPU idle."""
-
-INNER_TILES = (1, 4, 8, 16, 32, 64)
-"""Sizes of the tiles of sequential loops (1: untiled)."""
-
-Sizes: TypeAlias = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateSizes:
-    """Tile (and block) sizes on offer in x, y and z, and the most points in a tile.
-
-    `small_blocks`: on a device without lanes (a CPU) any power of two may be a block size, even 1.
-    """
-
-    sizes: tuple[Sizes, Sizes, Sizes]
-    max_points: int
-    small_blocks: bool = False
-
-
-PAPER = CandidateSizes(((32, 64, 128, 256, 512), (4, 8, 16, 32), (2, 4, 8, 16)), 1024)
-"""The sizes of Coding Ants (section 5.1). Its limit of 1024 is one on threads, applied to tiles."""
-
-WIDE = CandidateSizes(((8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32, 64, 128), (1, 2, 4, 8, 16)), 16384, True)
-"""Also small tiles, and tiles of which each thread computes many points."""
-
-HOST = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096), *WIDE.sizes[1:]), 65536, True)
-"""For CPUs, whose threads may run whole rows of a large array: few large blocks cost less to hand out."""
-
-LONG = CandidateSizes(((*WIDE.sizes[0], 1024, 2048, 4096, 8192, 16384), *WIDE.sizes[1:]), 65536, True)
-"""For kernels whose blocks update copies of their own: a copy costs as much for a small tile as for a large one."""
-
-TILES = CandidateSizes(((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), (1, 2, 4)), 256, True)
-"""For kernels whose points are whole tiles of a wavefront, one per thread: few, and much work each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,12 +36,6 @@ class Geometry:
         """
         return _tile_options(self, dim, points, threads, whole)
 
-    def _tile_options(self, dim: int, points: int, threads: int, whole: bool) -> Sizes:
-        options = {tile: self.block_options(dim, tile, points, threads) for tile in self.tiles[dim]}
-        if whole:
-            return tuple(tile for tile, blocks in options.items() if tile in blocks) or (1,)
-        return tuple(tile for tile, blocks in options.items() if blocks)
-
     def block_options(self, dim: int, tile: int, points: int, threads: int) -> Sizes:
         """Block sizes of dimension `dim` with tile size `tile`; `points` and `threads` as for `tile_options`."""
         blocks = (block for block in self.blocks[dim] if block <= tile)
@@ -94,7 +52,10 @@ class Geometry:
 @lru_cache(maxsize=4096)
 def _tile_options(offer: Geometry, dim: int, points: int, threads: int, whole: bool) -> Sizes:
     """Walks of a search ask the same again and again."""
-    return offer._tile_options(dim, points, threads, whole)
+    options = {tile: offer.block_options(dim, tile, points, threads) for tile in offer.tiles[dim]}
+    if whole:
+        return tuple(tile for tile, blocks in options.items() if tile in blocks) or (1,)
+    return tuple(tile for tile, blocks in options.items() if blocks)
 
 
 def caps(extents: Sizes, candidates: CandidateSizes) -> Sizes:

@@ -10,8 +10,8 @@ from collections.abc import Generator
 from math import prod
 
 from generator.decisions.base import Depends, KernelDecision, Known, Offer, Option, Question, Row, switch
-from generator.decisions.candidate_sizes import MIN_THREADS, Sizes
 from generator.decisions.shape import Shape
+from generator.decisions.size_lists import MIN_THREADS, Sizes
 from generator.forms import FLAG
 from generator.target import Target
 

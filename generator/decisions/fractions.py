@@ -6,7 +6,6 @@ from math import prod
 
 from generator.decisions.asynchronous import kept_bytes
 from generator.decisions.base import Known
-from generator.decisions.candidate_sizes import Sizes
 from generator.decisions.combine import COMBINE
 from generator.decisions.inner_tile import INNER_TILE
 from generator.decisions.padding import PADDING
@@ -14,6 +13,7 @@ from generator.decisions.points_inside import POINTS_INSIDE
 from generator.decisions.registers import REGISTERS
 from generator.decisions.run import RUN
 from generator.decisions.shared import SHARED
+from generator.decisions.size_lists import Sizes
 from generator.decisions.sizes import SIZES
 from generator.decisions.vector import VECTOR
 from generator.decisions.walk import WALK

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from generator.decisions.base import Known, Offer, Row, flag, switch
-from generator.decisions.candidate_sizes import INNER_TILES, Sizes
 from generator.decisions.registers import REGISTERS
+from generator.decisions.size_lists import INNER_TILES, Sizes
 from generator.decisions.sizes import SIZES
 from generator.decisions.unroll import UNROLL
 

@@ -11,19 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from generator.decisions.base import Decided, Depends, KernelDecision, Known, Offer, Option, Question, Row
-from generator.decisions.candidate_sizes import (
-    HOST,
-    INNER_TILES,
-    LONG,
-    PAPER,
-    TILES,
-    WIDE,
-    CandidateSizes,
-    Sizes,
-    caps,
-    geometry,
-)
+from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.diagonals import DIAGONALS, inside_tiles
+from generator.decisions.size_lists import HOST, INNER_TILES, LONG, PAPER, TILES, WIDE, CandidateSizes, Sizes
 from generator.decisions.walk import WALK
 from generator.errors import InputError
 from generator.forms import sizes

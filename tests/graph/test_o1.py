@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.decisions.candidate_sizes import HOST, PAPER, WIDE, CandidateSizes, caps, geometry
+from generator.decisions.candidate_sizes import caps, geometry
 from generator.decisions.shape import Shape
+from generator.decisions.size_lists import HOST, PAPER, WIDE, CandidateSizes
 from generator.errors import IllegalPlan
 from generator.plan import KernelPlan, Plan
 from generator.schedules.choice import ScheduleChoice

@@ -24,7 +24,7 @@ from functools import partial
 from math import prod
 from typing import TypeAlias
 
-from generator.decisions.candidate_sizes import MIN_THREADS
+from generator.decisions.size_lists import MIN_THREADS
 from generator.expr import loads_of
 from generator.lowering.analysis.shapes import KernelShape, kernel_shapes
 from generator.lowering.core.vectors import moves_by_one
