@@ -32,30 +32,39 @@ RETRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search found: the end of its best walk, and how many prefixes it extended and judged."""
+    """What a search found: the end of its best walk, and how many prefixes it extended and judged.
+
+    `deepest`: decisions of the longest prefix that it reached.
+    """
 
     end: Prefix | None
     extended: int
     judged: int
+    deepest: int
+
+    @property
+    def length(self) -> int:
+        """Decisions of a walk, about, 1 at least; of a search that found none, as far as it got."""
+        return max(1, self.end.decisions if self.end is not None else self.deepest)
 
 
 def search(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator) -> Searched:
     """Beam search in passes: a coarse one that freezes what matters little, if that is on, then the others."""
-    best, extended, judged, passes = None, 0, 0, options.passes
+    best: Prefix | None = None
+    done, passes = list[Pass](), options.passes
     coarse = guide.coarse() if options.freezing and passes > 1 else None
     if coarse is not None:
-        first_pass = Pass(coarse, options, COARSE, rng, Blessed())
-        end = first_pass.run(_start(space))
-        extended, judged, passes = first_pass.extended, first_pass.judged, passes - 1
+        done.append(Pass(coarse, options, COARSE, rng, Blessed()))
+        end, passes = done[-1].run(_start(space)), passes - 1
         guide = guide.frozen(end) if end is not None else guide
     blessed = Blessed()
     for number in range(passes):
-        run = Pass(guide, options, number, rng, blessed)
-        end = run.run(_start(space))
-        extended, judged = extended + run.extended, judged + run.judged
-        if end is not None and (best is None or _cost(guide, end) < _cost(guide, best)):
+        done.append(Pass(guide, options, number, rng, blessed))
+        end = done[-1].run(_start(space))
+        if end is not None and (best is None or end.cost < best.cost):
             best = end
-    return Searched(best, extended, judged)
+    return Searched(best, sum(run.extended for run in done), sum(run.judged for run in done),
+                    max((run.deepest for run in done), default=0))
 
 
 def greedy(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Generator, length: int) -> Prefix | None:
@@ -66,11 +75,6 @@ def greedy(space: Space, guide: Guide, options: BeamOptions, rng: np.random.Gene
 
 def _start(space: Space) -> Prefix:
     return Prefix(start_of(space))
-
-
-def _cost(guide: Guide, end: Prefix) -> float:
-    """Without what likeness added."""
-    return guide.costs([end])[0]
 
 
 class Beam:
@@ -86,14 +90,18 @@ class Beam:
         self._iteration = 0
         self._walks = UnseenWalks(space)
         self._openings = Openings(self._walks, starts)
-        self._guide: Guide = guide_of(space) or Hindsight(self._walks.graph)
         self._searched = False
-        self._length = 0
+        self._length = 1
 
     @property
     def graph(self) -> OptimizationGraph:
         """The graph reached so far, with statistics per edge."""
         return self._walks.graph
+
+    @property
+    def _guide(self) -> Guide:
+        """It follows from the space, so that it is no part of the state that is frozen (`explorer.frozen`)."""
+        return guide_of(self._walks.space) or Hindsight(self._walks.graph)
 
     def ask(self, count: int) -> Sequence[Walk]:
         """See explorer.base.Explorer."""
@@ -111,9 +119,9 @@ class Beam:
             return opening
         if not self._searched:
             self._searched = True
-            end = search(self._walks.space, self._guide, self._options, rng).end
-            self._length = end.decisions if end is not None else 0
-            if end is not None and (walk := self._taken(end)) is not None:
+            found = search(self._walks.space, self._guide, self._options, rng)
+            self._length = found.length
+            if found.end is not None and (walk := self._taken(found.end)) is not None:
                 return walk
         for _ in range(RETRIES):
             try:

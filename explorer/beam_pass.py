@@ -6,6 +6,9 @@ and of a bucket of n floor(log2(n)) are drawn (one at least). In later passes st
 prefix of a step with the same structure at depth + 1 counts as j times as costly, and ten more if its structure was not
 among those of the best walks of the pass before (`Blessed`).
 
+Walks may differ in length. A complete one is kept, and the pass goes on with the prefixes that cost less (what likeness
+adds decides about their order only), until none is left.
+
 With `dropout` a prefix is skipped now and then, such that the share `dropout` of whole runs skips none.
 """
 
@@ -71,7 +74,8 @@ class Blessed:
 class Pass:
     """One pass. `length`: decisions of a walk, about, from which the dropout of a single step follows.
 
-    `extended` counts prefixes that were extended, `judged` those whose cost was asked.
+    `extended` counts prefixes that were extended, `judged` those whose cost was asked; `deepest`: decisions of the
+    longest one that was reached.
     """
 
     guide: Guide
@@ -83,19 +87,21 @@ class Pass:
     length: int = 1
     extended: int = 0
     judged: int = 0
+    deepest: int = 0
+    _best: Prefix | None = None
+    _ends: list[Prefix] = field(default_factory=list)
 
     def run(self, start: Prefix) -> Prefix | None:
         """The cheapest complete walk; None where all prefixes lead nowhere."""
-        waiting = [start]
+        waiting, last = [start], list[Prefix]()
         while waiting:
-            found = self._step(waiting)
-            if isinstance(found, Prefix):
-                return found
-            waiting = found
-        return None
+            last, waiting = waiting, self._step(waiting)
+        if self._best is not None:
+            self._bless(self._best, last)
+        return self._best
 
-    def _step(self, waiting: list[Prefix]) -> Prefix | list[Prefix]:
-        """The prefixes that are longer by one choice; or the walk, when the cheapest one is complete."""
+    def _step(self, waiting: list[Prefix]) -> list[Prefix]:
+        """The prefixes that are longer by one choice; none when no prefix costs less than a complete walk."""
         heap = [(prefix.cost, order, prefix) for order, prefix in enumerate(waiting)]
         heapq.heapify(heap)
         seen: dict[Hashable, int] = {}
@@ -106,17 +112,19 @@ class Pass:
             if self._penalize(prefix, seen) and heap and prefix.cost > heap[0][0]:
                 heapq.heappush(heap, (prefix.cost, order, prefix))
                 continue
-            if self._drops() and (heap or begun):
+            if not self._improves(prefix) or (self._drops() and (heap or begun)):
                 continue
-            heavy += self.guide.is_heavy(prefix)
-            if heavy > HEAVY and self.guide.is_heavy(prefix):
+            is_heavy = self.guide.is_heavy(prefix)
+            if is_heavy and heavy >= HEAVY:
                 continue
             reached = _settled(self.guide, prefix)
             if reached is None:
                 continue
+            heavy += is_heavy
+            self.deepest = max(self.deepest, reached.decisions)
             if reached.state.decision is None:
-                self._bless(reached, heap)
-                return reached
+                self._keep(reached)
+                continue
             children += self._children(reached)
             begun += 1
         self.extended += begun
@@ -124,6 +132,18 @@ class Pass:
         for child, cost in zip(children, self.guide.costs(children), strict=True):
             child.cost = cost
         return [child for child in children if isfinite(child.cost)]
+
+    def _improves(self, prefix: Prefix) -> bool:
+        """Whether it may lead to a cheaper walk than the complete one that is known."""
+        return self._best is None or self.guide.costs([prefix])[0] < self._best.cost
+
+    def _keep(self, end: Prefix) -> None:
+        """Know a complete walk, at its own cost."""
+        [end.cost] = self.guide.costs([end])
+        if isfinite(end.cost):
+            self._ends.append(end)
+            if self._best is None or end.cost < self._best.cost:
+                self._best = end
 
     def _penalize(self, prefix: Prefix, seen: dict[Hashable, int]) -> bool:
         """Make a prefix costlier that is like others, once; whether it was."""
@@ -164,9 +184,10 @@ class Pass:
                 quota -= 1
                 yield bucket[place]
 
-    def _bless(self, best: Prefix, heap: list[tuple[float, int, Prefix]]) -> None:
-        """Remember the structures of the best walks of this pass."""
-        near = [prefix for cost, _, prefix in sorted(heap, key=lambda one: one[:2]) if cost <= BLESSED_BAND * best.cost]
+    def _bless(self, best: Prefix, waiting: list[Prefix]) -> None:
+        """Remember the structures of the best walks of this pass, and of what was as cheap in its last step."""
+        others = sorted((one for one in (*self._ends, *waiting) if one is not best), key=lambda one: one.cost)
+        near = [one for one in others if one.cost <= BLESSED_BAND * best.cost]
         self.blessed.keep(self.guide, [best, *near[: self.options.beam]], self.number)
 
 

@@ -90,14 +90,14 @@ def batch(one: Tuned, count: int, seed: tuple[int, ...], options: BeamOptions | 
     given, guide = options or BeamOptions(), guide_of(one.space)
     assert guide is not None
     found: dict[Plan, float] = {}
-    end = search(one.space, guide, given, np.random.default_rng((*seed, 0))).end
-    length = end.decisions if end is not None else 0
+    searched = search(one.space, guide, given, np.random.default_rng((*seed, 0)))
+    end = searched.end
     for number in range(1, 2 * count):
         if end is not None:
             found.setdefault(end.state.plan, guide.costs([end])[0])
         if len(found) >= count:
             break
-        end = _greedy(one.space, given, np.random.default_rng((*seed, number)), length)
+        end = _greedy(one.space, given, np.random.default_rng((*seed, number)), searched.length)
     return tuple(Sample(plan, ms) for plan, ms in found.items())
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from experiments.values.environment import Environment
 
-SEARCH = ("explorer", "graph", "generator", "metrics")
-"""The rooms that decide which plans a search asks for."""
+SEARCH = ("explorer", "graph", "generator", "metrics", "experiments.search.guides")
+"""The rooms that decide which plans a search asks for; their models are files of numbers beside the code."""
 MEASURE = ("generator", "runners")
 """The rooms that decide which code a plan becomes, and how it is timed."""
 
@@ -20,10 +20,13 @@ def room_digests() -> tuple[tuple[str, str], ...]:
 
 
 def _digest(room: str) -> str:
-    """A hash of names and contents of a room's source files; of an installation without sources, of nothing."""
+    """A hash of names and contents of a room's source and model files; of an installation without sources, of
+    nothing.
+    """
     home = import_module(room).__file__
     found = hashlib.sha256()
-    for path in sorted(Path(home).parent.rglob("*.py")) if home else ():
+    files = Path(home).parent.rglob("*") if home else ()
+    for path in sorted(path for path in files if path.suffix in (".py", ".json")):
         found.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return found.hexdigest()[:16]
 

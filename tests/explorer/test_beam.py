@@ -9,9 +9,12 @@ import numpy as np
 
 from explorer.beam import Beam, greedy, search
 from explorer.beam_pass import BeamOptions
+from explorer.frozen import freeze, thaw
+from generator.plan import Plan
 from graph.guiding import Guide, Prefix
-from graph.space import Option
-from tests.support.spaces import DeadEnds, FlatSpace, Kernels, NoWayOut, timed
+from graph.space import Chooser, DeadEnd, Decision, Option
+from graph.states import State, start_of
+from tests.support.spaces import DeadEnds, FlatSpace, Kernels, NoWayOut, chosen, plan_of, timed
 
 
 @dataclass
@@ -61,12 +64,11 @@ def test_without_sampling_it_finds_what_is_best() -> None:
 
 
 def test_sampling_judges_less_and_comes_close() -> None:
-    whole, drawn = Sums(BEST), Sums(BEST)
-    search(SPACE, whole, BeamOptions(sampling=False, freezing=False), np.random.default_rng(0))
-    end = search(SPACE, drawn, BeamOptions(freezing=False), np.random.default_rng(0)).end
-    assert end is not None
-    assert drawn.costs([end])[0] <= 3.0
-    assert len(end.choices) == 4
+    whole, drawn = (search(SPACE, Sums(BEST), BeamOptions(sampling=on, freezing=False), np.random.default_rng(0))
+                    for on in (False, True))
+    assert drawn.end is not None
+    assert Sums(BEST).costs([drawn.end])[0] <= 3.0
+    assert 0 < drawn.judged < whole.judged
 
 
 def test_freezing_is_a_pass_of_its_own() -> None:
@@ -107,8 +109,106 @@ def test_without_a_guide_it_learns_from_what_was_measured() -> None:
     assert np.median(costs[-50:]) < np.median(costs[:20])
 
 
+@dataclass(frozen=True)
+class Unequal:
+    """A walk of one choice (0), or of four (1 first)."""
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        if not (first := chosen(chooser, Decision("long"), (0, 1))):
+            return plan_of([0])
+        others = [chosen(chooser, Decision(f"d{k}"), range(4)) for k in range(1, 4)]
+        return plan_of([first, *others])
+
+
+class Lengths(Sums):
+    """The short walk costs `short`, all others 1."""
+
+    short = 100.0
+
+    def costs(self, prefixes: Sequence[Prefix]) -> list[float]:
+        return [self.short if one.choices and one.choices[0].option == 0 else 1.0 for one in prefixes]
+
+
+class Blind(Lengths):
+    """The short walk looks cheapest until it is complete."""
+
+    def costs(self, prefixes: Sequence[Prefix]) -> list[float]:
+        complete = [one.choices and one.choices[0].option == 0 and one.state.decision is None for one in prefixes]
+        return [100.0 if done else float(2 - (len(one.choices) == 1 and one.choices[0].option == 0))
+                for one, done in zip(prefixes, complete, strict=True)]
+
+
+def test_walks_of_unequal_length_compete_by_cost() -> None:
+    for guide in (Lengths(()), Blind(())):
+        for passes in (1, 3):
+            end = search(Unequal(), guide, BeamOptions(passes=passes), np.random.default_rng(0)).end
+            assert end is not None and len(end.choices) == 4
+    dear = Lengths(())
+    dear.short = 0.5
+    end = search(Unequal(), dear, BeamOptions(), np.random.default_rng(0)).end
+    assert end is not None and len(end.choices) == 1
+
+
+@dataclass(frozen=True)
+class HeavyDeadEnds:
+    """The least answers, of which there are `dead`, lead nowhere, which is found out afterwards."""
+
+    dead: int = 3
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        first = chosen(chooser, Decision("a"), range(8))
+        second = chosen(chooser, Decision("b", depends=(("a", first),)), range(2))
+        if first < self.dead:
+            raise DeadEnd
+        return plan_of([first, second, chosen(chooser, Decision("c"), range(2))])
+
+
+class Heavy(Sums):
+    """All prefixes of two choices are heavy."""
+
+    def is_heavy(self, prefix: Prefix) -> bool:
+        return len(prefix.choices) == 2
+
+
+def test_heavy_dead_ends_leave_room_for_others() -> None:
+    found = search(HeavyDeadEnds(), Heavy((0, 0, 0)), BeamOptions(sampling=False), np.random.default_rng(0))
+    assert options_of(found.end) == [3, 0, 0]
+
+
+def test_the_length_of_walks_is_known_though_no_walk_was_found() -> None:
+    assert search(SPACE, Sums(BEST), BeamOptions(), np.random.default_rng(0)).length == 4
+    assert search(NoWayOut(), Sums((0, 0)), BeamOptions(), np.random.default_rng(0)).length >= 1
+    nowhere = search(HeavyDeadEnds(8), Heavy((0, 0)), BeamOptions(), np.random.default_rng(0))
+    assert nowhere.end is None and nowhere.length == 1
+
+
 def test_the_first_walk_is_the_beams() -> None:
-    explorer = Beam(SPACE, 1, BeamOptions(beam=2, passes=1))
-    [first] = explorer.ask(1)
-    explorer.tell(first, timed(1.0))
-    assert len({walk.identity for walk in [first, *explorer.ask(5)]}) == 6
+    space, options = GuidedFlat(), BeamOptions(beam=2, sampling=False)
+    [first] = Beam(space, 1, options).ask(1)
+    assert [choice.option for choice in first.choices] == list(BEST)
+    assert options_of(search(space, space.guide, options, np.random.default_rng(0)).end) == list(BEST)
+    explorer = Beam(space, 1, options)
+    assert len({walk.identity for walk in explorer.ask(6)}) == 6
+
+
+@dataclass(frozen=True)
+class GuidedFlat:
+    """SPACE with a guide, which holds what cannot be frozen."""
+
+    guide: Guide = field(default_factory=lambda: Sums(BEST))
+
+    def __call__(self, chooser: Chooser) -> Plan:
+        return SPACE(chooser)
+
+    def start(self) -> State:
+        return start_of(SPACE)
+
+
+def test_a_frozen_guided_beam_goes_on_like_the_first() -> None:
+    space, known = GuidedFlat(), dict[str, Plan]()
+    explorer = Beam(space, 1, BeamOptions(beam=2))
+    for walk in explorer.ask(5):
+        known[walk.identity] = walk.plan
+        explorer.tell(walk, timed(1.0))
+    again = thaw(freeze(explorer, space, known), space, known)
+    assert [walk.identity for walk in again.ask(5)] == [walk.identity for walk in explorer.ask(5)]
