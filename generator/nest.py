@@ -26,7 +26,7 @@ class For:
     most loops, and some of them vectorize less then; between barriers they do not find it. `vector`: its `unroll`
     iterations, which are all, work on neighbours (`lowering/core/vectors.py`). `points`: it is over so many points of
     a thread, which registers tell apart (0: another loop). `rolled`: compilers are told not to unroll it
-    (`emit/rolled.py`).
+    (`emit/rolled.py`). `in_order`: they are told not to vectorize it (`emit/in_order.py`).
     """
 
     iterator: str
@@ -39,6 +39,7 @@ class For:
     once: bool = False
     vector: bool = False
     rolled: bool = False
+    in_order: bool = False
     points: int = 0
 
 

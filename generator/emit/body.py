@@ -99,6 +99,8 @@ class BodyWriter:
 
     def _loop(self, node: For, depth: int) -> Iterator[str]:
         pad = "  " * depth
+        if node.in_order:
+            yield f"{pad}#pragma clang loop vectorize(disable)"
         if node.vector and self.alone and self.words.vector:
             yield f"{pad}{VECTOR}({node.unroll})"
         elif node.rolled:

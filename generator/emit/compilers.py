@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generator.emit.even_unrolls import with_even_unrolls
 from generator.emit.guards import with_first_barrier
+from generator.emit.in_order import with_steps_in_order
 from generator.emit.opaque import with_opaque_one
 from generator.nest import Node
 from generator.target import Target
@@ -13,4 +14,4 @@ def for_compiler(body: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
     """`body` as the compiler of the target gets it right."""
     if target.pocl:
         return with_even_unrolls(body)
-    return with_first_barrier(with_opaque_one(body)) if target.intel_cpu else body
+    return with_steps_in_order(with_first_barrier(with_opaque_one(body))) if target.intel_cpu else body
