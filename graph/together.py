@@ -91,11 +91,15 @@ def joined(computed: Sequence[Sharable], inside: Collection[str]) -> tuple[tuple
 
 @dataclass
 class Sharing:
-    """Who shares a kernel so far: the `members` of each, by the one that was decided first."""
+    """Who shares a kernel so far: the `members` of each, by the one that was decided first.
+
+    `arrays` are all that are computed, each after those that it reads.
+    """
 
     arrays: Mapping[str, Sharable]
     inside: frozenset[str]
     members: dict[str, list[str]] = field(default_factory=dict)
+    _known: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)  # what each array reads
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
@@ -115,7 +119,7 @@ class Sharing:
     def taking(self, one: Sharable, first: str) -> Sharing:
         """The same, and the kernel of `first` computes `one`."""
         members = {name: list(arrays) if name == first else arrays for name, arrays in self.members.items()}
-        more = Sharing(self.arrays, self.inside, members)
+        more = Sharing(self.arrays, self.inside, members, self._known)
         more.take(one, first)
         return more
 
@@ -123,11 +127,13 @@ class Sharing:
         """The kernel of `first` computes `one`."""
         self.members.setdefault(first, []).append(one.array)
 
-    def _read(self, array: str) -> set[str]:
+    def _read(self, array: str) -> frozenset[str]:
         """What a kernel that computes `array` reads or computes on its way."""
-        known = self.arrays[array]
-        found = {*known.inputs, *known.reads}
-        return found.union(*(self._read(other) for other in known.reads if other in self.inside))
+        if not self._known:
+            for name, one in self.arrays.items():
+                inner = (self._known[other] for other in one.reads if other in self.inside)
+                self._known[name] = frozenset({*one.inputs, *one.reads}).union(*inner)
+        return self._known[array]
 
     def _waits(self, arrays: Collection[str]) -> bool:
         """Whether a kernel that computes `arrays` would have to run before itself."""

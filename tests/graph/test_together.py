@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,34 @@ def test_no_array_is_offered_the_kernel_of_what_it_is_needed_for() -> None:
     assert options(harris, "ix", set(), {"ixx": ["ixx"], "ixy": ["ixy"]}) == ()
     crossed = sharing(harris, set(), {"iyy": ["iyy", "ixx"]})
     assert crossed.options(next(a for a in computed_arrays(harris) if a.array == "ix")) == ()
+
+
+@dataclass
+class Counted:
+    """A computed array that counts how often somebody looks at what it reads."""
+
+    array: str
+    sources: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    extents: tuple[int, ...] = (8,)
+    sharable: bool = True
+    looked: int = 0
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        self.looked += 1
+        return self.sources
+
+
+def test_what_arrays_read_is_found_once_each_however_many_ways_lead_there() -> None:
+    ladder = [Counted("a0", (), ("image",)), Counted("b0", (), ("image",))]
+    for k in range(1, 15):
+        ladder += [Counted(f"{side}{k}", (f"a{k - 1}", f"b{k - 1}")) for side in "ab"]
+    inside = frozenset(one.array for one in ladder[:-2])
+    found = Sharing({one.array: one for one in ladder}, inside, {"b14": ["b14"]})
+    assert found.options(ladder[-2]) == ("b14",)
+    assert found.repeats(ladder[-2], "b14")
+    assert sum(one.looked for one in ladder) <= 4 * len(ladder)
 
 
 @pytest.mark.parametrize("name", ["harris", "camera_pipe"])

@@ -27,7 +27,7 @@ from generator.decisions.sizes import BLOCK, TILE
 from generator.decisions.walk import WALK
 from generator.decisions.x_dimension import X_DIMENSION
 from generator.lowering.analysis.planned import Stored, stored_kernels, turned
-from generator.plan import KERNEL_DECISIONS, KernelPlan
+from generator.plan import KERNEL_DECISIONS
 from generator.program import Program
 from generator.schedules.schedule import Schedule
 from graph.guiding import Guide, Prefix
@@ -48,10 +48,14 @@ Subject = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Note:
-    """What a prefix has: its kernels, and what each costs."""
+    """What a prefix has: its kernels, and what each costs.
+
+    `details`: the sizes of its finished kernels as seen at a depth; notes with the same ones share it.
+    """
 
     kernels: Kernels
     costs: Mapping[str, float]
+    details: dict[int, Hashable] = field(default_factory=dict, repr=False)
 
     @property
     def total(self) -> float:
@@ -68,7 +72,6 @@ class StageGuide:
     settled: Mapping[Subject, Option] = field(default_factory=dict)
     coarse_only: bool = False
     _stored: dict[Schedule, Mapping[tuple[str, ...], Stored]] = field(default_factory=dict)
-    _details: dict[tuple[int, int], tuple[object, Hashable]] = field(default_factory=dict)
 
     def offered(self, prefix: Prefix) -> tuple[Option, ...]:
         """See Guide."""
@@ -180,7 +183,7 @@ class StageGuide:
         table = self.tables.table(key, turned(stored.axes, sizing.order))
         left = table.costs[sizing.left(table)]
         cost = float(left.min()) if len(left) else note.costs[stored.output]
-        return Note(note.kernels, {**note.costs, stored.output: cost})
+        return Note(note.kernels, {**note.costs, stored.output: cost}, note.details)
 
     def _best(self, kernels: Kernels, output: str) -> float:
         node = self.tables.flow.node(output)
@@ -203,13 +206,15 @@ class StageGuide:
         """See Guide. The kernels; 1: which of their dimensions are cut; 2: how, and what their blocks compute besides;
         3: whether there are several threads; 4: how many, and what is inlined.
         """
-        keys = self._note(prefix).kernels.keys
-        known = prefix.state.known
+        note, known = self._note(prefix), prefix.state.known
+        keys = note.kernels.keys
         finished = known.finished if isinstance(known, KernelsKnown) else ()
         now = sizing_of(known.decided) if isinstance(known, KernelsKnown) else None
         seen: list[Hashable] = [frozenset(keys)]
         if depth >= 1:
-            seen.append(self._detail_of(finished, depth))
+            if depth not in note.details:
+                note.details[depth] = tuple(tuple(_detail(sizing_of_plan(one).sizes, depth)) for one in finished)
+            seen.append(note.details[depth])
             seen.append(tuple(_detail(now.sizes, depth)) if now is not None else None)
         if depth >= 2:
             seen.append(frozenset((key.output, key.members) for key in keys.values()))
@@ -217,14 +222,6 @@ class StageGuide:
             seen.append(frozenset((key.output, key.inlined) for key in keys.values()))
             seen.append(tuple((one.level, one.walk) for one in finished))
         return tuple(seen)
-
-    def _detail_of(self, finished: tuple[KernelPlan, ...], depth: int) -> Hashable:
-        """The sizes of finished kernels as far as they are seen; states that come after them share the tuple."""
-        known = self._details.get((id(finished), depth))
-        if known is None:
-            found = tuple(tuple(_detail(sizing_of_plan(one).sizes, depth)) for one in finished)
-            known = self._details[id(finished), depth] = finished, found  # kept, so that no other has its id
-        return known[1]
 
     def is_heavy(self, prefix: Prefix) -> bool:
         """See Guide: behind the last stage the kernels are found, with isl."""

@@ -76,6 +76,7 @@ class Tables:
     memoised: bool = True
     made: int = 0
     _known: dict[tuple[KernelKey, tuple[int, ...]], Table] = field(default_factory=dict)
+    _flows: dict[tuple[frozenset[str], frozenset[str]], Dataflow] = field(default_factory=dict)
 
     def table(self, key: KernelKey, axes: tuple[int, ...] | None = None) -> Table:
         """The table of a kernel; `axes` where its parallel dimensions are known."""
@@ -84,7 +85,8 @@ class Tables:
         known = self._known.get((key, along)) if self.memoised else None
         if known is None:
             known = self._made(key, along, ways([extents[a] for a in along], self.device, bool(key.members)))
-            self._known[key, along] = known
+            if self.memoised:
+                self._known[key, along] = known
         return known
 
     def cost(self, key: KernelKey, axes: tuple[int, ...], way: Way) -> float:
@@ -101,10 +103,15 @@ class Tables:
 
     def _without(self, key: KernelKey) -> Dataflow:
         """The data flow without what the stages of a kernel read that is free."""
-        own = {key.output, *key.members, *key.inlined}
+        own = frozenset({key.output, *key.members, *key.inlined})
+        if (known := self._flows.get((own, key.free))) is not None:
+            return known
         nodes = (replace(node, reads=tuple(read for read in node.reads if read.array not in key.free))
                  if node.array in own else node for node in self.flow.nodes)
-        return Dataflow(tuple(nodes), self.flow.inputs)
+        made = Dataflow(tuple(nodes), self.flow.inputs)
+        if self.memoised:
+            self._flows[own, key.free] = made
+        return made
 
     def _made(self, key: KernelKey, axes: tuple[int, ...], found: tuple[Way, ...]) -> Table:
         self.made += 1

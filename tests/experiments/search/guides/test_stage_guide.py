@@ -11,6 +11,7 @@ import pytest
 from experiments.search.costs import find_model, predicted
 from experiments.search.guides.guided import GuidedSpace, guided_space, sioutas_scorer
 from experiments.search.guides.stage_guide import StageGuide
+from experiments.search.guides.tables import KernelKey
 from experiments.search.modelled import model_plans
 from experiments.search.parts import make_reachable_space
 from experiments.suites.image_pipelines import pipeline
@@ -19,6 +20,7 @@ from explorer.beam import greedy, search
 from explorer.beam_pass import BeamOptions
 from generator.frontend_c.source import Compilation
 from generator.lowering import lower
+from generator.polyhedral.pipelines.dataflow import dataflow
 from generator.problem import program_of
 from generator.program import Program
 from generator.reading import read_problem
@@ -78,11 +80,15 @@ def test_a_beam_finds_no_worse_a_plan_than_the_scheduler_of_the_same_model() -> 
 
 def test_what_is_remembered_changes_nothing() -> None:
     ends = []
+    output = dataflow(program("blur")).nodes[-1].array
     for memoised in (True, False):
         space, guide = guided("blur", CPU, memoised)
         end = search(space, guide, QUICK, np.random.default_rng(1)).end
         assert end is not None
         ends.append((end.state.plan, guide.tables.made))
+        key, other = KernelKey(output), KernelKey(output, free=frozenset({"a stage"}))
+        assert (guide.tables.table(key) is guide.tables.table(key)) is memoised
+        assert (guide.tables.group(other).flow is guide.tables.group(other).flow) is memoised
     assert ends[0][0] == ends[1][0]
     assert ends[0][1] < ends[1][1]
 
