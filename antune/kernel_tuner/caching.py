@@ -1,7 +1,8 @@
 """Kernel Tuner's cache file: read, and added to configuration by configuration.
 
 A file stays open at its end (without the last two braces) while a search goes on: what was killed can be read again. A
-line per entry is appended as soon as it is known; whatever rewrites the file replaces it as a whole.
+line per entry is appended as soon as it is known; whatever rewrites the file replaces it as a whole. Only one search
+writes a file at a time, because it writes what it knows in place of what is there. Readers need not wait.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from antune.kernel_tuner.locking import Lock, lock_cache
 from antune.kernel_tuner.objective import Entry
 from experiments.files import write_atomically
 from generator.errors import InputError
@@ -25,19 +27,20 @@ END = "}\n}"
 
 @dataclass(slots=True)
 class Cache:
-    """What is known, by the configuration's values joined by commas; `path` None: nothing is written.
+    """What is known, by the configuration's values joined by commas; `path` None: there is no file.
 
-    `header` is what the file says beside.
+    `header` is what the file says beside. Without `lock`, nothing is written.
     """
 
     path: Path | None
     header: Mapping[str, Any] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
+    lock: Lock | None = None
 
     def add(self, key: str, entry: Entry) -> None:
         """Know `entry` from now on, and write it. Raises InputError when that fails."""
         self.entries[key] = entry
-        if self.path is not None:
+        if self.path is not None and self.lock is not None:
             try:
                 with self.path.open("a") as file:
                     file.write(_line(key, entry))
@@ -45,15 +48,24 @@ class Cache:
                 raise _unwritable(self.path, error) from None
 
     def close(self) -> None:
-        """Make the file whole JSON. Raises InputError when that fails."""
-        self._rewrite(END)
+        """Make the file whole JSON, and let others write it. Raises InputError when that fails."""
+        try:
+            self._rewrite(END)
+        finally:
+            self.release()
 
     def reopen(self) -> None:
         """Write the file anew, open at its end. Raises InputError when that fails."""
         self._rewrite("," if self.entries else "")
 
+    def release(self) -> None:
+        """Write no more, and let others do that; the file stays as it is."""
+        if self.lock is not None:
+            self.lock.release()
+            self.lock = None
+
     def _rewrite(self, end: str) -> None:
-        if self.path is None:
+        if self.path is None or self.lock is None:
             return
         head = json.dumps({**self.header, "cache": {}}, indent="", default=_plain)[:-3]
         lines = "".join(_line(key, entry) for key, entry in self.entries.items()).removesuffix(",")
@@ -69,28 +81,37 @@ def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: b
     What `header` lacks is not compared with the file's.
 
     Raises:
-        InputError: it is damaged, or of another kernel, device, problem size or other parameters.
+        InputError: it is damaged, of another kernel, device, problem size or other parameters, or another search
+            writes it.
     """
     if name is None:
         if reads_only:
             raise InputError("simulation_mode answers from a cache; give one with cache=")
         return Cache(None)
     path = Path(name) if str(name).endswith(".json") else Path(f"{name}.json")
-    if not path.exists():
-        if reads_only:
-            raise InputError(f"cache {path} is not there; simulation_mode answers from a cache that exists")
-        made = Cache(path, header)
-        made.reopen()
-        return made
-    data = _parsed(path)
     own = json.loads(json.dumps(header, default=_plain))
+    if reads_only:
+        if not path.exists():
+            raise InputError(f"cache {path} is not there; simulation_mode answers from a cache that exists")
+        return _read(path, own)
+    lock = lock_cache(path)
+    try:
+        made = _read(path, own) if path.exists() else Cache(path, header)
+        made.header = {**made.header, "tune_params": _merged(made.header.get("tune_params"), own["tune_params"])}
+        made.lock = lock
+        made.reopen()
+    except BaseException:
+        lock.release()
+        raise
+    return made
+
+
+def _read(path: Path, own: Mapping[str, Any]) -> Cache:
+    """What the file has, which has to fit a call with the header `own`."""
+    data = _parsed(path)
     _check(path, data, own)
     entries = {key: _marked(path, key, entry) for key, entry in data.pop("cache").items()}
-    if reads_only:
-        return Cache(None, data, entries)
-    found = Cache(path, {**data, "tune_params": _merged(data.get("tune_params"), own["tune_params"])}, entries)
-    found.reopen()
-    return found
+    return Cache(path, data, entries)
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import re
 import runpy
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +13,21 @@ import numpy as np
 import pytest
 
 from antune.kernel_tuner import tune_kernel
-from antune.kernel_tuner.caching import open_cache
 from antune.kernel_tuner.call import _used, make_call
 from antune.kernel_tuner.making import CallMaker, shape_of
 from antune.kernel_tuner.objective import make_objective
-from antune.kernel_tuner.searching import Search
-from antune.kernel_tuner.strategies import find_strategy
-from explorer.registry import make_explorer
 from generator.errors import InputError
-from generator.templates.template import Parameter, template_plan
+from generator.templates.template import template_plan
 from graph.template import TemplateSpace
-from metrics.outcome import CompileFailed, Durations, LaunchFailed, Timed
 from runners.cuda.compiler import Nvrtc, cuda_compiler
 from runners.gpu.units import unpacked
 from runners.replay.reading import read_recording
 from tests.support.cuda_compiler import ELF, translator
+from tests.support.kernel_tuner import CODE, QUIET, A, small
 from tests.support.paths import ROOT
 from tests.support.targets import HOPPER
 
 PAGE = ROOT / "docs" / "kernel_tuner"
-CODE = """
-__kernel void add(__global float *c, __global const float *a, int n)
-{
-    int i = get_group_id(0) * block_size_x + get_local_id(0);
-    if (i < n)
-        c[i] = a[i] + WRONG;
-}
-"""
-A = np.arange(1000, dtype=np.float32)
-QUIET: dict[str, Any] = {"device": "pocl", "quiet": True}
 
 
 def example(name: str) -> Any:
@@ -61,13 +46,6 @@ def call_of(kernel_source: Any, **given: Any) -> Any:
     for name in ("metrics", "objective"):
         given.pop(name, None)
     return make_call(named[0], kernel_source, *named[1:], **{**usual, **given})
-
-
-def small(**changes: Any) -> dict[str, Any]:
-    return {"kernel_name": "add", "kernel_source": CODE, "problem_size": 1000,
-            "arguments": [np.zeros_like(A), A, np.int32(1000)],
-            "tune_params": {"block_size_x": [16, 32, 64], "WRONG": [1]}, "answer": [A + 1, None, None],
-            **QUIET, **changes}
 
 
 @pytest.mark.slow
@@ -126,114 +104,6 @@ def test_results_and_cache_have_kernel_tuners_form(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its kernel_name is 'add', not 'sub'"):
         tune_kernel(**small(kernel_name="sub", kernel_source=CODE.replace("add", "sub"), cache=cache,
                             tune_params={"block_size_x": [16, 32], "WRONG": [1, 2]}))
-
-
-HEADER: dict[str, Any] = {"device_name": "d", "kernel_name": "k", "problem_size": 8, "tune_params_keys": ["x"],
-                          "tune_params": {"x": [1, 2, 3]}}
-
-
-def test_a_cache_that_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
-    first = open_cache(tmp_path / "c", HEADER, False)
-    first.add("1", {"x": 1, "time": 2.0})  # and killed
-    second = open_cache(tmp_path / "c", HEADER, False)
-    assert list(second.entries) == ["1"]
-    second.add("2", {"x": 2, "time": 3.0})
-    second.close()
-    third = open_cache(tmp_path / "c.json", {**HEADER, "problem_size": [8, 1]}, False)
-    third.add("3", {"x": 3, "time": 4.0})
-    third.close()
-    assert list(json.loads((tmp_path / "c.json").read_text())["cache"]) == ["1", "2", "3"]
-    (tmp_path / "c.json").write_text("{")
-    with pytest.raises(InputError, match="is damaged"):
-        open_cache(tmp_path / "c", HEADER, True)
-    assert [path.name for path in tmp_path.iterdir()] == ["c.json"]
-
-
-@pytest.mark.parametrize("torn", [1, 10, 20])
-def test_an_entry_that_was_cut_off_costs_that_entry(tmp_path: Path, torn: int) -> None:
-    first = open_cache(tmp_path / "c", HEADER, False)
-    for x in (1, 2, 3):
-        first.add(str(x), {"x": x, "time": float(x)})
-    file = tmp_path / "c.json"
-    file.write_text(file.read_text()[:-1 - torn])
-    second = open_cache(tmp_path / "c", HEADER, False)
-    assert list(second.entries) == ["1", "2"]
-    second.add("3", {"x": 3, "time": 4.0})
-    assert list(open_cache(tmp_path / "c", HEADER, True).entries) == ["1", "2", "3"]
-
-
-def test_caches_of_others_are_gone_on_with(tmp_path: Path) -> None:
-    """Keys in another order; failures in place of the objective, as before version 1.4; values that are new."""
-    file = tmp_path / "c.json"
-    entries = {"1": {"x": 1, "GFLOP/s": 5.0, "time": 2.0}, "2": {"x": 2, "GFLOP/s": "RuntimeFailedConfig"}}
-    file.write_text(json.dumps({**HEADER, "objective": "GFLOP/s", "cache": entries}, sort_keys=True))
-    found = open_cache(file, {**HEADER, "tune_params": {"x": [2, 4]}}, False)
-    assert [entry.get("__error__") for entry in found.entries.values()] == [None, "RuntimeFailedConfig"]
-    found.add("4", {"x": 4, "time": 1.0})
-    found.close()
-    data = json.loads(file.read_text())
-    assert list(data["cache"]) == ["1", "2", "4"] and data["tune_params"] == {"x": [1, 2, 3, 4]}
-    rows = read_recording(file).rows
-    assert [type(row.outcome) for row in rows] == [Timed, LaunchFailed, Timed]
-    util = pytest.importorskip("kernel_tuner.util")
-    theirs = util.read_cache(str(file), open_cache=False)["cache"]
-    assert isinstance(theirs["2"]["__error__"], util.RuntimeFailedConfig) and "__error__" not in theirs["4"]
-
-
-def test_a_cache_that_kernel_tuner_opened_and_went_on_with(tmp_path: Path) -> None:
-    util = pytest.importorskip("kernel_tuner.util")
-    ours = open_cache(tmp_path / "c", HEADER, False)
-    ours.add("1", {"x": 1, "time": 2.0})
-    ours.close()
-    file = str(tmp_path / "c.json")
-    known = util.read_cache(file)["cache"]
-    util.store_cache("2", {"x": 2, "time": np.float32(3)}, file, known)
-    assert list(open_cache(file, HEADER, False).entries) == ["1", "2"]
-    util.close_cache(file) if Path(file).read_text().endswith(",") else None
-    assert list(open_cache(file, HEADER, True).entries) == ["1", "2"]
-
-
-def search_of(tmp_path: Path, outcomes: Any, **changes: Any) -> Search:
-    """A search of three configurations with a cache in `tmp_path`; `outcomes` answers for the device."""
-    sought = make_objective(changes.get("objective"), None, changes.get("metrics"), ("x",))
-    space = TemplateSpace((Parameter("x", (1, 2, 3)),))
-    search = Search(("x",), sought, find_strategy(None, None), make_explorer("exhaustive", space, 0),
-                    open_cache(tmp_path / "c", HEADER, False), True, time.perf_counter())
-    search.run(outcomes)
-    return search
-
-
-def test_every_result_is_in_the_file_as_soon_as_it_is_known(tmp_path: Path) -> None:
-    class Device:
-        def measure(self, plans: Any) -> Any:
-            for number, plan in enumerate(plans):
-                if number == 2:
-                    raise KeyboardInterrupt
-                yield number, CompileFailed("no", Durations()) if number else nothing(plan), {"error": 0.25}
-
-    def nothing(_plan: Any) -> Any:
-        return Timed(2.0, 2.0, 2.0, (2.0,), 2.0, (), "hash", False, Durations())
-
-    with pytest.raises(KeyboardInterrupt):
-        search_of(tmp_path, Device(), metrics={"GB/s": "1 / time"}, objective="GB/s")
-    found = open_cache(tmp_path / "c", HEADER, True).entries
-    assert found["1"]["GB/s"] == 0.5 and found["1"]["error"] == 0.25
-    assert found["2"]["GB/s"] == found["2"]["__error__"] == "CompilationFailedConfig"  # for Kernel Tuner before 1.4
-
-
-def test_a_simulation_needs_no_device(tmp_path: Path) -> None:
-    cache = open_cache(tmp_path / "c", {**HEADER, "device_name": "a GPU", "kernel_name": "add", "problem_size": 1000,
-                                        "tune_params_keys": ["block_size_x", "WRONG"]} | {
-                                            "tune_params": {"block_size_x": [16, 32], "WRONG": [1]}}, False)
-    for size in (16, 32):
-        cache.add(f"{size},1", {"block_size_x": size, "WRONG": 1, "time": float(size)})
-    cache.close()
-    given = small(cache=tmp_path / "c", simulation_mode=True, device="no such device",
-                  tune_params={"block_size_x": [16, 32], "WRONG": [1]})
-    found, environment = tune_kernel(**given)
-    assert [entry["time"] for entry in found] == [16.0, 32.0] and environment["device_name"] == "a GPU"
-    with pytest.raises(InputError, match="no entry for WRONG = 1, block_size_x = 64; simulation_mode needs"):
-        tune_kernel(**{**given, "tune_params": {"block_size_x": [16, 64], "WRONG": [1]}})
 
 
 @pytest.mark.slow
