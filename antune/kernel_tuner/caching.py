@@ -8,7 +8,8 @@ writes a file at a time, because it writes what it knows in place of what is the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ from generator.json_text import parse_json
 from runners.replay.kernel_tuner import ERROR, error_in
 
 END = "}\n}"
+MOST_THREADS = "max_threads"
+"""Where antune's headers have the device's most threads per block; Kernel Tuner's have no such number."""
+USUAL_THREADS = 1024
+"""What Kernel Tuner takes in simulations."""
 
 
 @dataclass(slots=True)
@@ -64,6 +69,20 @@ class Cache:
             self.lock.release()
             self.lock = None
 
+    def most_threads(self, block_names: Sequence[str]) -> int:
+        """The most threads per block on the device of the file; `block_names` are the parameters that say how many.
+
+        Where the header does not say it: 1024, or the largest block of an entry. Raises InputError where it is no
+        whole number above 0.
+        """
+        said = self.header.get(MOST_THREADS)
+        if said is None:
+            return max([USUAL_THREADS, *(_threads(entry, block_names) for entry in self.entries.values())])
+        if isinstance(said, bool) or not isinstance(said, int) or said < 1:
+            raise InputError(f"cache {self.path} is damaged: its {MOST_THREADS} is {said!r}; write the device's most "
+                             "threads per block, or remove it")
+        return said
+
     def _rewrite(self, end: str) -> None:
         if self.path is None or self.lock is None:
             return
@@ -97,7 +116,9 @@ def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: b
     lock = lock_cache(path)
     try:
         made = _read(path, own) if path.exists() else Cache(path, header)
-        made.header = {**made.header, "tune_params": _merged(made.header.get("tune_params"), own["tune_params"])}
+        limit = {name: own[name] for name in (MOST_THREADS,) if name in own}
+        params = _merged(made.header.get("tune_params"), own["tune_params"])
+        made.header = {**made.header, **limit, "tune_params": params}
         made.lock = lock
         made.reopen()
     except BaseException:
@@ -136,6 +157,11 @@ def _marked(path: Path, key: str, entry: object) -> Entry:
         raise InputError(f"cache {path} is damaged: its entry {key} is no object; remove the entry")
     error = error_in(entry)
     return entry if error is None else {**entry, ERROR: error}
+
+
+def _threads(entry: Entry, block_names: Sequence[str]) -> int:
+    sizes = [entry.get(name, 1) for name in block_names]
+    return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else 0
 
 
 def _merged(old: Any, new: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from antune.kernel_tuner.caching import open_cache
+from antune.kernel_tuner.caching import MOST_THREADS, open_cache
 from antune.kernel_tuner.call import Call, make_call
 from antune.kernel_tuner.checking import check_kinds
 from antune.kernel_tuner.making import within
@@ -67,7 +67,8 @@ def _measured(call: Call, device: DeviceInfo, iterations: int, sought: Objective
               cache: str | Path | None, quiet: bool, seed: int, begin_s: float) -> tuple[list[Entry], dict[str, Any]]:
     """The search on a device."""
     space = TemplateSpace(call.template.parameters, (*call.restrictions, *within(call, device.target.max_threads)))
-    with closing(open_cache(cache, {"device_name": device.name, **_header(call, sought)}, False)) as kept:
+    header = {"device_name": device.name, MOST_THREADS: device.target.max_threads, **_header(call, sought)}
+    with closing(open_cache(cache, header, False)) as kept:
         search = Search(tuple(one.name for one in call.template.parameters), sought, plan,
                         make_explorer(plan.explorer, space, seed), kept, quiet, begin_s)
         with closing(Bench(call, device, space, iterations)) as bench:
@@ -77,9 +78,10 @@ def _measured(call: Call, device: DeviceInfo, iterations: int, sought: Objective
 
 def _simulated(call: Call, sought: Objective, plan: Strategy, cache: str | Path | None, quiet: bool, seed: int,
                begin_s: float) -> tuple[list[Entry], dict[str, Any]]:
-    """The search on the cache alone, whatever device that was recorded on."""
-    space = TemplateSpace(call.template.parameters, call.restrictions)
+    """The search on the cache alone, whatever device that was recorded on: its limits count."""
     kept = open_cache(cache, _header(call, sought), True)
+    limit = within(call, kept.most_threads(call.block_names))
+    space = TemplateSpace(call.template.parameters, (*call.restrictions, *limit))
     search = Search(tuple(one.name for one in call.template.parameters), sought, plan,
                     make_explorer(plan.explorer, space, seed), kept, quiet, begin_s)
     search.run(Nothing())

@@ -201,3 +201,44 @@ def test_a_simulation_needs_no_device(tmp_path: Path) -> None:
     assert [entry["time"] for entry in found] == [16.0, 32.0] and environment["device_name"] == "a GPU"
     with pytest.raises(InputError, match="no entry for WRONG = 1, block_size_x = 64; simulation_mode needs"):
         tune_kernel(**{**given, "tune_params": {"block_size_x": [16, 64], "WRONG": [1]}})
+
+
+@pytest.mark.parametrize(("header", "entries", "found"), [
+    ({"max_threads": 32}, (16, 32), [16, 32]),  # 64 and 2048 were never tried there
+    ({"max_threads": 2048}, (16, 32, 64, 2048), [16, 32, 64, 2048]),
+    ({}, (16, 32, 64), [16, 32, 64]),  # as Kernel Tuner: 1024
+    ({}, (16, 32, 64, 2048), [16, 32, 64, 2048]),  # a device that takes more, as an entry shows
+])
+def test_a_simulation_tries_what_the_recorded_device_takes(
+    tmp_path: Path, header: dict[str, Any], entries: tuple[int, ...], found: list[int]
+) -> None:
+    data = {"device_name": "a GPU", "kernel_name": "add", "problem_size": 1000, **header, "cache": {
+        f"{size},1": {"block_size_x": size, "WRONG": 1, "time": float(size)} for size in entries}}
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    results, _ = tune_kernel(**small(cache=tmp_path / "c", simulation_mode=True, answer=None,
+                                     tune_params={"block_size_x": [16, 32, 64, 2048], "WRONG": [1]}))
+    assert [entry["block_size_x"] for entry in results] == found
+
+
+@pytest.mark.parametrize("said", [0, "many", True, 1.5])
+def test_a_limit_that_is_no_number_is_refused(tmp_path: Path, said: Any) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"max_threads": said, "cache": {}}))
+    with pytest.raises(InputError, match=r"c\.json is damaged: its max_threads is .*; write the device's most"):
+        tune_kernel(**small(cache=tmp_path / "c", simulation_mode=True))
+
+
+@pytest.mark.slow
+def test_what_a_device_cannot_take_is_no_gap_of_a_simulation(tmp_path: Path) -> None:
+    """Recorded and simulated with the same arguments; one block is larger than any that PoCL takes."""
+    given = small(cache=tmp_path / "c", tune_params={"block_size_x": [16, 32, 1 << 20], "WRONG": [1]})
+    recorded, _ = tune_kernel(**given)
+    simulated, _ = tune_kernel(**given, simulation_mode=True)
+    assert [entry["time"] for entry in simulated] == [entry["time"] for entry in recorded] and len(recorded) == 2
+    file = tmp_path / "c.json"
+    data = json.loads(file.read_text())
+    limit = data.pop("max_threads")
+    file.write_text(json.dumps(data))
+    tune_kernel(**given)  # what an older version recorded gets the limit when it is gone on with
+    assert json.loads(file.read_text())["max_threads"] == limit
+    util = pytest.importorskip("kernel_tuner.util")
+    assert list(util.read_cache(str(file), open_cache=False)["cache"]) == ["16,1", "32,1"]
