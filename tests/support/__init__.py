@@ -16,7 +16,7 @@ Begin with `paths` (where things are), `suite` (programs of the suites, read), `
 - runners: `runners`, `workers`, `children`, `cluster`, `recordings`, `cpu` with `cpu_hook`
 - tuned functions in a process of their own: `calling`
 - CUDA and HIP without a GPU: `cuda_compiler`, `cuda`, `cuda_runtime`, `cuda_double`
-- kernels with parameters: `templates`
+- kernels with parameters: `templates`; `kernel_tuner` (calls of `tune_kernel`)
 - searches: `spaces` and `searches` (synthetic), `runs` (in miniature), `side_by_side`
 - what users see: `cli`, `pages`, `browser`, `exports`
 - cost models: `costs` (examples of the papers)
