@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,8 +41,8 @@ Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Of training after 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Best plans, models of all rounds, and `plans.db`. The "
                                    "same command goes on where it was stopped.")]
 Model = Annotated[Path | None, typer.Option("--model", metavar="FILE.json", show_default=False,
-                                            help="The model to begin with, by default the one that comes with "
-                                            "antune.")]
+                                            help="The model to begin with, by default the last one in DIR, or "
+                                            "the one that comes with antune.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")]
 
 
@@ -58,56 +60,55 @@ def autotune(pipelines: Pipelines, mode: ModeOption = Mode.autotune, size: Size 
 
     from antune.options import parse_parameters, parse_size
     from experiments.learning.autotune import Wanted
-    from experiments.learning.database import Database, Origin
+    from experiments.learning.database import Database
+    from experiments.learning.folder import plan_files, write
+    from experiments.learning.series import Origin
     from experiments.search.parts import find_device
     from metrics.costs.learned.file import read_model
     from metrics.costs.learned.model import SHIPPED
 
     found, start = find_device(device), read_model(model or SHIPPED)
     parameters = tuple(sorted(parse_parameters(parse_size(size))))
-    origins = tuple(Origin(str(file.resolve()), parameters) for file in pipelines)
+    origins = tuple(dict.fromkeys(Origin(str(file.resolve()), parameters) for file in pipelines))
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {out} cannot be made: {error.strerror}; choose another folder") from None
     with closing(Database(out / "plans.db", found.key, found.name)) as base:
-        _run(mode, base, Wanted(origins, out, samples, rounds, epochs, seed), found, start)
+        files = plan_files(out, [origin.source for origin in origins])
+        wanted = Wanted(origins, out, samples, rounds, epochs, seed)
+        for source, plan, said in _plans(mode, base, wanted, found, start, model is not None):
+            write(files[source], plan.to_json() + "\n")
+            explain = ["antune", "explain", source, *(("--size", size) if size else ()), "--plan", str(files[source])]
+            _say(f"{Path(source).name}: {said}; plan in {files[source]} (`{shlex.join(explain)}`)")
 
 
-def _run(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start: Trained) -> None:
-    """Plan, measure, learn; print and write the best plan of each pipeline."""
-    from experiments.learning.autotune import autotune, one_shot, rounds_done, top, tuned
+def _plans(mode: Mode, base: Database, wanted: Wanted, device: DeviceInfo, start: Trained,
+           named: bool) -> Iterator[tuple[str, Plan, str]]:
+    """The source of each pipeline, its best plan, and how long that takes in words.
+
+    `named`: `start` is a model that the user named, and no other is used.
+    """
+    from experiments.learning.autotune import autotune, best_of, given, one_shot, top, tuned
+    from experiments.learning.folder import rounds_done
     from metrics.costs.learned.model import Learned
 
     if mode is Mode.autotune:
-        autotune(base, wanted, device, start, _say)
-    _, model = rounds_done(wanted.out, start)
+        for one in autotune(base, wanted, device, start, _say):
+            best = best_of(base, one)
+            yield one.series.origin.source, best.plan, f"{best.ms:.3g} ms"
+        return
+    done, model = (0, start) if named else rounds_done(wanted.out, start, _say)
+    if done:
+        _say(f"by the model of round {done} in {wanted.out}")
     for origin in wanted.origins:
-        match mode:
-            case Mode.one_shot:
-                sample = one_shot(tuned(origin, device, Learned(model)), wanted)
-                _write(wanted.out, origin.source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted")
-            case Mode.top_5:
-                plan, ms = top(base, tuned(origin, device, Learned(model)), wanted, device)
-                _write(wanted.out, origin.source, plan, f"{ms:.3g} ms")
-            case Mode.autotune:
-                found = enumerate(base.plans(origin))
-                timed = [(one.ms, k, one.plan) for k, one in found if one.ms is not None]
-                if not timed:
-                    raise InputError(f"none of the plans of {origin.source} can be run; see `antune doctor`")
-                ms, _, plan = min(timed, key=lambda one: one[:2])
-                _write(wanted.out, origin.source, plan, f"{ms:.3g} ms")
-            case _:
-                assert_never(mode)
-
-
-def _write(out: Path, source: str, plan: Plan, said: str) -> None:
-    file = out / f"{Path(source).stem}.json"
-    try:
-        file.write_text(plan.to_json() + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}") from None
-    _say(f"{Path(source).name}: {said}; plan in {file} (`antune explain {source} --plan {file}`)")
+        space = tuned(given(origin, device), device, Learned(model))
+        if mode is Mode.one_shot:
+            sample = one_shot(space, wanted)
+            yield origin.source, sample.plan, f"{sample.predicted_ms:.3g} ms predicted"
+        else:
+            plan, ms = top(base, space, wanted, device)
+            yield origin.source, plan, f"{ms:.3g} ms"
 
 
 def _say(text: str) -> None:

@@ -16,8 +16,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments.learning.database import Database, Origin
+from experiments.learning.database import Database
 from experiments.learning.random_plans import random_plan
+from experiments.learning.series import LIMITS, Origin, series_of
 from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
 from generator.frontend_c.source import Compilation
@@ -26,13 +27,11 @@ from generator.problem import Problem, program_of
 from generator.program import Program
 from generator.reading import read_problem
 from generator.target import Target
-from runners.base import DeviceInfo, Job, Limits
+from runners.base import DeviceInfo, Job
 from runners.registry import open_runner
 
 PROGRAMS = Path(__file__).parent / "programs"
 RANDOM = PROGRAMS / "random_dag.py"
-LIMITS = Limits(compile_s=20.0, run_s=10.0, half_width=0.05, max_repeats=30, least_s=0.02, time_s=0.25, give_up=12.0)
-"""Plans are many, and a model learns from all of them together: each is measured for a moment only."""
 SIZES = ((384, 256), (512, 384), (640, 480))
 BATCH = 16
 
@@ -44,13 +43,12 @@ def main(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False
     found, until = find_device(device), time.monotonic() + 60.0 * minutes
     with closing(Database(file, found.key, found.name)) as base:
         for seed in range_of(seeds):
-            origin = random_origin(seed)
-            if base.count(origin) < plans and time.monotonic() < until:
+            if time.monotonic() < until:
                 try:
-                    collect(base, origin, found, plans, until)
+                    count = collect(base, random_origin(seed), found, plans, until)
+                    print(f"pipeline {seed}: {count} plans, {base.count()} in all", flush=True)
                 except AntuneError as error:
                     print(f"pipeline {seed}: {error}", flush=True)
-                print(f"pipeline {seed}: {base.count(origin)} plans, {base.count()} in all", flush=True)
 
 
 def range_of(text: str) -> range:
@@ -74,10 +72,12 @@ def problem_of(origin: Origin) -> Problem:
     return read_problem(file, Compilation(), None, None, dict(origin.parameters), 0, baselines=False)
 
 
-def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float) -> None:
-    """Measure random plans of a program until there are `count`, or the clock is at `until`."""
+def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, until: float) -> int:
+    """Measure random plans of a program until there are `count`, or the clock is at `until`; how many there are."""
     problem = problem_of(origin)
-    program, known = program_of(problem.subject), set(base.digests(origin))
+    program = program_of(problem.subject)
+    series = series_of(origin, program, device)
+    known = set(base.digests(series))
     drawn = drawn_plans(program, device.target, np.random.default_rng((*dict(origin.parameters).values(), len(known))))
     with tempfile.TemporaryDirectory(prefix="antune-learning-") as folder:
         runner = open_runner(problem, device.key, LIMITS, Path(folder))
@@ -85,11 +85,12 @@ def collect(base: Database, origin: Origin, device: DeviceInfo, count: int, unti
             while len(known) < count and time.monotonic() < until:
                 plans = _fresh(drawn, known, min(BATCH, count - len(known)))
                 for number, outcome in runner.evaluate([Job(k, plan) for k, plan in enumerate(plans)]):
-                    base.add(origin, 0, plans[number], outcome)
+                    base.add(series, 0, plans[number], outcome)
                 if not plans:
-                    return
+                    break
         finally:
             runner.close()
+    return base.count(series)
 
 
 def _fresh(drawn: Iterator[Plan], known: set[str], count: int) -> Sequence[Plan]:

@@ -1,4 +1,4 @@
-"""Measured plans of one device: a SQLite file that only grows, one row per plan, stored at once."""
+"""Measured plans of one device: a SQLite file that only grows, one row per plan and series, stored at once."""
 
 from __future__ import annotations
 
@@ -9,30 +9,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.learning.series import Origin, Series
 from generator.errors import InputError
 from generator.plan import Plan, plan_from_json
 from metrics.outcome import Outcome, Timed
 
-_TABLES = """
+VERSION = 2
+_TABLES = f"""
+PRAGMA user_version = {VERSION};
 CREATE TABLE IF NOT EXISTS device (key TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS plans (
-    source TEXT NOT NULL, parameters TEXT NOT NULL, round INTEGER NOT NULL, digest TEXT NOT NULL, plan TEXT NOT NULL,
-    status TEXT NOT NULL, ms REAL, kernels TEXT NOT NULL,
-    PRIMARY KEY (source, parameters, digest)) WITHOUT ROWID;
+    source TEXT NOT NULL, parameters TEXT NOT NULL, program TEXT NOT NULL, environment TEXT NOT NULL,
+    round INTEGER NOT NULL, digest TEXT NOT NULL, plan TEXT NOT NULL, status TEXT NOT NULL, ms REAL,
+    kernels TEXT NOT NULL, PRIMARY KEY (source, parameters, program, environment, digest)) WITHOUT ROWID;
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A program: the file of a pipeline, and what its function is called with (extents among them), sorted by name."""
-
-    source: str
-    parameters: tuple[tuple[str, int], ...]
-
-    @property
-    def text(self) -> str:
-        """The parameters as JSON, as they are stored."""
-        return json.dumps([list(pair) for pair in self.parameters], separators=(",", ":"))
+_OF_SERIES = "WHERE source = ? AND parameters = ? AND program = ? AND environment = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +52,7 @@ class Database:
         """
         try:
             self._base = sqlite3.connect(file, timeout=30.0)
+            _check_version(self._base, file)
             self._base.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
             stored = self._base.execute("SELECT key, name FROM device").fetchone()
         except sqlite3.Error as error:
@@ -76,42 +68,56 @@ class Database:
         """No more."""
         self._base.close()
 
-    def add(self, origin: Origin, number: int, plan: Plan, outcome: Outcome) -> None:
+    def add(self, series: Series, number: int, plan: Plan, outcome: Outcome) -> None:
         """Store what became of `plan`, at once; the same plan again replaces it. `number`: the round."""
         timed = outcome if isinstance(outcome, Timed) else None
         kernels = [[list(one.statements), one.median_ms] for one in timed.kernels] if timed else []
-        row = (origin.source, origin.text, number, plan.digest, plan.to_json(), type(outcome).__name__,
+        row = (*_values(series), number, plan.digest, plan.to_json(), type(outcome).__name__,
                timed.median_ms if timed else None, json.dumps(kernels, separators=(",", ":")))
         with self._base:
-            self._base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def count(self, origin: Origin | None = None) -> int:
-        """The plans of a program, failures included; of all."""
-        if origin is None:
+    def count(self, series: Series | None = None) -> int:
+        """The plans of a series, failures included; of all."""
+        if series is None:
             found = self._base.execute("SELECT count(*) FROM plans")
         else:
-            found = self._base.execute("SELECT count(*) FROM plans WHERE source = ? AND parameters = ?",
-                                       (origin.source, origin.text))
+            found = self._base.execute(f"SELECT count(*) FROM plans {_OF_SERIES}", _values(series))
         return int(found.fetchone()[0])
 
-    def digests(self, origin: Origin) -> frozenset[str]:
-        """The digests of the plans of a program."""
-        rows = self._base.execute("SELECT digest FROM plans WHERE source = ? AND parameters = ?",
-                                  (origin.source, origin.text))
+    def digests(self, series: Series) -> frozenset[str]:
+        """The digests of the plans of a series."""
+        rows = self._base.execute(f"SELECT digest FROM plans {_OF_SERIES}", _values(series))
         return frozenset(digest for (digest,) in rows)
 
-    def origins(self) -> tuple[Origin, ...]:
-        """All programs, in order."""
-        rows = self._base.execute("SELECT DISTINCT source, parameters FROM plans ORDER BY source, parameters")
-        return tuple(Origin(source, tuple((name, value) for name, value in json.loads(text))) for source, text in rows)
+    def series(self) -> tuple[Series, ...]:
+        """All of them, in order."""
+        rows = self._base.execute("SELECT DISTINCT source, parameters, program, environment FROM plans ORDER BY 1, 2, "
+                                  "3, 4")
+        return tuple(Series(Origin(source, tuple((name, value) for name, value in json.loads(text))), *digests)
+                     for source, text, *digests in rows)
 
-    def plans(self, origin: Origin) -> Iterator[MeasuredPlan]:
-        """The plans of a program, by round and digest."""
-        rows = self._base.execute("SELECT round, plan, status, ms, kernels FROM plans WHERE source = ? AND "
-                                  "parameters = ? ORDER BY round, digest", (origin.source, origin.text))
+    def plans(self, series: Series) -> Iterator[MeasuredPlan]:
+        """The plans of a series, by round and digest."""
+        rows = self._base.execute(f"SELECT round, plan, status, ms, kernels FROM plans {_OF_SERIES} ORDER BY round, "
+                                  "digest", _values(series))
         for number, plan, status, ms, kernels in rows:
             times = tuple((tuple(statements), taken) for statements, taken in json.loads(kernels))
-            yield MeasuredPlan(origin, number, plan_from_json(plan), status, ms, times)
+            yield MeasuredPlan(series.origin, number, plan_from_json(plan), status, ms, times)
+
+
+def _values(series: Series) -> tuple[str, str, str, str]:
+    return series.origin.source, series.origin.text, series.program, series.environment
+
+
+def _check_version(base: sqlite3.Connection, file: Path) -> None:
+    """Raises InputError: another version wrote the file. What older ones measured says not of which program."""
+    [version] = base.execute("PRAGMA user_version").fetchone()
+    [there] = base.execute("SELECT count(*) FROM sqlite_master WHERE name = 'plans'").fetchone()
+    if there and version != VERSION:
+        base.close()
+        raise InputError(f"{file} is of another version of antune, with times of which nobody knows what program and "
+                         "driver they belong to; name another file, or remove this one")
 
 
 def device_of(file: Path) -> tuple[str, str]:
@@ -120,6 +126,7 @@ def device_of(file: Path) -> tuple[str, str]:
         raise InputError(f"{file} does not exist; collect measured plans with `python -m experiments.learning.collect`")
     try:
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as base:
+            _check_version(base, file)
             stored = base.execute("SELECT key, name FROM device").fetchone()
     except sqlite3.Error as error:
         raise InputError(f"{file} is no database of measured plans: {error}; name another file") from None

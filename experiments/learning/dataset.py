@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.learning.collect import problem_of
-from experiments.learning.database import Database, MeasuredPlan, Origin
+from experiments.learning.database import Database, MeasuredPlan
+from experiments.learning.series import Origin, program_digest
 from experiments.search.costs import planned
 from generator.errors import AntuneError, IllegalPlan
 from generator.problem import program_of
@@ -46,17 +47,20 @@ class Pipeline:
 
 
 def pipelines(base: Database, device: CostDevice) -> Iterator[Pipeline]:
-    """All pipelines with enough plans, one after the other."""
-    for origin in base.origins():
-        timed = [plan for plan in base.plans(origin) if plan.ms is not None]
+    """All series with enough plans, one after the other, but those of programs that are others now."""
+    for series in base.series():
+        timed = [plan for plan in base.plans(series) if plan.ms is not None]
         fastest = min((plan.ms for plan in timed if plan.ms is not None), default=0.0)
         near = [plan for plan in timed if plan.ms is not None and plan.ms <= SLOWEST * fastest]
         if len(near) < FEWEST:
             continue
         try:
-            made = pipeline_of(program_of(problem_of(origin).subject), origin, near, device)
+            program = program_of(problem_of(series.origin).subject)
         except AntuneError:  # a file of the user's that is not there any more
             continue
+        if program_digest(program) != series.program:
+            continue
+        made = pipeline_of(program, series.origin, near, device)
         if made is not None:
             yield made
 

@@ -20,6 +20,7 @@ import typer
 from experiments.learning.collect import problem_of
 from experiments.learning.database import Database, device_of
 from experiments.learning.dataset import Pipeline, pipelines
+from experiments.learning.folder import write_model
 from experiments.search.costs import find_model, predicted
 from experiments.search.parts import find_device
 from generator.errors import AntuneError, InputError
@@ -27,7 +28,7 @@ from generator.problem import program_of
 from metrics.costs.agreement import rank_correlation, regret
 from metrics.costs.base import Cost
 from metrics.costs.device import cost_device
-from metrics.costs.learned.file import Trained, Training, write_model
+from metrics.costs.learned.file import Trained, Training
 from metrics.costs.learned.training import constants, train
 from metrics.costs.learned.training import predicted as predicted_ms
 from runners.base import DeviceInfo

@@ -15,6 +15,9 @@ from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.network import SHAPES, Weights
 
 FORMAT = 1
+MOST_BYTES, MOST_COUNTED = 1 << 24, 10**12
+LARGEST, LARGEST_SCALE, SMALLEST_SPREAD = 500.0, 1e30, 1e-6
+"""Exponentials and products of such weights are finite, and so is what is divided by such a spread."""
 _DIGITS = 6
 _DESCRIBED = {"device": str, "device_name": str, "plans": int, "pipelines": int, "epochs": int, "command": str}
 _COUNTS = [f"{row}, {kind}" for row in ROWS for kind in TYPES]
@@ -40,15 +43,12 @@ class Trained:
     weights: Weights
 
 
-def write_model(file: Path, model: Trained) -> None:
-    """Write it. Raises InputError: the file cannot be written."""
+def model_text(model: Trained) -> str:
+    """What a file of it holds. It says the same of a model that was read from its own text."""
     described = {name: getattr(model.training, name) for name in _DESCRIBED}
     weights = {name: _rounded(value) for name, value in model.weights.items()}
     data = {"format": FORMAT, **described, "features": list(FEATURES), "counts": _COUNTS, "weights": weights}
-    try:
-        file.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}; choose another file") from None
+    return json.dumps(data, separators=(",", ":")) + "\n"
 
 
 def _rounded(value: Any) -> Any:
@@ -58,7 +58,11 @@ def _rounded(value: Any) -> Any:
 def read_model(file: Path) -> Trained:
     """Read it. Raises InputError: it is no such file, of another version, or a number is none."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as stream:
+            text = stream.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise _bad(file, f"it has more than {MOST_BYTES >> 20} MiB")
+        data = json.loads(text.decode("utf-8"))
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}; train one with "
                          "`python -m experiments.learning.train`") from None
@@ -72,6 +76,8 @@ def read_model(file: Path) -> Trained:
     for name, kind in _DESCRIBED.items():
         if type(data.get(name)) is not kind:
             raise _bad(file, f"`{name}` is missing or no {kind.__name__}")
+        if kind is int and not 0 <= data[name] <= MOST_COUNTED:
+            raise _bad(file, f"`{name}` is not between 0 and {MOST_COUNTED}")
     weights = data.get("weights")
     if not isinstance(weights, dict) or weights.keys() != SHAPES.keys():
         raise _bad(file, "`weights` are not those of this version")
@@ -81,14 +87,25 @@ def read_model(file: Path) -> Trained:
 
 def _array(file: Path, name: str, value: object) -> Any:
     try:
-        found = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+        found = np.array(value, dtype=float) if _numbers_only(value) else np.array(np.nan)
+    except (TypeError, ValueError, OverflowError):
         found = np.array(np.nan)
     if found.shape != SHAPES[name] or not np.isfinite(found).all():
         raise _bad(file, f"`weights.{name}` are not {' x '.join(map(str, SHAPES[name]))} numbers")
-    if name in ("spread", "scale") and (found < 0).any():
-        raise _bad(file, f"`weights.{name}` has negative numbers")
+    largest = LARGEST_SCALE if name == "scale" else LARGEST
+    if (np.abs(found) > largest).any():
+        raise _bad(file, f"`weights.{name}` has numbers beyond {largest:g}")
+    if name == "scale" and (found < 0).any():
+        raise _bad(file, "`weights.scale` has negative numbers")
+    if name == "spread" and (found < SMALLEST_SPREAD).any():
+        raise _bad(file, f"`weights.spread` has numbers below {SMALLEST_SPREAD:g}, zero or negative ones maybe")
     return found
+
+
+def _numbers_only(value: object) -> bool:
+    """Whether these are lists of numbers, two deep at most: numpy would take texts and truth values for numbers."""
+    return isinstance(value, list) and all(
+        type(one) in (int, float) for row in value for one in (row if isinstance(row, list) else [row]))  # fmt: skip
 
 
 def _bad(file: Path, why: str) -> InputError:

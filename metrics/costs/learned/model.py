@@ -39,6 +39,8 @@ class Learned:
         if isinstance(made, Refused):
             return made
         each = self.stages(made)[0]
+        if not np.isfinite(each).all():
+            return Refused("the learned model gives no finite time")
         found = tuple(Term(f"of {stage}", float(ms), "ms") for stage, ms in
                       zip(stages_of(made.group), each, strict=True))  # fmt: skip
         return Cost(float(each.sum()), found)
@@ -49,12 +51,14 @@ class Learned:
         ways, stages, width = features.shape
         rows = features.reshape(-1, width)
         coefficients = forward(self.trained.weights, np.tile(counts, (ways, 1)), rows).coefficients
-        found: Array = (coefficients * terms(rows, made.device.units)).sum(axis=1).reshape(ways, stages)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by those who ask
+            found: Array = (coefficients * terms(rows, made.device.units)).sum(axis=1).reshape(ways, stages)
         return found
 
     def score(self, made: Layout) -> Numbers:
         """See metrics.costs.scoring.Scorer."""
-        costs: Numbers = np.maximum(self.stages(made).sum(axis=1), 1e-9)
+        found = self.stages(made).sum(axis=1)
+        costs: Numbers = np.where(np.isfinite(found), np.maximum(found, 1e-9), np.inf)
         return costs
 
 

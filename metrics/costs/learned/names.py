@@ -65,4 +65,4 @@ FEATURES = (
     "num_threads_per_block",
     "expr_branching",
 )
-"""73 names; `features.stage_features` has their definitions."""
+"""73 names; `features.looped_features` and `features.inlined_features` have their definitions."""

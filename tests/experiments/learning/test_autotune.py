@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.learning import autotune as tuning
-from experiments.learning.autotune import Wanted, autotune, batch, one_shot, top, tuned
-from experiments.learning.database import Database, Origin
+from experiments.learning.autotune import Wanted, autotune, batch, best_of, given, one_shot, top, tuned
+from experiments.learning.database import Database
+from experiments.learning.folder import TuningJob, claim, keep_model, plan_files, rounds_done
+from experiments.learning.series import Origin
 from experiments.suites.image_pipelines import pipeline
 from explorer.beam_pass import BeamOptions
+from generator.errors import InputError
+from generator.problem import Problem
 from metrics.costs.learned.file import Trained, read_model
 from metrics.costs.learned.model import Learned, shipped_model
-from runners.deterministic import DEVICE
+from metrics.outcome import Outcome
+from runners.base import Job, Limits
+from runners.deterministic import DEVICE, DeterministicRunner
 from tests.support.cli import antune_command
 
 QUICK = BeamOptions(beam=2, passes=1)
@@ -32,28 +41,127 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Trained:
 
 @pytest.mark.slow
 def test_batches_are_different_plans_that_the_seed_decides(start: Trained) -> None:
-    one = tuned(BLUR, DEVICE, Learned(start))
+    one = tuned(given(BLUR, DEVICE), DEVICE, Learned(start))
     found = batch(one, 5, (1, 0), QUICK)
     assert len({sample.plan for sample in found}) == len(found) > 1
     assert all(sample.predicted_ms > 0 for sample in found)
-    assert batch(tuned(BLUR, DEVICE, Learned(start)), 5, (1, 0), QUICK) == found
+    assert batch(tuned(given(BLUR, DEVICE), DEVICE, Learned(start)), 5, (1, 0), QUICK) == found
     wanted = Wanted((BLUR,), Path(), samples=5, seed=1)
     assert one_shot(one, wanted) == min(found, key=lambda sample: sample.predicted_ms)
 
 
-def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: Trained) -> None:
-    wanted, said = Wanted((BLUR,), tmp_path, samples=12, rounds=1, epochs=3), list[str]()
+class Stopped(Exception):
+    """Somebody stops the process."""
+
+
+@dataclass
+class Watched:
+    """Runners that count what they measure, and stop the process after `stop` plans."""
+
+    measured: list[str]
+    stop: int = 1000
+
+    def open(self, problem: Problem, key: str, limits: Limits, folder: Path) -> Any:
+        runner = DeterministicRunner(problem, limits)
+        plain = runner.evaluate
+
+        def evaluate(jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+            for number, outcome in plain(jobs):
+                if len(self.measured) >= self.stop:
+                    raise Stopped
+                self.measured.append(next(job.plan.digest for job in jobs if job.number == number))
+                yield number, outcome
+
+        runner.evaluate = evaluate  # type: ignore[method-assign, assignment]  # the same, watched
+        return runner
+
+
+def test_rounds_learn_and_go_on_where_they_were_stopped(tmp_path: Path, start: Trained,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, said, watched = Wanted((BLUR,), tmp_path, samples=12, rounds=1, epochs=3), list[str](), Watched([], stop=4)
+    monkeypatch.setattr(tuning, "open_runner", watched.open)
     with closing(Database(tmp_path / "plans.db", DEVICE.key, DEVICE.name)) as base:
-        first = autotune(base, wanted, DEVICE, start, said.append)
-        count = base.count()
-        assert count > 1
+        with pytest.raises(Stopped):
+            autotune(base, wanted, DEVICE, start, said.append)
+        assert (len(watched.measured), base.count(), said) == (4, 4, [])
+        watched.stop = 1000
+        [one] = autotune(base, wanted, DEVICE, start, said.append)
+        assert len(watched.measured) == len(set(watched.measured)) == base.count() > 8
         assert len(said) == 1
-        assert read_model(tmp_path / "model-1.json").training.plans == first.training.plans > start.training.plans
+        first = read_model(tmp_path / "model-1.json")
+        timed = sum(plan.ms is not None for plan in base.plans(one.series))
+        assert first.training.plans == start.training.plans + timed
+        assert not np.array_equal(first.weights["trunk"], start.weights["trunk"])
         autotune(base, replace(wanted, rounds=2), DEVICE, start, said.append)
         assert [line.partition(":")[0] for line in said] == ["round 1", "round 2"]
-        assert {plan.round for plan in base.plans(BLUR)} == {1, 2}
-        _, ms = top(base, tuned(BLUR, DEVICE, Learned(first)), wanted, DEVICE)
-        assert ms > 0
+        assert {plan.round for plan in base.plans(one.series)} == {1, 2}
+        second, timed = read_model(tmp_path / "model-2.json"), sum(p.ms is not None for p in base.plans(one.series))
+        assert second.training.plans == start.training.plans + timed, "each plan counts once"
+        assert second.training.pipelines == start.training.pipelines + 1
+        _, ms = top(base, tuned(one, DEVICE, Learned(first)), wanted, DEVICE)
+        assert ms >= 0.999 * (best_of(base, one).ms or 0.0)
+    _refuses_other_jobs(wanted, start)
+    _falls_back(tmp_path, start)
+
+
+def _refuses_other_jobs(wanted: Wanted, start: Trained) -> None:
+    """The folder is that of one job."""
+    with closing(Database(wanted.out / "plans.db", DEVICE.key, DEVICE.name)) as base:
+        other_model = Trained(replace(start.training, plans=1), start.weights)
+        for job, model, message in (
+            (replace(wanted, samples=13), start, "other --samples"),
+            (replace(wanted, seed=1, epochs=4), start, "other --epochs, other --seed"),
+            (wanted, other_model, "other --model"),
+            (replace(wanted, origins=(replace(BLUR, parameters=(("height", 25), ("width", 40))),)), start, "programs"),
+        ):
+            with pytest.raises(InputError, match=f"the folder of another job, with .*{message}"):
+                autotune(base, job, DEVICE, model, lambda _: None)
+
+
+def _falls_back(out: Path, start: Trained) -> None:
+    """A damaged model is one less."""
+    (out / "model-2.json").write_text('{"format": 1')
+    said = list[str]()
+    done, model = rounds_done(out, start, said.append)
+    assert (done, len(said)) == (1, 1) and "round 2 is done again" in said[0]
+    assert np.array_equal(model.weights["trunk"], read_model(out / "model-1.json").weights["trunk"])
+
+
+def test_models_without_a_job_are_nobodys(tmp_path: Path, start: Trained) -> None:
+    keep_model(tmp_path, 3, start)
+    job = TuningJob((), 1, 1, 0, "")
+    with pytest.raises(InputError, match=r"without a job\.json"):
+        claim(tmp_path, job)
+    (tmp_path / "model-3.json").unlink()
+    claim(tmp_path, job)
+    claim(tmp_path, job)
+    (tmp_path / "job.json").write_text("[]")
+    with pytest.raises(InputError, match=r"job.json is of another version"):
+        claim(tmp_path, job)
+
+
+def test_plans_lie_apart_from_models_and_from_each_other(tmp_path: Path) -> None:
+    files = plan_files(tmp_path, ["/a/model-1.py", "/b/model-1.py", "/a/job.py"])
+    assert len(set(files.values())) == 3
+    assert not {path.name for path in files.values()} & {"model-1.json", "job.json"}
+    for file in files.values():
+        file.write_text("{}")
+    trained = shipped_model().trained
+    assert rounds_done(tmp_path, trained, pytest.fail) == (0, trained)
+
+
+def test_a_model_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_model(tmp_path, 1, shipped_model().trained)
+    before = (tmp_path / "model-1.json").read_bytes()
+
+    def full(path: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(InputError, match=r"model-1.json cannot be written: No space"):
+        keep_model(tmp_path, 1, shipped_model().trained)
+    assert [file.name for file in tmp_path.iterdir()] == ["model-1.json"]
+    assert (tmp_path / "model-1.json").read_bytes() == before
 
 
 def test_the_command_says_what_is_wrong_with_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from experiments.learning.collect import random_origin, range_of
-from experiments.learning.database import Database, MeasuredPlan, Origin, device_of
+from experiments.learning.collect import problem_of, random_origin, range_of
+from experiments.learning.database import Database, MeasuredPlan, device_of
+from experiments.learning.series import Origin, Series, program_digest
 from generator.errors import InputError
 from generator.plan import KernelPlan, Plan
+from generator.problem import program_of
 from generator.schedules.stages import Stages
 from tests.support.spaces import failed, timed
 
 ORIGIN = Origin("a.py", (("height", 8), ("width", 4)))
+SERIES = Series(ORIGIN, "program", "environment")
+OTHERS = (replace(SERIES, origin=random_origin(4)), replace(SERIES, program="edited"),
+          replace(SERIES, environment="another driver"))
 
 
 def plan(tile: int) -> Plan:
@@ -24,18 +31,20 @@ def plan(tile: int) -> Plan:
 def test_what_was_measured_is_there_again(tmp_path: Path) -> None:
     file = tmp_path / "plans.db"
     with closing(Database(file, "cpu", "A CPU")) as base:
-        base.add(ORIGIN, 0, plan(8), timed(2.5, {("S0",): 2.0}))
-        base.add(ORIGIN, 1, plan(16), failed())
-        base.add(ORIGIN, 1, plan(16), failed())
-        base.add(random_origin(4), 0, plan(8), timed(1.0))
+        base.add(SERIES, 0, plan(8), timed(2.5, {("S0",): 2.0}))
+        base.add(SERIES, 1, plan(16), failed())
+        base.add(SERIES, 1, plan(16), failed())
+        for other in OTHERS:
+            base.add(other, 0, plan(8), timed(1.0))
     with closing(Database(file, "cpu", "A CPU")) as base:
-        assert (base.count(), base.count(ORIGIN)) == (3, 2)
-        assert base.digests(ORIGIN) == {plan(8).digest, plan(16).digest}
-        assert set(base.origins()) == {ORIGIN, random_origin(4)}
-        assert list(base.plans(ORIGIN)) == [
+        assert (base.count(), base.count(SERIES)) == (5, 2)
+        assert base.digests(SERIES) == {plan(8).digest, plan(16).digest}
+        assert set(base.series()) == {SERIES, *OTHERS}
+        assert list(base.plans(SERIES)) == [
             MeasuredPlan(ORIGIN, 0, plan(8), "Timed", 2.5, ((("S0",), 2.0),)),
             MeasuredPlan(ORIGIN, 1, plan(16), "Illegal", None, ()),
         ]
+        assert [[one.ms for one in base.plans(other)] for other in OTHERS] == [[1.0]] * 3
     assert device_of(file) == ("cpu", "A CPU")
 
 
@@ -50,6 +59,31 @@ def test_files_of_other_devices_and_other_files_are_refused(tmp_path: Path) -> N
             ask()
     with pytest.raises(InputError, match="does not exist"):
         device_of(tmp_path / "nothing")
+
+
+def test_files_of_older_versions_say_not_what_their_times_are_of(tmp_path: Path) -> None:
+    file = tmp_path / "plans.db"
+    with closing(sqlite3.connect(file)) as base, base:
+        base.execute("CREATE TABLE device (key TEXT PRIMARY KEY, name TEXT NOT NULL)")
+        base.execute("INSERT INTO device VALUES ('cpu', 'A CPU')")
+        base.execute("CREATE TABLE plans (source TEXT, parameters TEXT, round INTEGER, digest TEXT, plan TEXT)")
+    before = file.read_bytes()
+    for ask in (lambda: Database(file, "cpu", "A CPU"), lambda: device_of(file)):
+        with pytest.raises(InputError, match=r"another version of antune.*name another file"):
+            ask()
+    assert file.read_bytes() == before
+
+
+def test_an_edited_program_is_another_wherever_it_lies(tmp_path: Path) -> None:
+    text = ("from antune import halide as hl\n\n\ndef build():\n    x, f = hl.Var('x'), hl.Func('f')\n"
+            "    image = hl.ImageParam(hl.Float(32), 1, 'image')\n    f[x] = image[x] * FACTOR\n    return f\n")
+    digests = []
+    for folder, factor in (("one", "2.0"), ("two", "2.0"), ("three", "3.0")):
+        (tmp_path / folder).mkdir()
+        file = tmp_path / folder / "a.py"
+        file.write_text(text.replace("FACTOR", factor))
+        digests.append(program_digest(program_of(problem_of(Origin(str(file), (("width", 64),))).subject)))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_seeds_are_a_range() -> None:

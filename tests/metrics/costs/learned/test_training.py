@@ -12,7 +12,7 @@ import pytest
 
 from generator.errors import InputError
 from metrics.costs.agreement import rank_correlation
-from metrics.costs.learned.file import Trained, Training, read_model, write_model
+from metrics.costs.learned.file import Trained, Training, model_text, read_model
 from metrics.costs.learned.formula import COEFFICIENTS, terms
 from metrics.costs.learned.names import FEATURES
 from metrics.costs.learned.network import COUNTS, FIXED, Weights, untrained
@@ -81,11 +81,16 @@ def model() -> Trained:
     return Trained(Training("cpu", "A CPU", 10, 2, 3, "python -m train"), weights)
 
 
+def write_model(file: Path, trained: Trained) -> None:
+    file.write_text(model_text(trained), encoding="utf-8")
+
+
 def test_a_model_is_there_again(tmp_path: Path) -> None:
     file, wrote = tmp_path / "model.json", model()
     write_model(file, wrote)
     read = read_model(file)
     assert read.training == wrote.training
+    assert model_text(read) == file.read_text(encoding="utf-8")
     assert all(read.weights[name] == pytest.approx(value, rel=1e-5, abs=1e-12) for name, value in wrote.weights.items())
 
 
@@ -98,6 +103,14 @@ def test_a_model_is_there_again(tmp_path: Path) -> None:
     (lambda data: data["weights"].update({"trunk bias": ["a"] * 30}), "`weights.trunk bias` are not 30 numbers"),
     (lambda data: data["weights"].update(mean=[float("nan")] * 73), "`weights.mean` are not 73 numbers"),
     (lambda data: data["weights"].update(scale=[-1.0] * 30), "negative"),
+    (lambda data: data["weights"].update(mean=[10**400] * 73), "`weights.mean` are not 73 numbers"),
+    (lambda data: data["weights"].update(mean=["1"] * 73), "`weights.mean` are not 73 numbers"),
+    (lambda data: data["weights"].update(mean=[True] * 73), "`weights.mean` are not 73 numbers"),
+    (lambda data: data["weights"].update(spread=[0.0] * 73), "`weights.spread` has numbers below"),
+    (lambda data: data["weights"].update(scale=[1e308] * 30), "`weights.scale` has numbers beyond"),
+    (lambda data: data["weights"].update({"trunk bias": [1e308] * 30}), "`weights.trunk bias` has numbers beyond"),
+    (lambda data: data.update(plans=10**400), "`plans` is not between"),
+    (lambda data: data.update(command="x" * (1 << 24)), "more than 16 MiB"),
 ])
 def test_a_damaged_model_is_refused(tmp_path: Path, damage: Callable[[Any], object], message: str) -> None:
     file = tmp_path / "model.json"

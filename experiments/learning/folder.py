@@ -1,0 +1,106 @@
+"""The folder of an autotuning: whose it is (`job.json`), the models of its rounds, and plans.
+
+`model-N.json` is the model after round N. A folder belongs to one job, the arguments of `autotune` without the number
+of rounds: models of other programs, or with other times, are not gone on from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from experiments.files import write_atomically
+from experiments.learning.series import Series
+from generator.errors import InputError
+from metrics.costs.learned.file import Trained, model_text, read_model
+
+JOB_FILE = "job.json"
+FORMAT = 1
+_SAID = {"series": "programs, sizes, driver or version of antune", "samples": "--samples", "epochs": "--epochs",
+         "seed": "--seed", "start": "--model"}  # fmt: skip
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningJob:
+    """What the models of a folder follow from, beside what was measured. `start`: hash of the first model."""
+
+    series: tuple[Series, ...]
+    samples: int
+    epochs: int
+    seed: int
+    start: str
+
+
+def claim(out: Path, job: TuningJob) -> None:
+    """Make the folder that of `job`, if it is nobody's. Raises InputError: it is another job's, or not writable."""
+    wanted = json.loads(json.dumps({"format": FORMAT, **asdict(job)}))
+    try:
+        found = json.loads((out / JOB_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if numbers := _numbers(out):
+            raise InputError(f"{out} has models ({_model(out, numbers[0]).name}) without a {JOB_FILE}, of which nobody "
+                             "knows what they learned from; choose another folder with --out") from None  # fmt: skip
+        write(out / JOB_FILE, json.dumps(wanted, indent=1) + "\n")
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{out / JOB_FILE} cannot be read: {error}; choose another folder with --out") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(f"{out / JOB_FILE} is of another version of antune; choose another folder with --out")
+    if other := [said for name, said in _SAID.items() if found.get(name) != wanted[name]]:
+        raise InputError(f"{out} is the folder of another job, with other {', other '.join(other)}; choose another "
+                         "folder with --out, or give the arguments that it was begun with")
+
+
+def rounds_done(out: Path, start: Trained, tell: Tell) -> tuple[int, Trained]:
+    """How many rounds left a model behind that can be read, and the last one; `tell` hears of those that cannot."""
+    for number in _numbers(out):
+        try:
+            return number, read_model(_model(out, number))
+        except InputError as error:
+            tell(f"round {number} is done again: {error}")
+    return 0, start
+
+
+def keep_model(out: Path, number: int, model: Trained) -> None:
+    """Leave the model of a round behind. Raises InputError: it cannot be written."""
+    write_model(_model(out, number), model)
+
+
+def write_model(file: Path, model: Trained) -> None:
+    """Write a model; a reader sees all of it or nothing. Raises InputError: the file cannot be written."""
+    write(file, model_text(model))
+
+
+def write(file: Path, text: str) -> None:
+    """Write all of it or nothing. Raises InputError."""
+    try:
+        write_atomically(file, text)
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}; choose another place") from None
+
+
+def plan_files(out: Path, sources: Sequence[str]) -> dict[str, Path]:
+    """Where the plan of each source goes: never where another's does, nor a model."""
+    found, taken = dict[str, Path](), set[str]()
+    for source in sources:
+        stem, count = Path(source).stem, 1
+        name = f"{stem}.plan.json"
+        while name in taken:
+            count += 1
+            name = f"{stem}-{count}.plan.json"
+        taken.add(name)
+        found[source] = out / name
+    return found
+
+
+def _model(out: Path, number: int) -> Path:
+    return out / f"model-{number}.json"
+
+
+def _numbers(out: Path) -> list[int]:
+    """Rounds with a model, the last one first."""
+    tails = (file.stem.removeprefix("model-") for file in out.glob("model-*.json"))
+    return sorted((int(tail) for tail in tails if tail.isascii() and tail.isdecimal() and len(tail) < 10), reverse=True)

@@ -1,0 +1,64 @@
+"""Which measured times belong together: those of one program, by the same tools, on a device told the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+
+from experiments.values.environment import current_environment
+from experiments.values.program_json import to_json
+from experiments.values.versions import MEASURE
+from generator.program import Program
+from runners.backends import backend_named
+from runners.base import DeviceInfo, Limits
+
+LIMITS = Limits(compile_s=20.0, run_s=10.0, half_width=0.05, max_repeats=30, least_s=0.02, time_s=0.25, give_up=12.0)
+"""Plans are many, and a model learns from all of them together: each is measured for a moment only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A program: the file of a pipeline, and what its function is called with (extents among them), sorted by name."""
+
+    source: str
+    parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def text(self) -> str:
+        """The parameters as JSON, as they are stored."""
+        return json.dumps([list(pair) for pair in self.parameters], separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What plans are measured of and by: `program` is a hash of what is computed, `environment` of what measures."""
+
+    origin: Origin
+    program: str
+    environment: str
+
+
+def series_of(origin: Origin, program: Program, device: DeviceInfo) -> Series:
+    """The series to which measurements belong that are made now. An edited file is another program."""
+    return Series(origin, program_digest(program), environment_digest(device))
+
+
+def program_digest(program: Program) -> str:
+    """A hash of the program, wherever its file lies."""
+    nowhere = replace(program, file="")
+    return _hash(f"{nowhere!r}{nowhere.stages!r}")
+
+
+def environment_digest(device: DeviceInfo) -> str:
+    """A hash of all that times depend on beside the program: our code, compilers, the driver, and how we measure."""
+    now, backend = current_environment(), backend_named(device.target.dialect)
+    tools = backend.tools if backend is not None else ()
+    rooms = [entry for entry in now.rooms if entry[0] in MEASURE]
+    packages = [entry for entry in now.packages if entry[0] in tools]
+    return _hash(json.dumps([rooms, packages, now.settings, device.platform, device.driver, to_json(device.target),
+                             asdict(LIMITS)]))  # fmt: skip
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
