@@ -160,10 +160,14 @@ def in_file(source: str, directory: Path, name: str) -> Iterator[Path]:
     made = not directory.exists()
     if is_run(directory):
         raise InputError(f"{directory} holds a run already; choose another `out`")
+    file = directory / f"{name}.c"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = directory / f"{name}.c"
-        file.write_text(source, encoding="utf-8")
+        with file.open("x", encoding="utf-8") as opened:  # the folder may be the user's, with files in it
+            opened.write(source)
+    except FileExistsError:
+        raise InputError(f"{file if file.exists() else directory} is there already, and the text that is tuned would "
+                         "replace it; choose another `out` or `name`") from None
     except OSError as error:
         raise InputError(f"{directory} cannot be written: {error.strerror}; choose another `out`") from None
     try:

@@ -107,6 +107,17 @@ def test_c_text_becomes_a_file_of_its_run(folder: Path) -> None:
     assert not (folder / "nothing").exists(), "a run that never began leaves no folder"
 
 
+def test_c_text_leaves_files_of_the_user_alone(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "rows.c").write_text("int mine;")
+    with pytest.raises(InputError, match="rows.c is there already, and the text that is tuned would replace it; choose"):
+        tune(TEXT, 1, name="rows", out="mine")
+    assert (folder / "mine" / "rows.c").read_text() == "int mine;"
+    (folder / "file").write_text("")
+    with pytest.raises(InputError, match="file is there already"):
+        tune(TEXT, 1, name="rows", out="file")
+
+
 def records(result: antune.Result) -> list[dict[str, Any]]:
     table = result.table
     return table if isinstance(table, list) else table.to_dict("records")
