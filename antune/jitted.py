@@ -29,9 +29,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from antune.reporters import NAMES, ReporterName, opened
+from antune.jit_arguments import checked_signature, extents_of, image_of, is_array, kind_of, number_of, numbers_outside
+from antune.jit_own import Order, OwnData, values_of
+from antune.recent import Recent
+from antune.reporters import ReporterName, check_reporter, opened
 from experiments.exports.function import made_function
 from experiments.run import tune as tune_run
 from experiments.search.code import variant_of_plan
@@ -49,7 +51,6 @@ from generator.frontend_py.func import Func
 from generator.frontend_py.images import ImageParam
 from generator.frontend_py.load import SIZES, Built, guarded, outputs_of
 from generator.frontend_py.problem import problem_of, program_of
-from generator.frontend_py.types import type_of_numpy
 from generator.problem import Problem
 from generator.reading import checked_pipeline
 from runners.base import DeviceInfo
@@ -62,10 +63,11 @@ if TYPE_CHECKING:
     from runners.function import TunedFunction
 
 Sizes: TypeAlias = tuple[int, ...]
-Key: TypeAlias = tuple[object, ...]
-Ready: TypeAlias = "tuple[TunedFunction, tuple[str | NDArray[Any], ...]]"
-"""A function, and what it is called with: arguments by name, or data of the pipeline's own."""
+Ready: TypeAlias = "tuple[TunedFunction, Order]"
+"""A function, and what it is called with."""
 EVALUATIONS = 20
+MOST = 128
+"""Sets of shapes, types and numbers whose code stays ready; that of the one used longest ago is made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,27 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
+class _Call:
+    """What a call is told beside the arguments of the function."""
+
+    out: Any = None
+    queue: Any = None
+    stream: Any = None
+
+    def values(self, function: TunedFunction, order: Order, arguments: Mapping[str, Any]) -> tuple[
+            list[Any], dict[str, Any]]:
+        """What `function` is called with, by position and by name. Raises InputError."""
+        results = {} if self.out is None else _named_results(function, self.out)
+        return values_of(order, arguments, self.queue), results
+
+    def check(self, ready: Ready, arguments: Mapping[str, Any]) -> None:
+        """Raise InputError where `ready` would refuse the call, before a search that would be in vain."""
+        function, order = ready
+        values, results = self.values(function, order, arguments)
+        function.check(*values, queue=self.queue, **results)
+
+
+@dataclass(frozen=True, slots=True)
 class _Pipeline:
     """A pipeline that was built for some arguments: its model, and which argument each of its inputs is."""
 
@@ -103,19 +126,21 @@ class _Pipeline:
     sizes: Sizes
     images: Mapping[str, ImageParam]
 
-    def inputs(self) -> dict[str, str | NDArray[Any]]:
+    def inputs(self) -> dict[str, str | OwnData]:
         """For each array that the program reads: the argument that it is, or data that the function itself has.
 
         Raises InputError for an input of the function's own without data.
         """
-        collected, found = collect(self.outputs), dict[str, str | NDArray[Any]]()
+        collected, found = collect(self.outputs), dict[str, str | OwnData]()
         arguments = {id(image): name for name, image in self.images.items()}
         for image in collected.images:
-            own = arguments.get(id(image), image.data)
-            if own is None:
+            if (name := arguments.get(id(image))) is not None:
+                found[collected.name(image)] = name
+            elif image.data is not None:
+                found[collected.name(image)] = OwnData(image.title, image.data)
+            else:
                 raise InputError(f"image `{image.title}` of {self.name} has no data and is no argument: make it one",
                                  image.at)
-            found[collected.name(image)] = own
         return found
 
     def program(self) -> Program:
@@ -137,16 +162,23 @@ class Jitted:
     def __init__(self, build: Callable[..., Any], device: str | None, size: Callable[..., Sequence[int]] | None,
                  effort: Effort) -> None:
         """Nothing is done before the first call."""
+        self._signature = checked_signature(build)
         update_wrapper(self, build)
-        self.name: str = getattr(build, "__name__", "pipeline")
+        self.name: str = build.__name__
         self._build, self._selector, self._size, self._effort = build, device, size, effort
-        self._signature = inspect.signature(build)
-        kinds = [parameter.kind for parameter in self._signature.parameters.values()]
-        if any(kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for kind in kinds):
-            raise InputError(f"{self.name}{self._signature}: antune.jit needs a name for each argument")
-        self._names = tuple(self._signature.parameters)
-        self._made: dict[Key, Ready] = {}
+        parameters = self._signature.parameters
+        self._names = tuple(parameters)
+        self._ordered = all(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values())
+        self._numbers = numbers_outside(build)
+        self._made = Recent[Ready](MOST)
         self._lock = RLock()
+
+    def __get__(self, instance: object, owner: type | None = None) -> Jitted:
+        """Itself, as an attribute of a class. Raises InputError as one of an object: it would be a method."""
+        if instance is None:
+            return self
+        raise InputError(f"{self.name} is a method, and antune.jit takes none, since `self` is no array: use a "
+                         "function outside of the class, or write @staticmethod above @antune.jit")
 
     @cached_property
     def _device(self) -> DeviceInfo:
@@ -163,18 +195,17 @@ class Jitted:
         Raises:
             InputError: an argument is nothing that a pipeline takes, or the pipeline is wrong.
         """
-        arguments = self._bound(given, named)
-        function, order = self._specialized(arguments, size)
-        results = {} if out is None else _named_results(function, out)
-        values = [arguments[one] if isinstance(one, str) else one for one in order]
+        arguments, call = self._bound(given, named), _Call(out, queue, stream)
+        function, order = self._specialized(arguments, size, call)
+        values, results = call.values(function, order, arguments)
         return function(*values, queue=queue, stream=stream, **results)
 
     def specialized(self, *given: Any, size: Sequence[int] | None = None, **named: Any) -> TunedFunction:
         """The function that a call with these arguments would run, tuned now if need be; `print` says what it is."""
-        return self._specialized(self._bound(given, named), size)[0]
+        return self._specialized(self._bound(given, named), size, None)[0]
 
     def _bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        if len(given) == len(self._names) and not named:  # as calls usually are
+        if self._ordered and len(given) == len(self._names) and not named:  # as calls usually are
             return dict(zip(self._names, given, strict=True))
         try:
             bound = self._signature.bind(*given, **named)
@@ -183,36 +214,52 @@ class Jitted:
         bound.apply_defaults()
         return dict(bound.arguments)
 
-    def _specialized(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> Ready:
-        key = (tuple(_kind(name, value) for name, value in arguments.items()), None if size is None else tuple(size))
+    def _specialized(self, arguments: Mapping[str, Any], size: Sequence[int] | None, call: _Call | None) -> Ready:
+        key = (tuple(kind_of(name, value) for name, value in arguments.items()), self._numbers(),
+               None if size is None else extents_of(size, "size"))
         found = self._made.get(key)
         if found is None:
             with self._lock:  # two threads do not tune the same
-                found = self._made.get(key) or self._make(arguments, size)
-                self._made[key] = found
+                found = self._made.get(key) or self._make(arguments, size, call)
+                self._made.put(key, found)
         return found
 
-    def _make(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> Ready:
+    def _make(self, arguments: Mapping[str, Any], size: Sequence[int] | None, call: _Call | None) -> Ready:
         pipeline = self._pipeline(arguments, size)
         program = pipeline.program()
-        target, options = self._device.target, self._effort.options(pipeline.file, self._device)
-        found = self._known(program) or self._tuned(pipeline, arguments)
-        plan, origin = found or (PARTS.default_plan(program, target, options), "the default plan, which was not tuned")
-        variant = variant_of_plan(program, plan, target)
+        known = self._known(program)
+        if known is not None:
+            return self._ready(pipeline, program, *known)
+        options = self._effort.options(pipeline.file, self._device)
+        default = self._ready(pipeline, program, PARTS.default_plan(program, self._device.target, options),
+                              "the default plan, which was not tuned")
+        if not self._searches(pipeline):
+            return default
+        if call is not None:
+            call.check(default, arguments)
+        tuned = self._tuned(pipeline, arguments)
+        return default if tuned is None else self._ready(pipeline, program, *tuned)
+
+    def _ready(self, pipeline: _Pipeline, program: Program, plan: Plan, origin: str) -> Ready:
+        """The function that `plan` is."""
         inputs = pipeline.inputs()
+        variant = variant_of_plan(program, plan, self._device.target)
         function = made_function(program, variant, self._device, pipeline.name, tuple(inputs), (), origin)
         return function, tuple(inputs[parameter.name] for parameter in function.contract.parameters
                                if parameter.kind != "made")
 
+    def _searches(self, pipeline: _Pipeline) -> bool:
+        return self._effort.covers(pipeline.sizes) and not is_deterministic(self._device.key)
+
     def _pipeline(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> _Pipeline:
-        images = {name: _image(name, value) for name, value in arguments.items() if _is_array(value)}
-        values = {name: images.get(name, _number(name, value) if name not in images else None)
+        images = {name: image_of(name, value) for name, value in arguments.items() if is_array(value)}
+        values = {name: images[name] if name in images else number_of(name, value)
                   for name, value in arguments.items()}
         file = inspect.getsourcefile(self._build) or "pipeline.py"
         place = Location(file, self._build.__code__.co_firstlineno)
         made = guarded(Path(file), lambda: self._build(**values))
         outputs = tuple(outputs_of(Built(made, self.name, place)))
-        wanted = size if size is not None else self._size(**arguments) if self._size is not None else None
+        wanted = self._extents(arguments, size)
         if wanted is None:
             shapes = [value.shape for name, value in arguments.items() if name in images]
             if not shapes:
@@ -222,6 +269,17 @@ class Jitted:
         name = self.name if self.name.isidentifier() else "pipeline"  # a lambda has no name
         return _Pipeline(name, file if file.endswith(".py") else f"{name}.py", outputs,
                          tuple(int(extent) for extent in wanted), images)
+
+    def _extents(self, arguments: Mapping[str, Any], size: Sequence[int] | None) -> Sizes | None:
+        """What the call or the decorator say of the output's extents, if they do. Raises InputError."""
+        if size is not None:
+            return extents_of(size, "size")
+        chosen = self._size
+        if chosen is None:
+            return None
+        file = inspect.getsourcefile(chosen) if inspect.isroutine(chosen) else None
+        return extents_of(guarded(Path(file or "pipeline.py"), lambda: chosen(**arguments), "size="),
+                          f"what size= of {self.name} returns")
 
     def _known(self, program: Program) -> tuple[Plan, str] | None:
         """What wisdom has, if it is legal."""
@@ -244,12 +302,9 @@ class Jitted:
         return entry.plan, f"known from {entry.made_at[:10]}, {describe_ms(entry.ms)} of device time then"
 
     def _tuned(self, pipeline: _Pipeline, arguments: Mapping[str, Any]) -> tuple[Plan, str] | None:
-        """The best plan of a search; None where there is none, or this size is not to be tuned."""
-        effort = self._effort
-        if not effort.covers(pipeline.sizes) or is_deterministic(self._device.key):
-            return None
+        """The best plan of a search; None where there is none."""
         try:
-            return self._searched(pipeline, pipeline.problem(arguments, effort.seed))
+            return self._searched(pipeline, pipeline.problem(arguments, self._effort.seed))
         except AntuneError as error:
             _warn(f"{pipeline.name} could not be tuned, so the default plan runs: {error}")
             return None
@@ -285,13 +340,14 @@ def jit(function: Callable[..., Any] | None = None, *, evaluations: int | None =
     Raises:
         InputError: a budget or hint that makes no sense; at a call: as `Jitted`.
     """
-    if evaluations is not None and evaluations < 0:
-        raise InputError(f"evaluations is {evaluations}; use 0 (never tune) or more")
-    if seconds is not None and not 0 < seconds < inf:
-        raise InputError(f"seconds is {seconds}; use a number above 0")
-    if isinstance(reporter, str) and reporter not in NAMES:
-        raise InputError(f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object")
-    hints = None if size_hints is None else tuple(tuple(int(extent) for extent in hint) for hint in size_hints)
+    if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 0):
+        raise InputError(f"evaluations is {evaluations!r}; use 0 (never tune) or a whole number above it")
+    if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds < inf):
+        raise InputError(f"seconds is {seconds!r}; use a number above 0")
+    if size is not None and not callable(size):
+        raise InputError(f"size is {size!r}; give a function of the arguments here, and extents at each call")
+    check_reporter(reporter)
+    hints = None if size_hints is None else tuple(extents_of(hint, "a size in size_hints") for hint in size_hints)
     effort = Effort(evaluations, seconds, hints, explorer, seed, None if runs is None else Path(runs),
                     reporter)
 
@@ -314,39 +370,6 @@ def _run_folder(runs: Path | None, name: str) -> Iterator[Path]:
 
 def _warn(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=2)
-
-
-def _is_array(value: Any) -> bool:
-    """Whether it has elements: numpy's, pyopencl's, CuPy's, ..."""
-    return hasattr(value, "dtype") and len(getattr(value, "shape", ())) > 0
-
-
-def _kind(name: str, value: Any) -> object:
-    """What code is made for: the shape and type of an array, a number itself. Raises InputError for anything else."""
-    return (tuple(value.shape), value.dtype) if _is_array(value) else (type(value), _number(name, value))
-
-
-def _image(name: str, value: Any) -> ImageParam:
-    """An input like `value`. Raises InputError for a type that pipelines do not have."""
-    try:
-        kind = type_of_numpy(np.dtype(str(value.dtype).removeprefix("torch.")))
-    except TypeError:
-        raise InputError(f"`{name}` is an array of {value.dtype}, which no pipeline takes; convert it") from None
-    image = ImageParam(kind, len(value.shape), name)
-    for number, extent in enumerate(reversed(value.shape)):
-        if extent < 1:
-            raise InputError(f"`{name}` has the shape {tuple(value.shape)}, so it has no elements")
-        image.dim(number).set_bounds(0, int(extent))
-    return image
-
-
-def _number(name: str, value: Any) -> int | float | bool:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, int | float):
-        raise InputError(f"`{name}` is {type(value).__name__}, and a pipeline takes arrays and numbers; for a list use "
-                         "numpy.asarray")
-    return value
 
 
 def _named_results(function: TunedFunction, out: Any) -> dict[str, Any]:

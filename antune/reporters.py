@@ -21,6 +21,9 @@ ReporterName: TypeAlias = Literal["silent", "text", "rich", "notebook"]
 NAMES: tuple[ReporterName, ...] = ("silent", "text", "rich", "notebook")
 
 
+METHODS = ("note", "begin", "result")
+
+
 class Silent:
     """Tells nothing; warnings are in `Result.warnings` all the same."""
 
@@ -89,18 +92,28 @@ class Calling:
         self._on_result(result)
 
 
+def check_reporter(reporter: object) -> None:
+    """Raise InputError unless `reporter` is None, the name of one, or an object with its three methods."""
+    if isinstance(reporter, str):
+        if reporter in NAMES:
+            return
+        raise InputError(f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object with "
+                         f"{', '.join(METHODS)}")
+    missing = [name for name in METHODS if not callable(getattr(reporter, name, None))]
+    if reporter is not None and (missing or isinstance(reporter, type)):
+        raise InputError(f"reporter is {reporter!r}, ".replace("\n", " ")[:200] + (
+            f"which has no method {missing[0]}" if missing else "a class") + f"; use one of {', '.join(NAMES)}, or an "
+            f"object with {', '.join(METHODS)}")
+
+
 @contextmanager
 def opened(reporter: ReporterName | Reporter | None,
            on_result: Callable[[Result], object] | None = None) -> Iterator[Reporter]:
-    """The reporter of a name, or the one that is given; None: the one that fits. Raises InputError for an unknown
-    name.
+    """The reporter of a name, or the one that is given; None: the one that fits. Raises InputError as
+    `check_reporter`.
     """
-    if isinstance(reporter, str) and reporter not in NAMES:
-        raise InputError(
-            f"there is no reporter {reporter!r}; use one of {', '.join(NAMES)}, or an object with note, begin and "
-            f"result"
-        )
-    name = reporter or ("notebook" if in_notebook() else "text")
+    check_reporter(reporter)
+    name = ("notebook" if in_notebook() else "text") if reporter is None else reporter
     with _made(name) if isinstance(name, str) else nullcontext(name) as made:
         yield made if on_result is None else Calling(made, on_result)
 

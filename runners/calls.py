@@ -24,6 +24,8 @@ from runners.base import DeviceInfo
 
 TAKEN = ("queue", "stream", "inplace")
 """Names of arguments that every tuned function has."""
+HOST = (np.ndarray, np.generic, int, float, list, tuple)
+"""Types of what is in the host's memory without a doubt."""
 Kind: TypeAlias = Literal["scalar", "read", "changed", "made"]
 
 
@@ -111,6 +113,11 @@ class Caller(Protocol):
     def prepare(self, queue: Any) -> None:
         """Compile now what a call on `queue` (None: on numpy arrays) would compile. Raises BuildError, LaunchError."""
 
+    def check(self, values: Sequence[Any], queue: Any) -> None:
+        """Raise ArgumentError where a call with these arguments on `queue` (None: that of the arrays) would; compile
+        nothing.
+        """
+
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         """Run on copies of numpy arrays, copy results back into them, and wait."""
 
@@ -154,6 +161,14 @@ def _python_names(names: Sequence[str]) -> dict[str, str]:
 def _parameter(array: Array, name: str, made: bool) -> Parameter:
     kind: Kind = "scalar" if array.by_value else "read" if array.role == "in" else "made" if made else "changed"
     return Parameter(name, kind, array, np.dtype(NUMPY_TYPES[array.type]), array.own_extents)
+
+
+def lies_in_host(value: Any) -> bool:
+    """Whether `value` is in the host's memory: numpy's, a number, or another library's that says so."""
+    if isinstance(value, HOST):
+        return True
+    device = getattr(value, "__dlpack_device__", None)
+    return not hasattr(value, "__cuda_array_interface__") and device is not None and int(device()[0]) == 1
 
 
 def check_host(parameter: Parameter, value: object, changes: bool) -> NDArray[Any]:

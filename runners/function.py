@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -11,10 +11,19 @@ from typing import Any
 import numpy as np
 
 from generator.errors import InputError
-from runners.calls import ArgumentError, Caller, Code, Contract, Parameter, check_host, scalar
+from runners.calls import (
+    HOST,
+    ArgumentError,
+    Caller,
+    Code,
+    Contract,
+    Parameter,
+    check_form,
+    check_host,
+    lies_in_host,
+    scalar,
+)
 from runners.driver import BuildError, LaunchError
-
-_HOST = (np.ndarray, np.generic, int, float, list, tuple)
 
 
 class TunedFunction:
@@ -85,16 +94,42 @@ class TunedFunction:
     def __call__(self, /, *given: Any, queue: Any = None, stream: Any = None, inplace: bool = False,
                  **named: Any) -> Any:
         """Run the kernels; see the class."""
+        values, scalars = self._placed(given, named)
+        with self._in_words():
+            found = self._run(values, scalars, stream if queue is None else queue, inplace)
+        results = [found[number] for number in self._results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def check(self, /, *given: Any, queue: Any = None, **named: Any) -> None:
+        """Raise what a call with these arguments would raise because of them, and compile nothing.
+
+        On GPUs without OpenCL only types, shapes and places are checked.
+        """
+        values, _ = self._placed(given, named)
+        there = [lies_in_host(values[number]) for number, _ in self._arrays if values[number] is not None]
+        if any(there) and not all(there):
+            self._mixed([number for number, _ in self._arrays
+                         if values[number] is not None and not lies_in_host(values[number])], values)
+        for number, parameter in self._arrays:
+            value = values[number]
+            if value is None:
+                continue
+            if all(there):
+                check_host(parameter, _from_dlpack(value), parameter.kind == "made")
+            else:
+                check_form(parameter, _dtype(value), tuple(getattr(value, "shape", ())), True)
+        if self._code.variant.dialect == "opencl" and (there or queue is not None):
+            self._caller.check(values, queue)
+
+    def _placed(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Arguments and numbers by their place in the contract. Raises ArgumentError."""
         values: list[Any] = [*given, *[None] * (len(self._names) - len(given))]
         if named or self._unordered or len(given) != self._positional or any(value is None for value in given):
             self._place(values, len(given), named)
         scalars: list[Any] = [None] * len(values)
         for number, parameter in self._scalars:
             scalars[number] = scalar(parameter, values[number])
-        with self._in_words():
-            found = self._run(values, scalars, stream if queue is None else queue, inplace)
-        results = [found[number] for number in self._results]
-        return results[0] if len(results) == 1 else tuple(results)
+        return values, scalars
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -111,7 +146,7 @@ class TunedFunction:
         caller.on_host({parameter.name: found[number] for number, parameter in self._arrays}, scalars, place)
         return found
 
-    def _place(self, values: list[Any], count: int, named: dict[str, Any]) -> None:
+    def _place(self, values: list[Any], count: int, named: Mapping[str, Any]) -> None:
         """Put arguments by name where they belong. Raises ArgumentError for what is too much or missing."""
         if count and self._unordered:
             raise ArgumentError(f"{self}: give all arguments by name. {self._unordered}")
@@ -138,14 +173,18 @@ class TunedFunction:
     def _on_device(self, caller: Caller, values: Sequence[Any]) -> bool:
         """Whether the arrays lie on the device. Raises ArgumentError where some do, or all are elsewhere."""
         there = [number for number, _ in self._arrays if values[number] is not None
-                 and not isinstance(values[number], _HOST) and caller.takes(values[number])]
+                 and not isinstance(values[number], HOST) and caller.takes(values[number])]
         if not there:
             return False
+        self._mixed(there, values)
+        return True
+
+    def _mixed(self, there: Sequence[int], values: Sequence[Any]) -> None:
+        """Raise ArgumentError where some arrays are not among those that lie on the device."""
         if odd := next((p for k, p in self._arrays if k not in there and values[k] is not None), None):
             first = self._code.contract.parameters[there[0]]
             raise ArgumentError(f"{first.name} lies on the device and {odd.name} does not: give all arrays in the same "
                                 "place")
-        return True
 
     def _arranged(self, values: list[Any], inplace: bool) -> list[Any]:
         """Numpy arrays for all arguments: new ones for results that are not given, copies of what must stay."""
@@ -168,9 +207,18 @@ class TunedFunction:
         return f"<{self}: tuned for {self.device}\n {self.origin}>"
 
 
+def _dtype(value: Any) -> object:
+    """The type of elements of an array of any library, as numpy calls it."""
+    name = str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return name
+
+
 def _from_dlpack(value: Any) -> Any:
     """An array in the host's memory of another library as one of numpy's, without a copy."""
-    if isinstance(value, _HOST):
+    if isinstance(value, HOST):
         return value
     device = getattr(value, "__dlpack_device__", None)
     if device is None:

@@ -122,8 +122,10 @@ def _arguments(build: Callable[..., Any], parameters: Mapping[str, int], place: 
     return {name: parameters[name] for name in wanted if name in parameters}
 
 
-def guarded(file: Path, action: Callable[[], Any]) -> Any:
-    """The result of `action`, which runs the user's code. Raises InputError, with the place, for whatever it raises."""
+def guarded(file: Path, action: Callable[[], Any], what: str = "the pipeline") -> Any:
+    """The result of `action`, which runs the user's code, that of `what`. Raises InputError, with the place, for
+    whatever it raises.
+    """
     try:
         return action()
     except AntuneError:
@@ -135,4 +137,4 @@ def guarded(file: Path, action: Callable[[], Any]) -> Any:
     except (Exception, SystemExit) as error:
         own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file]
         where = Location(str(file), own[-1].lineno or 1) if own else Location(str(file), 1)
-        raise InputError(f"the pipeline's own code fails: {type(error).__name__}: {error}", where) from error
+        raise InputError(f"{what}'s own code fails: {type(error).__name__}: {error}", where) from error

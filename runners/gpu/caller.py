@@ -103,6 +103,11 @@ class GpuCaller:
     def prepare(self, queue: Any) -> None:
         """See `Caller`: all is compiled and loaded already."""
 
+    def check(self, values: Sequence[Any], queue: Any) -> None:
+        """See `Caller`: arrays are looked at in the call, as capsules can be taken once only."""
+        if queue is not None:
+            handle_of(queue)
+
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         """See `Caller`. Raises LaunchError."""
         self._enter()

@@ -19,7 +19,7 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from generator.variant import Texture
-from runners.calls import ArgumentError, Code, Parameter, check_form, overlap, wrong
+from runners.calls import ArgumentError, Code, Parameter, check_form, lies_in_host, overlap, wrong
 from runners.driver import check_limits
 from runners.host_program import launches
 from runners.opencl.cpu_name import repair_cpu_name
@@ -87,6 +87,22 @@ class OpenCLCaller:
         with refusals():
             self._own_queue() if queue is None else self._on(queue)
 
+    def check(self, values: Sequence[Any], queue: Any) -> None:
+        """See `Caller`."""
+        with refusals():
+            given = [(p, values[k]) for k, p in self._arrays if values[k] is not None and not lies_in_host(values[k])]
+            if odd := next(((p, value) for p, value in given if not self.takes(value)), None):
+                raise wrong(odd[0], f"a {type(odd[1]).__name__}")
+            queue = self._queue_of([value for _, value in given], queue) if given else queue
+            if queue is None:
+                return
+            if not isinstance(queue, cl.CommandQueue):
+                raise ArgumentError(f"queue must be a pyopencl.CommandQueue, not a {type(queue).__name__}")
+            self._check_queue(queue)
+            for parameter, value in given:
+                _check_array(parameter, value, queue.context)
+            overlap([(p, *_addresses(value)) for p, value in given if p.kind != "changed"])  # of which there are copies
+
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         """See `Caller`. Raises InputError: the device is not there."""
         with refusals():
@@ -114,11 +130,7 @@ class OpenCLCaller:
 
     def _on_arrays(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
         given = [values[number] for number, _ in self._arrays if values[number] is not None]
-        if queue is None:
-            queue = next((value.queue for value in given if value.queue is not None), None)
-            if queue is None:
-                raise ArgumentError("none of the arrays has a queue; give one with queue=")
-        opened, found = self._on(queue), list(values)
+        opened, found = self._on(self._queue_of(given, queue)), list(values)
         allocator = next((value.allocator for value in given if value.allocator is not None), None)
         places: list[Any] = [None] * len(values)
         waits: list[cl.Event] = []
@@ -137,15 +149,21 @@ class OpenCLCaller:
                     found[number].events[:] = [event]  # which waited for all events before
         return found
 
+    def _queue_of(self, given: Sequence[Any], queue: Any) -> Any:
+        """The caller's queue, else that of the arrays. Raises ArgumentError where there is none."""
+        if queue is None:
+            queue = next((value.queue for value in given if value.queue is not None), None)
+            if queue is None:
+                raise ArgumentError("none of the arrays has a queue; give one with queue=")
+        return queue
+
     def _own_array(self, opened: _Opened, parameter: Parameter, value: Any, inplace: bool, allocator: Any) -> Any:
         """The array that a kernel gets for `value`: it, a new one by `allocator`, or a copy of it."""
         if value is None:
             from pyopencl.array import empty
 
             return empty(opened.queue, parameter.shape, parameter.dtype, allocator=allocator)
-        check_form(parameter, value.dtype, value.shape, value.flags.c_contiguous)
-        if value.context != opened.context:
-            raise wrong(parameter, "one of another OpenCL context", "arrays and queue must belong together")
+        _check_array(parameter, value, opened.context)
         return value if inplace or parameter.kind != "changed" else value.copy(queue=opened.queue)
 
     def _on(self, queue: Any) -> _Opened:
@@ -295,6 +313,13 @@ def _place(parameter: Parameter, array: Any) -> Any:
         return cast(cl.Buffer, whole).get_sub_region(array.offset, array.nbytes)  # a pool's buffers have no such method
     except cl.Error as error:
         raise wrong(parameter, f"one that begins at byte {array.offset} of its buffer", in_words(error)) from None
+
+
+def _check_array(parameter: Parameter, value: Any, context: cl.Context) -> None:
+    """Raise ArgumentError unless an array can be given for `parameter` on a queue of `context`."""
+    check_form(parameter, value.dtype, value.shape, value.flags.c_contiguous)
+    if value.context != context:
+        raise wrong(parameter, "one of another OpenCL context", "arrays and queue must belong together")
 
 
 def _addresses(array: Any) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from experiments.search.summary import reproduce_command
 from experiments.values.records import Result as Evaluated
 from generator.errors import InputError
 from tests.support.paths import ROOT
+from tests.support.runs import Log
 
 TEXT = """
 static float a[64][64], b[64][64];
@@ -110,7 +111,7 @@ def test_c_text_becomes_a_file_of_its_run(folder: Path) -> None:
 def test_c_text_leaves_files_of_the_user_alone(folder: Path) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "rows.c").write_text("int mine;")
-    with pytest.raises(InputError, match="rows.c is there already, and the text that is tuned would replace it; choose"):
+    with pytest.raises(InputError, match=r"rows.c is there already, and the text that is tuned would replace it"):
         tune(TEXT, 1, name="rows", out="mine")
     assert (folder / "mine" / "rows.c").read_text() == "int mine;"
     (folder / "file").write_text("")
@@ -159,6 +160,21 @@ def test_a_function_hears_of_every_evaluation_and_may_end_the_search() -> None:
     with antune.read_store(directory) as store:
         assert len(store.results()) == 5, "what was measured is kept"
     assert antune.resume(directory, evaluations=9, reporter="silent").summary.evaluations == 9
+
+
+class Counting(Log):
+    """A reporter that is false at first."""
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+
+def test_a_reporter_that_is_false_hears_everything() -> None:
+    log = Counting()
+    tune(TEXT, 1, reporter=log)
+    assert len(log) == 2
+    with pytest.raises(InputError, match="which has no method note; use one of silent, .*, or an object with note"):
+        tune(TEXT, 1, reporter=[])
 
 
 @pytest.mark.parametrize(("source", "words", "message"), [

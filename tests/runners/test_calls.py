@@ -34,6 +34,9 @@ class Recorder:
     def prepare(self, queue: Any) -> None:
         self.queues.append(queue)
 
+    def check(self, values: Sequence[Any], queue: Any) -> None:
+        self.queues.append(queue)
+
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         self.queues.append(queue)
         arrays["B"][...] = scalars[0] * arrays["A"]

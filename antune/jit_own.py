@@ -1,0 +1,58 @@
+"""Data that a pipeline itself holds (`hl.Buffer`, `image.set`), where the arrays of a call lie."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runners.calls import ArgumentError, lies_in_host
+
+
+class OwnData:
+    """The elements of one input, as they were when the code was made; copied once to each OpenCL context.
+
+    `title` is its name for people.
+    """
+
+    def __init__(self, title: str, data: NDArray[Any]) -> None:
+        """Changes of `data` afterwards change nothing."""
+        self._title, self._data, self._lock = title, data.copy(order="C"), Lock()
+        self._there: dict[int, tuple[Any, Any]] = {}
+
+    def beside(self, arrays: Iterable[Any], queue: Any) -> Any:
+        """The elements where `arrays` lie, on `queue` if they are pyopencl's and it is given.
+
+        Raises:
+            ArgumentError: they lie where only the caller can put arrays.
+        """
+        found = next((array for array in arrays if not lies_in_host(array)), None)
+        if found is None:
+            return self._data
+        module = sys.modules.get("pyopencl.array")
+        if module is None or not isinstance(found, module.Array):
+            raise ArgumentError(f"`{self._title}`, which the function holds as data, lies in the host's memory, and "
+                                f"the arrays of this call do not ({type(found).__name__}): make it an argument")
+        place = found.queue if queue is None else queue
+        if place is None:
+            raise ArgumentError("none of the arrays has a queue; give one with queue=")
+        with self._lock:  # with its context, whose address would be another's otherwise
+            key = place.context.int_ptr
+            if key not in self._there:
+                there = module.to_device(place, self._data).with_queue(None)  # on the queue of each call
+                self._there[key] = (place.context, there)
+            return self._there[key][1]
+
+
+Order: TypeAlias = "tuple[str | OwnData, ...]"
+"""What a function is called with: arguments by name, or data of the pipeline's own."""
+
+
+def values_of(order: Order, arguments: Mapping[str, Any], queue: Any) -> list[Any]:
+    """What a function is called with. Raises ArgumentError as `OwnData.beside`."""
+    arrays = [value for value in arguments.values() if not isinstance(value, np.ndarray | int | float)]
+    return [arguments[one] if isinstance(one, str) else one.beside(arrays, queue) for one in order]
