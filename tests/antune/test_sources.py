@@ -173,7 +173,7 @@ def test_a_reporter_that_is_false_hears_everything() -> None:
     log = Counting()
     tune(TEXT, 1, reporter=log)
     assert len(log) == 2
-    with pytest.raises(InputError, match="which has no method note; use one of silent, .*, or an object with note"):
+    with pytest.raises(InputError, match=r"which has no method note; use one of silent, .*, or an object with note"):
         tune(TEXT, 1, reporter=[])
 
 
