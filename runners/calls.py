@@ -114,7 +114,7 @@ class Caller(Protocol):
         """Compile now what a call on `queue` (None: on numpy arrays) would compile. Raises BuildError, LaunchError."""
 
     def check(self, values: Sequence[Any], queue: Any) -> None:
-        """Raise ArgumentError where a call with these arguments on `queue` (None: that of the arrays) would; compile
+        """Raise ArgumentError where a call with these arguments on `queue` (None: that of the arrays) would; run
         nothing.
         """
 

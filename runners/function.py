@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -101,9 +101,9 @@ class TunedFunction:
         return results[0] if len(results) == 1 else tuple(results)
 
     def check(self, /, *given: Any, queue: Any = None, **named: Any) -> None:
-        """Raise what a call with these arguments would raise because of them, and compile nothing.
+        """Raise what a call with these arguments would raise because of them, and run nothing.
 
-        On GPUs without OpenCL only types, shapes and places are checked.
+        Of arrays on GPUs without OpenCL only types, shapes and places are checked.
         """
         values, _ = self._placed(given, named)
         there = [lies_in_host(values[number]) for number, _ in self._arrays if values[number] is not None]
@@ -118,8 +118,9 @@ class TunedFunction:
                 check_host(parameter, _from_dlpack(value), parameter.kind == "made")
             else:
                 check_form(parameter, _dtype(value), tuple(getattr(value, "shape", ())), True)
-        if self._code.variant.dialect == "opencl" and (there or queue is not None):
-            self._caller.check(values, queue)
+        if queue is not None or not all(there):
+            with suppress(BuildError, LaunchError):  # of this code, which says nothing of the arguments
+                self._caller.check(values, queue)
 
     def _placed(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
         """Arguments and numbers by their place in the contract. Raises ArgumentError."""

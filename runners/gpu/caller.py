@@ -107,6 +107,9 @@ class GpuCaller:
         """See `Caller`: arrays are looked at in the call, as capsules can be taken once only."""
         if queue is not None:
             handle_of(queue)
+        for parameter, value in zip(self._code.contract.parameters, values, strict=True):
+            if parameter.kind == "made" and any(self.takes(one) for one in values):
+                _check_result(parameter, value, False)
 
     def on_host(self, arrays: Mapping[str, NDArray[Any]], scalars: Sequence[Any], queue: Any) -> None:
         """See `Caller`. Raises LaunchError."""
