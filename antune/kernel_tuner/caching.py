@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from antune.kernel_tuner.locking import Lock, lock_cache
-from antune.kernel_tuner.objective import Entry
+from antune.kernel_tuner.objective import TIMES, Entry
 from experiments.files import write_atomically
 from generator.errors import InputError
+from generator.json_fields import RecordingEntry
 from generator.json_text import parse_json
 from runners.replay.kernel_tuner import ERROR, error_in
 
@@ -117,7 +118,7 @@ def open_cache(name: str | Path | None, header: Mapping[str, Any], reads_only: b
     try:
         made = _read(path, own) if path.exists() else Cache(path, header)
         limit = {name: own[name] for name in (MOST_THREADS,) if name in own}
-        params = _merged(made.header.get("tune_params"), own["tune_params"])
+        params = _merged(path, made.header.get("tune_params"), own["tune_params"])
         made.header = {**made.header, **limit, "tune_params": params}
         made.lock = lock
         made.reopen()
@@ -152,9 +153,12 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _marked(path: Path, key: str, entry: object) -> Entry:
-    """An entry that says by `__error__` whether it failed, as those of all versions do not."""
+    """An entry that says by `__error__` whether it failed, as those of all versions do not; its times are numbers."""
+    place = RecordingEntry(path, key)
     if not isinstance(entry, dict):
-        raise InputError(f"cache {path} is damaged: its entry {key} is no object; remove the entry")
+        place.fault("it is no object", "remove the entry")
+    for name in TIMES:
+        place.number(entry.get(name, 0.0), name)
     error = error_in(entry)
     return entry if error is None else {**entry, ERROR: error}
 
@@ -164,9 +168,11 @@ def _threads(entry: Entry, block_names: Sequence[str]) -> int:
     return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else 0
 
 
-def _merged(old: Any, new: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values of both: a later call may try more of them."""
-    known = old if isinstance(old, dict) else {}
+def _merged(path: Path, old: Any, new: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of both: a later call may try more of them. Raises InputError where the file has no lists of them."""
+    place = RecordingEntry(path)
+    known = {name: place.items(values, f"tune_params: {name}")
+             for name, values in place.table({} if old is None else old, "tune_params").items()}
     return {name: [*known.get(name, []), *(value for value in values if value not in known.get(name, []))]
             for name, values in new.items()}
 

@@ -11,15 +11,14 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
-from antune.kernel_tuner.checking import check_expressions
+from antune.kernel_tuner.checking import check_expressions, shown
 from generator.contract import Array, Role, Tolerance
 from generator.errors import InputError
 from generator.plan import Value
 from generator.target import Dialect
-from generator.templates.building import C_TYPES, array_of, language_of, parameter_of
+from generator.templates.building import C_TYPES, array_of, language_of, numbers_of, parameter_of
 from generator.templates.expressions import Restriction, parse_restriction
 from generator.templates.signature import check_arguments, constant_pointers, declared
 from generator.templates.template import Template
@@ -166,7 +165,7 @@ def _answers(arrays: Sequence[Array], answer: Sequence[Any]) -> dict[str, NDArra
     found = {}
     for array, value in zip(arrays, answer, strict=False):
         if value is not None:
-            values = np.asarray(value)
+            values = numbers_of(f"the answer for `{array.name}`", value)
             if values.size != array.elements:
                 raise InputError(f"the answer for `{array.name}` has {values.size} elements, the argument has "
                                  f"{array.elements}")
@@ -194,7 +193,7 @@ def _restriction(given: Any, names: tuple[str, ...]) -> Restriction:
         made = restriction(used, _forgiving(lambda *values: asked(f"the restriction {name}", given,
                                                                   dict(zip(used, values, strict=True)))))
         return replace(made, text=name)
-    raise InputError(f"restrictions has {given!r}; use expressions as texts, or functions of a configuration")
+    raise InputError(f"restrictions has {shown(given)}; use expressions as texts, or functions of a configuration")
 
 
 def _forgiving(holds: Callable[..., object]) -> Callable[..., object]:

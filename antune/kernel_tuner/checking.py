@@ -15,16 +15,23 @@ from generator.errors import InputError
 from generator.templates.expressions import parse_restriction
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_NUMBERS = (int, float, np.number)
+_NUMBERS = (int, float, np.integer, np.floating)
 _Fits: TypeAlias = Callable[[Any], bool]
 
 
 def _listed(value: Any) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, _NUMBERS) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, _NUMBERS) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _size(value: Any) -> bool:
@@ -80,13 +87,13 @@ def check_kinds(given: Mapping[str, Any]) -> None:
     for name, (fits, words) in KINDS.items():
         value = given[name]
         if (value is not None or name in NEEDED) and not fits(value):
-            raise InputError(f"{name} is {_shown(value)}; give {words}")
+            raise InputError(f"{name} is {shown(value)}; give {words}")
     for name, values in given["tune_params"].items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise InputError(f"tune_params has the name {_shown(name)}; parameters become macros: use letters, digits "
+            raise InputError(f"tune_params has the name {shown(name)}; parameters become macros: use letters, digits "
                              "and _")
         if isinstance(values, str) or not (_listed(values) or isinstance(values, range)):
-            raise InputError(f"tune_params has {_shown(values)} for `{name}`; give a list of values")
+            raise InputError(f"tune_params has {shown(values)} for `{name}`; give a list of values")
 
 
 def check_expressions(names: Sequence[str], given: Mapping[str, Any]) -> None:
@@ -107,6 +114,10 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _shown(value: object) -> str:
-    shown = " ".join(repr(value).split())
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def shown(value: object) -> str:
+    """A value in a message: one line, not too long."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes no integers of more than some thousand digits
+        text = f"a value of type {type(value).__name__} that is too long to be written out"
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from antune.kernel_tuner.checking import shown
 from generator.errors import InputError
 from generator.templates.expressions import Restriction, parse_restriction
 from metrics.outcome import Outcome, Timed
@@ -74,7 +75,7 @@ def make_objective(objective: Any, higher: bool | None, metrics: Mapping[str, Me
         InputError: several objectives, a name that no entry will have, or it is not clear what is better.
     """
     if objective is not None and not isinstance(objective, str):
-        raise InputError(f"objective is {objective!r}; antune seeks one, named or written as an expression")
+        raise InputError(f"objective is {shown(objective)}; antune seeks one, named or written as an expression")
     text, known = objective or "time", [*parameters, *MEASURED]
     for name, metric in _listed(metrics):
         if not callable(metric):
@@ -103,7 +104,8 @@ def _listed(metrics: object) -> list[tuple[str, Metric]]:
 
 def _parsed(name: str, metric: object) -> Restriction:
     if not isinstance(metric, str):
-        raise InputError(f"the metric {name} is {metric!r}; give an expression as text, or a function of the results")
+        raise InputError(f"the metric {name} is {shown(metric)}; give an expression as text, or a function of the "
+                         "results")
     return parse_restriction(metric, f"metric {name}")
 
 

@@ -73,7 +73,7 @@ class Search:
         for walk in walks:
             key, entry = self._key(walk), self._known(walk)
             assert entry is not None
-            self._tell(walk, outcomes.get(key) or _outcome(entry, key), entry)
+            self._tell(walk, outcomes.get(key) or self._outcome(entry, key), entry)
 
     def environment(self, device: str) -> dict[str, Any]:
         """What Kernel Tuner returns beside the results."""
@@ -104,9 +104,12 @@ class Search:
         for number, outcome, seen in bench.measure([walk.plan for walk in new]):
             key, configuration = self._key(new[number]), self._configuration(new[number])
             found[key] = outcome
-            entry = entry_of(configuration, outcome, self.strategy_s * 1e3, 0.0, str(datetime.now(UTC)))
-            made.append(self.sought.kept(self.sought.measured({**entry, **seen})))
-            self.cache.add(key, made[-1])
+            entry = {**entry_of(configuration, outcome, self.strategy_s * 1e3, 0.0, str(datetime.now(UTC))), **seen}
+            try:
+                entry = self.sought.measured(entry)
+            finally:  # the user's metrics may fail; what was measured is kept without them
+                made.append(self.sought.kept(entry))
+                self.cache.add(key, made[-1])
         spent = [one.durations for one in found.values()]
         rest_s = time.perf_counter() - start - sum(one.compile_s + one.check_s + one.time_s for one in spent)
         for entry in made:
@@ -133,11 +136,11 @@ class Search:
     def _known(self, walk: Walk) -> Entry | None:
         return self.cache.entries.get(self._key(walk))
 
-
-def _outcome(entry: Entry, key: str) -> Outcome:
-    """The outcome that an entry of a cache stands for. Raises InputError where it says none."""
-    place = RecordingEntry(Path("cache"), key)
-    if ERROR in entry:
-        return failure(str(entry[ERROR]), Durations(), place)
-    times = place.times(entry.get("times") or [], "times")
-    return timed(place.time(entry.get("time"), "time"), times, key, Durations())
+    def _outcome(self, entry: Entry, key: str) -> Outcome:
+        """The outcome that an entry of the cache stands for. Raises InputError where it says none."""
+        place = RecordingEntry(self.cache.path or Path("the cache"), key)
+        if ERROR in entry:
+            named = "time" if entry.get("time") == entry[ERROR] else ERROR
+            return failure(str(entry[ERROR]), Durations(), place, named)
+        times = place.times(entry.get("times") or [], "times")
+        return timed(place.time(entry.get("time"), "time"), times, key, Durations())

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+import numpy as np
+
+from antune.kernel_tuner.checking import shown
 from explorer.registry import SEARCHES
 from generator.errors import InputError
 
@@ -20,6 +23,7 @@ EXPLORERS: Mapping[str, str] = {
 USUAL_EVALUATIONS = 100
 BATCH, BRUTE_BATCH = 10, 64
 """Configurations per iteration; where nothing is learned, many."""
+MOST_BATCH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ def find_strategy(name: str | None, options: Mapping[str, Any] | None) -> Strate
     Of `options` max_fevals, time_limit (seconds) and popsize count.
 
     Raises:
-        InputError: there is none of that name, or a limit that is no number above 0.
+        InputError: there is none of that name, or a limit that is no number above 0 (max_fevals and popsize: from 1).
     """
     given, asked = dict(options or {}), name or "brute_force"
     explorer = EXPLORERS.get(asked, asked)
@@ -47,13 +51,16 @@ def find_strategy(name: str | None, options: Mapping[str, Any] | None) -> Strate
                          f"{', '.join(SEARCHES)}")
     brute = explorer == "exhaustive"
     seconds = _limit(given, "time_limit", inf)
-    evaluations = _limit(given, "max_fevals", inf if brute or seconds < inf else USUAL_EVALUATIONS)
-    return Strategy(explorer, evaluations, seconds,
-                    int(_limit(given, "popsize", BRUTE_BATCH if brute or explorer == "random" else BATCH)))
+    evaluations = _limit(given, "max_fevals", inf if brute or seconds < inf else USUAL_EVALUATIONS, 1)
+    batch = _limit(given, "popsize", BRUTE_BATCH if brute or explorer == "random" else BATCH, 1, MOST_BATCH)
+    return Strategy(explorer, evaluations, seconds, int(batch))
 
 
-def _limit(options: Mapping[str, Any], name: str, usual: float) -> float:
+def _limit(options: Mapping[str, Any], name: str, usual: float, least: float = 0, most: float = inf) -> float:
+    """The number of this name, above 0, from `least` to `most`."""
     value = options.get(name, usual)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise InputError(f"strategy_options has {name} = {value!r}; use a number above 0")
-    return value
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float) or not plain > 0 or not least <= plain <= most:
+        words = f"from {least} to {most}" if most < inf else f"from {least}" if least else "above 0"
+        raise InputError(f"strategy_options has {name} = {shown(value)}; use a number {words}")
+    return plain

@@ -10,7 +10,7 @@ from typing import Any
 
 from antune.kernel_tuner.caching import MOST_THREADS, open_cache
 from antune.kernel_tuner.call import Call, make_call
-from antune.kernel_tuner.checking import check_kinds
+from antune.kernel_tuner.checking import check_kinds, shown
 from antune.kernel_tuner.making import within
 from antune.kernel_tuner.measuring import Bench
 from antune.kernel_tuner.objective import Entry, Objective, make_objective
@@ -100,7 +100,7 @@ def _device(call: Call, device: int | str) -> DeviceInfo:
         return choose(seen.devices, device, seen.broken)
     fitting = [one for one in seen.devices if one.target.dialect == call.template.dialect]
     if not 0 <= device < len(fitting):
-        raise InputError(f"device is {device}, and {len(fitting)} devices take {call.template.dialect}; `antune "
+        raise InputError(f"device is {shown(device)}, and {len(fitting)} devices take {call.template.dialect}; `antune "
                          "devices` lists them, and why others do not work")
     return fitting[device]
 

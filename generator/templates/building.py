@@ -186,10 +186,30 @@ def array_of(what: str, value: Any) -> NDArray[Any]:
                          "np.int32(5)")
     if isinstance(value, np.ma.MaskedArray):
         raise InputError(f"{what} has a mask, which kernels do not know; give the values alone, e.g. with .filled(0)")
-    found = np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value)
+    found = np.asarray(_read(what, value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value))
     if found.dtype.name not in C_TYPES:
         raise InputError(f"{what} has elements of {found.dtype}; use one of {', '.join(C_TYPES)}")
     return np.ascontiguousarray(found).reshape(found.shape)
+
+
+def numbers_of(what: str, value: Any) -> NDArray[Any]:
+    """What is given for an answer, called `what` in messages, as an array.
+
+    Raises:
+        InputError: it is no array of plain numbers.
+    """
+    found = _read(what, value)
+    if found.dtype.kind not in "biuf" or isinstance(found, np.ma.MaskedArray):
+        raise InputError(f"{what} has elements of {found.dtype}, or a mask; give plain numbers")
+    return np.asarray(found)
+
+
+def _read(what: str, value: Any) -> NDArray[Any]:
+    """The array that NumPy makes of a value. Raises InputError where it makes none: its rows differ in length."""
+    try:
+        return np.asanyarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{what} is no array: {error}; give numbers in rows of one length") from None
 
 
 def _array(name: str, argument: Argument) -> Array:
@@ -219,12 +239,11 @@ def _answers(template: Template, answer: Answer | None, values: Mapping[str, NDA
                          f"{', '.join(outputs) or 'none'}: mark them with output(...) or array(..., \"inout\")")
     if missing := sorted(set(outputs) - set(given)):
         raise InputError(f"the answer lacks `{missing[0]}`, which {template.kernel} writes")
-    return {name: _fitting(outputs[name], np.asanyarray(value)) for name, value in given.items()}
+    return {name: _fitting(outputs[name], value) for name, value in given.items()}
 
 
-def _fitting(array: Array, value: NDArray[Any]) -> NDArray[Any]:
-    if value.dtype.kind not in "biuf" or isinstance(value, np.ma.MaskedArray):
-        raise InputError(f"the answer for `{array.name}` has elements of {value.dtype}, or a mask; give plain numbers")
+def _fitting(array: Array, given: Any) -> NDArray[Any]:
+    value = numbers_of(f"the answer for `{array.name}`", given)
     if value.size != array.elements:
         raise InputError(f"the answer for `{array.name}` has {value.size} elements, the argument has {array.elements}")
     return value.astype(NUMPY_TYPES[array.type]).reshape(array.extents)

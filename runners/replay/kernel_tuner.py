@@ -57,7 +57,7 @@ def _outcome(key: str, fields: Mapping[str, Any], place: RecordingEntry) -> Outc
         (sum(times) or _ms(fields, "benchmark_time", place)) * _MS,
     )
     if (error := error_in(fields)) is not None:
-        return failure(error, spent, place)
+        return failure(error, spent, place, ERROR if ERROR in fields else "time")
     if "time" not in fields:
         place.fault("it has no `time`")
     return timed(place.time(fields["time"], "time"), times, key, spent)
@@ -71,8 +71,12 @@ def error_in(fields: Mapping[str, Any]) -> str | None:
     return next((value for value in fields.values() if isinstance(value, str) and value in ERRORS), None)
 
 
-def failure(error: str, spent: Durations, place: RecordingEntry) -> Outcome:
-    """The outcome that Kernel Tuner's name for an error means. Raises InputError for another name."""
+def failure(error: str, spent: Durations, place: RecordingEntry, field: str) -> Outcome:
+    """The outcome that Kernel Tuner's name for an error means, which stood under `field`.
+
+    Raises:
+        InputError: it is another name.
+    """
     match error:
         case "CompilationFailedConfig":
             return CompileFailed("the compiler refused this configuration when it was recorded", spent)
@@ -81,7 +85,8 @@ def failure(error: str, spent: Durations, place: RecordingEntry) -> Outcome:
         case "InvalidConfig":
             return Illegal("this configuration broke a restriction when it was recorded", spent)
         case _:
-            return place.fault(f"`time` is {error!r}, neither a number nor one of {', '.join(ERRORS)}")
+            neither = "neither a number nor" if field == "time" else "not"
+            return place.fault(f"`{field}` is {error!r:.60}, {neither} one of {', '.join(ERRORS)}")
 
 
 def timed(mean_ms: float, times_ms: tuple[float, ...], key: str, spent: Durations) -> Timed:

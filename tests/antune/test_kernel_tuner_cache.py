@@ -227,6 +227,48 @@ def test_a_limit_that_is_no_number_is_refused(tmp_path: Path, said: Any) -> None
         tune_kernel(**small(cache=tmp_path / "c", simulation_mode=True))
 
 
+def test_a_metric_that_fails_loses_no_result(tmp_path: Path) -> None:
+    class Device:
+        def measure(self, plans: Any) -> Any:
+            for number, _ in enumerate(plans):
+                yield number, Timed(2.0, 2.0, 2.0, (2.0,), 2.0, (), "hash", False, Durations()), {"error": 0.25}
+
+    def speed(entry: dict[str, Any]) -> float:
+        return float(entry["operations"]) / float(entry["time"])
+
+    with pytest.raises(InputError, match="the metric GFLOP/s cannot be computed: KeyError: 'operations'"):
+        search_of(tmp_path, Device(), metrics={"GFLOP/s": speed}, objective="GFLOP/s")
+    (found,) = open_cache(tmp_path / "c", HEADER, True).entries.values()
+    assert (found["x"], found["time"], found["times"], found["error"]) == (1, 2.0, [2.0], 0.25)
+
+
+@pytest.mark.parametrize(("entry", "essence"), [
+    ({"__error__": "Odd"}, "`__error__` is 'Odd', not one of CompilationFailedConfig, "),
+    ({"time": "Odd"}, "`time` is 'Odd', neither a number nor one of CompilationFailedConfig, "),
+    ({"time": 2.0, "compile_time": None}, "`compile_time` is None, not a finite number; "),
+    ({"time": 2.0, "framework_time": "1"}, "`framework_time` is '1', not a finite number; "),
+    ({"time": 0}, "`time` is 0, not above 0; "),
+    (5, "it is no object; remove the entry"),
+])
+def test_an_entry_that_makes_no_sense_is_refused_with_its_place(tmp_path: Path, entry: Any, essence: str) -> None:
+    known = {"block_size_x": 16, "WRONG": 1, **entry} if isinstance(entry, dict) else entry
+    (tmp_path / "c.json").write_text(json.dumps({"cache": {"16,1": known}}))
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'c.json'}, entry 16,1: {essence}")):
+        tune_kernel(**small(cache=tmp_path / "c", simulation_mode=True, tune_params={"block_size_x": [16],
+                                                                                     "WRONG": [1]}))
+
+
+@pytest.mark.parametrize(("params", "essence"), [
+    ({"x": 5}, "`tune_params: x` is 5, not a list"), ([1], "`tune_params` is [1], not an object"),
+])
+def test_values_in_a_cache_are_lists(tmp_path: Path, params: Any, essence: str) -> None:
+    text = json.dumps({**HEADER, "tune_params": params, "cache": {"1": {"x": 1, "time": 2.0}}})
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'c.json'}: {essence}")):
+        open_cache(tmp_path / "c", HEADER, False)
+    assert (tmp_path / "c.json").read_text() == text and len(list(tmp_path.iterdir())) == 1
+
+
 @pytest.mark.slow
 def test_what_a_device_cannot_take_is_no_gap_of_a_simulation(tmp_path: Path) -> None:
     """Recorded and simulated with the same arguments; one block is larger than any that PoCL takes."""
