@@ -59,13 +59,15 @@ class VariantMaker:
 
     def __call__(self, plan: Plan) -> Variant:
         """The variant of `plan`. Raises IllegalPlan: it is no plan of this template, or its launch makes no sense."""
-        values = dict(plan.parameters)
-        self._check(plan, values)
+        values = self._values(plan)
         return self.made(plan, self.text, self._shape(values), {**dict(self._template.defines), **values})
 
-    def _check(self, plan: Plan, values: Mapping[str, Value]) -> None:
-        """Raise IllegalPlan where `plan` is none of this template."""
-        parameters = self._template.parameters
+    def _values(self, plan: Plan) -> dict[str, Value]:
+        """The values of `plan` as the template writes them, where a plan may say 1.0 for 1: a macro has the type, too.
+
+        Raises IllegalPlan where `plan` is none of this template.
+        """
+        values, parameters = dict(plan.parameters), self._template.parameters
         if plan.schedule is not None:
             raise IllegalPlan(f"it is the plan of a program, which has a schedule; {self._template.name} is a kernel "
                               "template, whose plans have parameters alone")
@@ -76,6 +78,7 @@ class VariantMaker:
             if values[parameter.name] not in parameter.values:
                 raise IllegalPlan(f"the plan has {parameter.name} = {values[parameter.name]!r:.60}, which is none of "
                                   f"its values: {_listed(map(str, parameter.values))}")
+            values[parameter.name] = parameter.values[parameter.values.index(values[parameter.name])]
         for one in self._restrictions:
             try:
                 allowed = one.allows(tuple(values[name] for name in one.names))
@@ -83,6 +86,7 @@ class VariantMaker:
                 raise IllegalPlan(str(error)) from None
             if not allowed:
                 raise IllegalPlan(f"the plan does not fulfil `{one.text}`")
+        return values
 
     def made(self, plan: Plan, text: str, shape: Shape, macros: Mapping[str, Value]) -> Variant:
         """The variant with this text and these macros, launched like that."""

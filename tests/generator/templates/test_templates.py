@@ -20,7 +20,7 @@ from generator.problem import program_of
 from generator.templates.building import array, constant, output
 from generator.templates.expressions import parse_restriction
 from generator.templates.t1 import read_t1_problem
-from generator.templates.template import Template, template_plan
+from generator.templates.template import Parameter, Template, template_plan
 from generator.templates.variants import VariantMaker
 from runners.cuda.compiler import Nvrtc, cuda_compiler
 from runners.gpu.units import unpacked
@@ -76,6 +76,18 @@ def test_plans_of_something_else_are_illegal() -> None:
     with pytest.raises(IllegalPlan, match="it is the plan of a kernel template"):
         lower(gemm, PLAN, HOPPER)
     assert make(template_plan([("block_size_x", 32), ("per_thread", 4)])).kernels
+
+
+@pytest.mark.parametrize(("own", "other"), [(1, 1.0), (1, True), (1.0, 1), (True, 1), (False, 0.0)])
+def test_macros_have_the_templates_own_values(own: Any, other: Any) -> None:
+    """Values that are equal are the same value; the text is that of the template's type."""
+    made = small_sum()
+    parameters = (*made.template.parameters, Parameter("flag", (own, 7)))
+    make = VariantMaker(replace(made.template, parameters=parameters), "opencl")
+    one, same = (make(template_plan([*PLAN.parameters, ("flag", value)])) for value in (own, other))
+    word = int(own) if isinstance(own, bool) else own
+    assert f"#define flag {word}\n" in one.source
+    assert same.source == one.source
 
 
 @pytest.mark.parametrize(("text", "value", "essence"), [
