@@ -84,9 +84,9 @@ class CudaPython:
         """See `Api`."""
         _done(cuda.cuMemcpyHtoD(address, contents.ctypes.data, contents.nbytes))
 
-    def copy(self, address: int, source: int, size: int) -> None:
+    def copy(self, address: int, source: int, size: int, stream: Any = None) -> None:
         """See `Api`."""
-        _done(cuda.cuMemcpyDtoD(address, source, size))
+        _done(cuda.cuMemcpyDtoDAsync(address, source, size, stream))
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """See `Api`."""

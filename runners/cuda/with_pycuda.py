@@ -103,10 +103,10 @@ class PyCuda:
         with self._errors:
             cuda.memcpy_htod(address, contents)
 
-    def copy(self, address: int, source: int, size: int) -> None:
+    def copy(self, address: int, source: int, size: int, stream: Any = None) -> None:
         """See `Api`."""
         with self._errors:
-            cuda.memcpy_dtod(address, source, size)
+            cuda.memcpy_dtod_async(address, source, size, stream)
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """See `Api`."""

@@ -1,7 +1,7 @@
 """What antune needs of the driver API of CUDA or HIP, as a thin interface over whichever binding is installed.
 
 Numbers are those of cuda.h; a binding of HIP translates where it has others. Addresses are ints in bytes. Memory is
-copied on the default stream.
+copied on the default stream where no other is given.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ class Api(Protocol):
     def write(self, address: int, contents: NDArray[Any]) -> None:
         """Copy from the host."""
 
-    def copy(self, address: int, source: int, size: int) -> None:
-        """Copy on the device."""
+    def copy(self, address: int, source: int, size: int, stream: Any = None) -> None:
+        """Copy on the device in the order of a stream (None: the default one); the host goes on."""
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set `size` bytes to the same value, on the device."""

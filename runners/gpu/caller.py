@@ -2,8 +2,9 @@
 
 Kernels run in the primary context of the device, which these libraries use, too. Arguments of all launches are packed
 once per call; arrays that kernels read in another way (textures, constant memory, a few elements more at the end) are
-copied on the device first, for which the call waits for the device. It waits, too, where neither the caller nor the
-arrays say in which stream the results will be used.
+copied on the device first. All that is in the order of one stream: the caller's, else the one that the arrays name,
+else the default one. Where an array names none, a call waits for the device before (something else may still write to
+that array) and after (the results may be used in any stream).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from runners.calls import ArgumentError, Code, Parameter, overlap, wrong
 from runners.driver import Compiler, LaunchError
 from runners.gpu.api import Api, DeviceAttribute
 from runners.gpu.device import configured, loaded_module
-from runners.gpu.given import DEFAULT_STREAM, Given, given, handle_of, is_given
+from runners.gpu.given import DEFAULT_STREAM, Given, given, handle_of, is_given, named_stream
 from runners.gpu.keys import device_keys
 from runners.gpu.textures import texture_memory
 from runners.gpu.units import Binary, unpacked
@@ -134,8 +135,10 @@ class GpuCaller:
     def on_device(self, values: Sequence[Any], scalars: Sequence[Any], queue: Any, inplace: bool) -> list[Any]:
         """See `Caller`; results have to be given, as nobody knows which library should make them."""
         self._enter()
-        handle = None if queue is None else handle_of(queue)
-        places, addresses, streams = [], [], set()
+        named = {stream for p, value in zip(self._code.contract.parameters, values, strict=True)
+                 if p.kind != "scalar" and (stream := named_stream(value)) is not None}
+        handle = _one(named) if queue is None else handle_of(queue)
+        places, addresses = [], []
         keep: list[Given] = []
         for parameter, value in zip(self._code.contract.parameters, values, strict=True):
             if parameter.kind == "scalar":
@@ -147,12 +150,12 @@ class GpuCaller:
             keep.append(found)
             places.append(found.address)
             addresses.append((parameter, found.address, found.address + parameter.array.own_bytes))
-            if found.stream is not None:
-                streams.add(found.stream)
         overlap(addresses)
         with self._lock:
-            self._run(places, scalars, self._stream(_one(streams) if handle is None else handle))
-            if handle is None and any(found.stream is None for found in keep):
+            if queue is None and not all(found.ready for found in keep):
+                self._api.synchronize()  # they may be written or read in any stream until now
+            self._run(places, scalars, self._stream(handle))
+            if queue is None and any(found.stream is None for found in keep):
                 self._api.synchronize()  # whoever uses the results next may do so in any stream
         return list(values)
 
@@ -180,31 +183,25 @@ class GpuCaller:
 
     def _run(self, places: Sequence[int], scalars: Sequence[Any], stream: Any) -> None:
         """Launch everything; `places` are addresses by place in the contract."""
-        if self._fixed and self._latest is not None and stream is not self._latest:
-            self._api.synchronize()  # the call before may still use the memory between kernels
+        if (self._fixed or self._copies) and self._latest is not None and stream is not self._latest:
+            self._api.synchronize()  # the call before may still use what is copied to, and the memory between kernels
         self._latest = stream
-        if self._copies:
-            self._copy_in(places)
+        self._copy_in(places, stream)
         for bound, grid, block, iterators in self._steps:
             values = [scalars[at].item() if of_scalar else (places[at] if at >= 0 else self._fixed[~at])
                       for of_scalar, at in bound.sources]
             arguments = bound.layout.pack(*values, *iterators)
             self._api.launch(bound.function, grid, block, bound.shared_bytes, arguments, stream)
-        written = [(number, p) for number, p in enumerate(self._code.contract.parameters)
-                   if p.padded and p.written and p.array.name in self._own]
-        if written:
-            self._api.synchronize()
-            for number, p in written:
-                self._api.copy(places[number], self._own[p.array.name], p.array.own_bytes)
+        for number, p in enumerate(self._code.contract.parameters):
+            if p.padded and p.written and p.array.name in self._own:
+                self._api.copy(places[number], self._own[p.array.name], p.array.own_bytes, stream)
 
-    def _copy_in(self, places: Sequence[int]) -> None:
-        self._api.synchronize()
+    def _copy_in(self, places: Sequence[int], stream: Any) -> None:
         for copy in self._copies:
             place, own = places[self._place(copy.array)], self._own.get(copy.array)
             source = place if own is None or own == copy.address else own
             for row in range(copy.rows):
-                self._api.copy(copy.address + row * copy.pitch, source + row * copy.size, copy.size)
-        self._api.synchronize()
+                self._api.copy(copy.address + row * copy.pitch, source + row * copy.size, copy.size, stream)
 
     def _place(self, name: str) -> int:
         """The place in the contract of an array or scalar that comes from the caller."""

@@ -37,12 +37,18 @@ class _Tensor(ctypes.Structure):
 @dataclass(frozen=True, slots=True)
 class Given:
     """An array of the caller: `address` of its first element, `stream` by which its contents are complete and the
-    `device` in whose memory it lies, if it says; `keeper` must live as long as it is used."""
+    `device` in whose memory it lies, if it says; `keeper`, by which DLPack shows it, must live as long as it is used.
+    """
 
     address: int
     stream: int | None
     keeper: object = None
     device: int | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is known in the order of which stream its contents are complete."""
+        return self.stream is not None or self.keeper is not None
 
 
 def is_given(value: object, dialect: str) -> bool:
@@ -53,8 +59,16 @@ def is_given(value: object, dialect: str) -> bool:
     return device is not None and int(device()[0]) in GPUS[dialect]
 
 
+def named_stream(value: object) -> int | None:
+    """The stream that an array names as the one by which its contents are complete; None where it names none."""
+    return (getattr(value, "__cuda_array_interface__", None) or {}).get("stream")
+
+
 def given(parameter: Parameter, value: Any, stream: int | None) -> Given:
-    """The array that `value` is. Raises ArgumentError where it is not what `parameter` must be."""
+    """The array that `value` is; whoever shows it by DLPack makes it ready on `stream` (as the protocol counts).
+
+    Raises ArgumentError where it is not what `parameter` must be.
+    """
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None:
         return _from_dlpack(parameter, value, stream)

@@ -115,9 +115,10 @@ class HipLibrary:
         self._done(self._hip.hipMemcpyHtoD(ctypes.c_void_p(address), ctypes.c_void_p(contents.ctypes.data),
                                            ctypes.c_size_t(contents.nbytes)))
 
-    def copy(self, address: int, source: int, size: int) -> None:
+    def copy(self, address: int, source: int, size: int, stream: Any = None) -> None:
         """See `Api`."""
-        self._done(self._hip.hipMemcpyDtoD(ctypes.c_void_p(address), ctypes.c_void_p(source), ctypes.c_size_t(size)))
+        self._done(self._hip.hipMemcpyDtoDAsync(ctypes.c_void_p(address), ctypes.c_void_p(source),
+                                                ctypes.c_size_t(size), ctypes.c_void_p(stream)))
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """See `Api`."""

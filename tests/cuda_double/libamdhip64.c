@@ -29,7 +29,7 @@ int hipDeviceGetAttribute(int *value, int attribute, int device)
   return INVALID_VALUE;
 }
 int hipSetDevice(int device) { return device ? INVALID_VALUE : cuCtxSetCurrent(&has_context); }
-int hipDeviceSynchronize(void) { return state(); }
+int hipDeviceSynchronize(void) { return cuCtxSynchronize(); }
 int hipMalloc(uint64_t *address, size_t size) { return cuMemAlloc_v2(address, size); }
 int hipFree(uint64_t address) { return cuMemFree_v2(address); }
 int hipPointerGetAttribute(void *found, int attribute, uint64_t address)
@@ -38,7 +38,10 @@ int hipPointerGetAttribute(void *found, int attribute, uint64_t address)
 }
 int hipTexObjectDestroy(uint64_t object) { return cuTexObjectDestroy(object); }
 int hipMemcpyHtoD(uint64_t to, const void *from, size_t size) { return cuMemcpyHtoD_v2(to, from, size); }
-int hipMemcpyDtoD(uint64_t to, uint64_t from, size_t size) { return cuMemcpyDtoD_v2(to, from, size); }
+int hipMemcpyDtoDAsync(uint64_t to, uint64_t from, size_t size, Stream *stream)
+{
+  return cuMemcpyDtoDAsync_v2(to, from, size, stream);
+}
 int hipMemcpyDtoH(void *to, uint64_t from, size_t size) { return cuMemcpyDtoH_v2(to, from, size); }
 int hipMemsetD8(uint64_t to, unsigned char byte, size_t size) { return cuMemsetD8_v2(to, byte, size); }
 int hipTexObjectCreate(uint64_t *object, const Resource *resource, const Reading *reading, const void *view)

@@ -7,6 +7,7 @@
  *
  * An image that can be loaded is the text "HOST:" with the path of a shared library, in which the kernel k is the
  * function host_k(grid, block, shared bytes, arguments). $CUDA_DOUBLE_LOG names a file for one line per call.
+ * Work is done at once, or with $CUDA_DOUBLE_LATE as late as may be (late.h).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,10 +26,20 @@ typedef struct { char *start; size_t size; } Piece;
 typedef void (*Body)(const unsigned *grid, const unsigned *block, unsigned shared, const char *arguments);
 typedef struct { Body body; int dynamic, carveout; char name[64]; } Function;
 typedef struct { uint64_t when; } Event; /* ns */
-typedef struct Node Node; /* a launch, or the record of an event */
-struct Node { Function *function; unsigned grid[3], block[3], shared; char *arguments; size_t size; Event *event; Node *next; };
+typedef struct Node Node; /* a launch, a copy, or the record of an event */
+struct Node {
+  Function *function;
+  unsigned grid[3], block[3], shared;
+  char *arguments;
+  size_t size;
+  Event *event;
+  char *to;
+  const char *from;
+  Node *next;
+};
 typedef struct { Node *first, **end; } Graph;
-typedef struct { Graph *graph; } Stream; /* graph: while work is recorded */
+typedef struct Stream Stream; /* graph: while work is recorded; late, apart: see late.h */
+struct Stream { Graph *graph, late; int apart; Stream *next; };
 
 typedef struct { /* CUDA_RESOURCE_DESC */
   int kind;
@@ -93,11 +104,14 @@ static int inside(uint64_t address, size_t size)
   return 0;
 }
 
+#include "late.h"
+
 static int copied(char *to, const char *from, size_t size, int known)
 {
   if (state()) return state();
   if (!known) return INVALID_VALUE;
   if (recording) return CAPTURES;
+  finish_default();
   memmove(to, from, size);
   return OK;
 }
@@ -144,7 +158,12 @@ int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
 int cuCtxPopCurrent_v2(void **context) { *context = &has_context; has_context = 0; return OK; }
 int cuCtxGetDevice(int *device) { *device = 0; return OK; }
 int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return OK; }
-int cuCtxSynchronize(void) { return recording ? CAPTURES : state(); }
+int cuCtxSynchronize(void)
+{
+  if (recording) return CAPTURES;
+  finish_all();
+  return state();
+}
 
 int cuMemAlloc_v2(uint64_t *address, size_t size)
 {
@@ -160,6 +179,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t size)
 }
 int cuMemFree_v2(uint64_t address)
 {
+  finish_all();
   for (int i = 0; i < piece_count; ++i)
     if ((uint64_t)pieces[i].start == address) {
       note("free %zu", pieces[i].size);
@@ -180,15 +200,12 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size)
 {
   return copied((char *)to, from, size, inside(to, size) || inside(to, 0));
 }
-int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t size)
-{
-  return copied((char *)to, (char *)from, size, inside(to, size) && inside(from, size));
-}
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) { return copied(to, (char *)from, size, inside(from, size)); }
 int cuMemsetD8_v2(uint64_t to, unsigned char byte, size_t size)
 {
   if (state() || !inside(to, size)) return state() ? state() : INVALID_VALUE;
   if (recording) return CAPTURES;
+  finish_default();
   memset((char *)to, byte, size);
   note("fill %zu", size);
   return OK;
@@ -214,7 +231,13 @@ int cuTexObjectCreate(uint64_t *object, const Resource *resource, const Reading 
   return OK;
 }
 
-int cuTexObjectDestroy(uint64_t object) { note("no texture"); free((Texture *)object); return OK; }
+int cuTexObjectDestroy(uint64_t object)
+{
+  finish_used("texture");
+  note("no texture");
+  free((Texture *)object);
+  return OK;
+}
 
 int cuModuleLoadData(void **module, const void *image)
 {
@@ -229,7 +252,13 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *op
   (void)count, (void)options, (void)values;
   return cuModuleLoadData(module, image);
 }
-int cuModuleUnload(void *module) { note("unload"); dlclose(module); return state(); }
+int cuModuleUnload(void *module)
+{
+  finish_used("module");
+  note("unload");
+  dlclose(module);
+  return state();
+}
 int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name)
 {
   Dl_info info;
@@ -271,6 +300,10 @@ int cuFuncSetCacheConfig(Function *function, int config) { note("cache %s %d", f
 
 static void done(Node *node)
 {
+  if (node->to) {
+    memmove(node->to, node->from, node->size);
+    return;
+  }
   if (!node->function) {
     node->event->when = now();
     note("record");
@@ -286,7 +319,7 @@ static int queued(Stream *stream, Node work)
 {
   if (state()) return state();
   if (recording && !(stream && stream->graph)) return CAPTURES;
-  host_works();
+  if (!work.to) host_works();
   if (stream && stream->graph) {
     Node *kept = malloc(sizeof *kept);
     *kept = work;
@@ -294,10 +327,21 @@ static int queued(Stream *stream, Node work)
     stream->graph->end = &kept->next;
     return OK;
   }
+  if (late()) {
+    wait_late(stream ? stream : &standard, work);
+    return OK;
+  }
   done(&work);
   free(work.arguments);
   return OK;
 }
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream)
+{
+  if (state() || !inside(to, size) || !inside(from, size)) return state() ? state() : INVALID_VALUE;
+  return queued(stream, (Node){.to = (char *)to, .from = (char *)from, .size = size});
+}
+int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t size) { return cuMemcpyDtoDAsync_v2(to, from, size, NULL); }
 
 int cuGraphExecDestroy(Graph *graph);
 int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -308,7 +352,7 @@ int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, un
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || (size_t)bx * by * bz > 1024 || bz > 64) return INVALID_VALUE;
   if (shared > STATIC && (int)shared > function->dynamic) return INVALID_VALUE;
   const size_t size = *(size_t *)extra[3];
-  Node work = {function, {gx, gy, gz}, {bx, by, bz}, shared, malloc(size + 1), size, NULL, NULL};
+  Node work = {function, {gx, gy, gz}, {bx, by, bz}, shared, malloc(size + 1), size, NULL, NULL, NULL, NULL};
   memcpy(work.arguments, extra[1], size);
   return queued(stream, work); /* like the real one, which says at the next synchronization what went wrong */
 }
@@ -323,7 +367,7 @@ int cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags)
   return flags == 1 && stream && stream->graph ? queued(stream, (Node){.event = event}) : INVALID_VALUE;
 }
 int cuEventDestroy_v2(Event *event) { free(event); return OK; }
-int cuEventSynchronize(Event *event) { (void)event; return state(); }
+int cuEventSynchronize(Event *event) { (void)event; finish_all(); return state(); }
 int cuEventElapsedTime(float *ms, Event *start, Event *stop)
 {
   *ms = (stop->when - start->when) * 1e-6f;
@@ -331,9 +375,31 @@ int cuEventElapsedTime(float *ms, Event *start, Event *stop)
 }
 int cuEventElapsedTime_v2(float *ms, Event *start, Event *stop) { return cuEventElapsedTime(ms, start, stop); }
 
-int cuStreamCreate(Stream **stream, unsigned flags) { *stream = calloc(1, sizeof **stream); return flags ? INVALID_VALUE : state(); }
-int cuStreamDestroy_v2(Stream *stream) { free(stream); return OK; }
-int cuStreamSynchronize(Stream *stream) { return stream && stream->graph ? CAPTURES : state(); }
+int cuStreamCreate(Stream **stream, unsigned flags)
+{
+  *stream = calloc(1, sizeof **stream);
+  (*stream)->apart = flags == 1; /* CU_STREAM_NON_BLOCKING */
+  (*stream)->next = streams;
+  streams = *stream;
+  return flags > 1 ? INVALID_VALUE : state();
+}
+int cuStreamDestroy_v2(Stream *stream)
+{
+  finish(stream);
+  for (Stream **at = &streams; *at; at = &(*at)->next)
+    if (*at == stream) {
+      *at = stream->next;
+      break;
+    }
+  free(stream);
+  return OK;
+}
+int cuStreamSynchronize(Stream *stream)
+{
+  if (stream && stream->graph) return CAPTURES;
+  finish(stream ? stream : &standard);
+  return state();
+}
 int cuStreamBeginCapture_v2(Stream *stream, int mode)
 {
   if (!stream || stream->graph || mode != 2) return INVALID_VALUE;
@@ -363,6 +429,7 @@ int cuGraphLaunch(Graph *launchable, Stream *stream)
 {
   if (state() || recording || !stream) return state() ? state() : INVALID_VALUE;
   host_works();
+  finish_all();
   note("graph launched");
   for (Node *node = launchable->first; node; node = node->next) done(node);
   return OK;

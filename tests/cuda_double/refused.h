@@ -13,7 +13,7 @@ NO(cuMemGetAddressRange_v2) NO(cuMemGetInfo_v2) NO(cuMemHostAlloc) NO(cuMemHostG
 NO(cuMemHostGetFlags) NO(cuMemHostRegister_v2) NO(cuMemHostUnregister) NO(cuMemcpy2DAsync_v2)
 NO(cuMemcpy2DUnaligned_v2) NO(cuMemcpy2D_v2) NO(cuMemcpy3DAsync_v2) NO(cuMemcpy3DPeer) NO(cuMemcpy3DPeerAsync)
 NO(cuMemcpy3D_v2) NO(cuMemcpyAtoA_v2) NO(cuMemcpyAtoD_v2) NO(cuMemcpyAtoH_v2) NO(cuMemcpyDtoA_v2)
-NO(cuMemcpyDtoDAsync_v2) NO(cuMemcpyDtoHAsync_v2) NO(cuMemcpyHtoA_v2) NO(cuMemcpyHtoDAsync_v2) NO(cuMemcpyPeer)
+NO(cuMemcpyDtoHAsync_v2) NO(cuMemcpyHtoA_v2) NO(cuMemcpyHtoDAsync_v2) NO(cuMemcpyPeer)
 NO(cuMemcpyPeerAsync) NO(cuMemsetD16Async) NO(cuMemsetD16_v2) NO(cuMemsetD2D16Async) NO(cuMemsetD2D16_v2)
 NO(cuMemsetD2D32Async) NO(cuMemsetD2D32_v2) NO(cuMemsetD2D8Async) NO(cuMemsetD2D8_v2) NO(cuMemsetD32Async)
 NO(cuMemsetD32_v2) NO(cuMemsetD8Async) NO(cuModuleGetSurfRef) NO(cuModuleGetTexRef) NO(cuModuleLoad)

@@ -19,6 +19,7 @@ from runners.gpu.given import given, handle_of, is_given
 from tests.support.calling import ByDlpack, OnGpu, ran_calls
 from tests.support.cuda_double import UNUSABLE, pretended, probing_for_host
 from tests.support.runners import GOOD, lower_by_hand, needed_device, plan, scale_program
+from tests.support.streams import LATE
 from tests.support.suite import TARGET
 
 
@@ -188,8 +189,12 @@ def test_calls_on_a_cpu(check: str, all_cases: bool, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(UNUSABLE is not None, reason=str(UNUSABLE))
-@pytest.mark.parametrize(("check", "all_cases"), [("gpu", True), ("numpy", True)])
-def test_calls_on_a_gpu(check: str, all_cases: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("late", LATE)
+@pytest.mark.parametrize(("check", "all_cases"), [("gpu", True), ("numpy", True), ("streams", True)])
+def test_calls_on_a_gpu(check: str, all_cases: bool, late: str, tmp_path: Path,
+                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a driver that does all as late as it may, in two orders."""
+    monkeypatch.setenv("CUDA_DOUBLE_LATE", late)
     (tmp_path / "driver").mkdir()
     with pretended(tmp_path / "driver") as driver:
         hooks = probing_for_host(driver / "hooks")

@@ -294,5 +294,12 @@ def _fetched(results: Any) -> Any:
     return tuple(r.get() for r in results) if isinstance(results, tuple) else results.get()
 
 
+def on_streams(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """See `tests.support.streams`."""
+    from tests.support.streams import in_order
+
+    in_order(device, several)
+
+
 CHECKS: Mapping[str, Callable[[DeviceInfo, Sequence[Case]], None]] = {
-    "numpy": on_numpy, "opencl": on_opencl, "threads": in_threads, "gpu": on_gpu}
+    "numpy": on_numpy, "opencl": on_opencl, "threads": in_threads, "gpu": on_gpu, "streams": on_streams}

@@ -1,0 +1,153 @@
+"""Tuned functions on streams that wait for nothing, with the double of a driver that does all as late as it may."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runners.base import DeviceInfo
+from runners.gpu.api import Api
+from tests.support.calling import ByDlpack, Case, OnGpu, case
+from tests.support.mixed import mixed
+
+LATE = ("default first", "default last")
+"""What CUDA_DOUBLE_LATE may be."""
+
+
+def own_stream() -> int:
+    """A new stream that waits for no other."""
+    from cuda.bindings import driver as cuda
+
+    status, made = cuda.cuStreamCreate(cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+    assert status == cuda.CUresult.CUDA_SUCCESS
+    return int(made)
+
+
+def copied(to: int, source: int, size: int, stream: int) -> None:
+    """Copy on the device in the order of a stream."""
+    from cuda.bindings import driver as cuda
+
+    assert cuda.cuMemcpyDtoDAsync(to, source, size, stream) == (cuda.CUresult.CUDA_SUCCESS,)
+
+
+def finished(stream: int) -> None:
+    """Wait for one stream."""
+    from cuda.bindings import driver as cuda
+
+    assert cuda.cuStreamSynchronize(stream) == (cuda.CUresult.CUDA_SUCCESS,)
+
+
+class Later(ByDlpack):
+    """An array whose contents are complete in the order of the stream for which a library is asked for it."""
+
+    def __init__(self, one: OnGpu, source: int) -> None:
+        super().__init__(one)
+        self.one, self.source = one, source
+
+    def __dlpack__(self, stream: object = None) -> object:
+        assert isinstance(stream, int)
+        copied(self.one.address, self.source, self.one.value.nbytes, 0 if stream == 1 else stream)
+        return super().__dlpack__(stream)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays on the double's device that get their contents on a stream, some time."""
+
+    api: Api
+
+    def full(self, value: NDArray[Any]) -> int:
+        """The address of new memory with these contents."""
+        address = self.api.allocate(value.nbytes)
+        self.api.write(address, np.ascontiguousarray(value))
+        return address
+
+    def given(self, one: Case, on: int, factor: int = 1, dlpack: str = "", **more: object) -> dict[str, Any]:
+        """The arguments of a call, multiplied, complete on the stream `on`; before, they hold 0. `dlpack`: the array
+        shown by that alone.
+        """
+        found: dict[str, Any] = {}
+        for name, value in one.values().items():
+            if value.shape == () and one.found.program.array(name).by_value:
+                found[name] = value
+                continue
+            value *= value.dtype.type(factor)
+            there = OnGpu(value, self.full(np.zeros_like(value)), more)
+            if name == dlpack:
+                found[name] = Later(replace(there, more={}), self.full(value))
+                continue
+            copied(there.address, self.full(value), value.nbytes, on)
+            found[name] = there
+        return found
+
+    def wrong(self, one: Case, results: Any, stream: int) -> str | None:
+        """What is wrong with results that are used on this stream."""
+        several = results if isinstance(results, tuple) else (results,)
+        places: list[tuple[OnGpu, int]] = [(r, self.api.allocate(r.value.nbytes)) for r in several]
+        for result, place in places:
+            copied(place, result.address, result.value.nbytes, stream)
+        finished(stream)
+        found = []
+        for result, place in places:
+            found.append(np.empty_like(result.value))
+            self.api.read(place, found[-1])
+        return one.wrong(tuple(found))
+
+
+def in_order(device: DeviceInfo, several: Sequence[Case]) -> None:
+    """Arguments are complete before kernels read them, and results before they are used, in the order of a stream."""
+    from runners.cuda.bindings import open_api
+
+    api = open_api(foreign_streams=True)
+    api.open(0)
+    arrays, first, second = Arrays(api), own_stream(), own_stream()
+    calls: Mapping[str, Callable[[Case], str | None]] = {
+        "on the caller's stream": lambda one: arrays.wrong(
+            one, one.call(arrays.given(one, first), stream=first, inplace=True), first),
+        "on the stream of arrays": lambda one: arrays.wrong(
+            one, one.call(arrays.given(one, first, stream=first), inplace=True), first),
+        "without a stream": lambda one: arrays.wrong(one, one.call(arrays.given(one, first), inplace=True), second),
+        "one by DLPack": lambda one: arrays.wrong(
+            one, one.call(arrays.given(one, first, dlpack=_read(one), stream=first), inplace=True), first),
+        "twice": lambda one: _twice(arrays, one, first, first),
+        "on two streams": lambda one: _twice(arrays, one, first, second),
+    }
+    for number, one in enumerate(several):
+        for words, call in calls.items():
+            assert (wrong := call(one)) is None, (number, words, wrong)
+            api.synchronize()
+    _released(device, arrays, first)
+
+
+def _read(one: Case) -> str:
+    """An array that is only read."""
+    return next((p.name for p in one.function.contract.parameters if p.kind == "read"), "")
+
+
+def _twice(arrays: Arrays, one: Case, stream: int, other: int) -> str | None:
+    """Nothing waits between two calls; the results of the first stay what they are."""
+    again = arrays.given(one, other, 3)
+    results = one.call(arrays.given(one, stream), stream=stream, inplace=True)
+    one.call(again, stream=other, inplace=True)
+    return arrays.wrong(one, results, stream)
+
+
+def _released(device: DeviceInfo, arrays: Arrays, stream: int) -> None:
+    """What a function holds is given back when nothing uses it any more."""
+    log = Path("released")
+    one, same = (case(mixed(), device, A="texture") for _ in range(2))
+    results = one.call(arrays.given(one, stream), stream=stream, inplace=True)
+    os.environ["CUDA_DOUBLE_LOG"] = str(log)
+    del one
+    gc.collect()
+    told = log.read_text().splitlines()
+    del os.environ["CUDA_DOUBLE_LOG"]
+    assert "no texture" in told and "unload" in told and not [line for line in told if line.endswith("in use")], told
+    assert arrays.wrong(same, results, stream) is None
