@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from explorer.beam_pass import BeamOptions
 from generator.errors import InputError
 from generator.problem import Problem
 from metrics.costs.learned.file import Trained, read_model
-from metrics.costs.learned.model import Learned, shipped_model
+from metrics.costs.learned.model import SHIPPED, Learned, shipped_model
 from metrics.outcome import Outcome
 from runners.base import Job, Limits
 from runners.deterministic import DEVICE, DeterministicRunner
@@ -162,6 +163,24 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         keep_model(tmp_path, 1, shipped_model().trained)
     assert [file.name for file in tmp_path.iterdir()] == ["model-1.json"]
     assert (tmp_path / "model-1.json").read_bytes() == before
+
+
+def test_the_command_takes_the_model_that_it_is_given(tmp_path: Path, start: Trained, monkeypatch: pytest.MonkeyPatch,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    slow = Trained(start.training, {**start.weights, "scale": 1000.0 * start.weights["scale"]})
+    keep_model(tmp_path, 3, slow)
+    antune = antune_command(monkeypatch)
+    words = ("autotune", BLUR.source, "--size", "40x24", "--mode", "one-shot", "--samples", 1, "--out", tmp_path,
+             "--device", "deterministic")  # fmt: skip
+    times = []
+    for more in ((), ("--model", SHIPPED)):
+        assert antune(*words, *more) == 0
+        said = capsys.readouterr().out
+        assert ("by the model of round 3" in said) == (not more)
+        times.append(float(said.partition(" ms predicted")[0].split()[-1]))
+    assert times[0] > 100.0 * times[1]
+    assert antune(*shlex.split(said.partition("`antune ")[2].partition("`")[0]), "--device", "deterministic") == 0
+    assert "40" in capsys.readouterr().out
 
 
 def test_the_command_says_what_is_wrong_with_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -12,10 +12,12 @@ from generator.dataflow import Dataflow
 from generator.frontend_py.problem import program_of
 from generator.nest import Level
 from generator.polyhedral.pipelines.dataflow import dataflow
-from metrics.costs.base import PlannedKernel
+from metrics.costs.base import PlannedKernel, Refused
 from metrics.costs.groups import Group
 from metrics.costs.learned.features import kernel_features, stages_of
+from metrics.costs.learned.file import Trained
 from metrics.costs.learned.layout import Layout, Sizes, layout, layout_of
+from metrics.costs.learned.model import Learned, shipped_model
 from metrics.costs.learned.names import FEATURES
 from tests.support.costs import CPU, GTX_1080_TI
 
@@ -192,3 +194,13 @@ def test_many_ways_at_once_are_as_one_after_the_other() -> None:
             alone = layout_of(PlannedKernel(("S",), group, tile, block, "block", None, None), device)
             assert isinstance(alone, Layout)
             np.testing.assert_allclose(kernel_features(alone)[0], table[k])
+
+
+def test_times_that_are_no_numbers_are_refused() -> None:
+    """Whatever the weights are, a search goes on."""
+    shipped = shipped_model().trained
+    broken = Learned(Trained(shipped.training, {**shipped.weights, "scale": np.full(30, 1e305)}))
+    group, tiles = Group(stencil(), "out", ("mid",)), np.array([[8.0, 4.0], [32.0, 64.0]])
+    assert (broken.score(layout(group, CPU, Sizes(tiles, tiles, tiles, "block", None))) == np.inf).all()
+    kernel = PlannedKernel(("S",), group, (8, 32), (4, 32), "block", None, None)
+    assert broken.judge(kernel, CPU) == Refused("the learned model gives no finite time")
